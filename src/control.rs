@@ -1,0 +1,98 @@
+//! What runs through every station: the wish to stop, and news of progress.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Receives news of progress. Implemented by the program (bars or plain lines); the library itself prints nothing.
+pub trait Observer: Send + Sync {
+    /// A task begins; `total` units of `unit` are expected, where that is known. Returns the task's number.
+    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64;
+    /// `units` more are done.
+    fn advance(&self, task: u64, units: u64);
+    /// The task is over.
+    fn end(&self, task: u64);
+}
+
+/// What a task counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes read, written or sent.
+    Bytes,
+    /// Arcs.
+    Arcs,
+    /// Partitions.
+    Partitions,
+}
+
+/// An [`Observer`] that tells nobody.
+#[derive(Debug, Default)]
+pub struct Silent(AtomicU64);
+
+impl Observer for Silent {
+    fn begin(&self, _: &str, _: Option<u64>, _: Unit) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self, _: u64) {}
+}
+
+/// A handle to both; cheap to clone, shared by all threads of a job.
+#[derive(Clone)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+    observer: Arc<dyn Observer>,
+}
+
+impl Control {
+    /// A control that is stopped by setting `stop` and tells `observer`.
+    pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
+        Self { stop, observer }
+    }
+
+    /// Nobody listens and nobody stops it: for tests and for use as a library.
+    pub fn silent() -> Self {
+        Self::new(Arc::default(), Arc::new(Silent::default()))
+    }
+
+    /// Asks the job to stop at the next check.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the job was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Called about every
+    /// 10 ms of work by everything that takes long.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+
+    /// Begins a task; it ends when the value is dropped.
+    pub fn task(&self, name: &str, total: Option<u64>, unit: Unit) -> Task {
+        Task { number: self.observer.begin(name, total, unit), observer: Arc::clone(&self.observer) }
+    }
+}
+
+/// A task under way.
+pub struct Task {
+    number: u64,
+    observer: Arc<dyn Observer>,
+}
+
+impl Task {
+    /// `units` more are done.
+    pub fn advance(&self, units: u64) {
+        self.observer.advance(self.number, units);
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.observer.end(self.number);
+    }
+}

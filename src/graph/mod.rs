@@ -1,0 +1,1 @@
+//! Graphs in memory and on disk.

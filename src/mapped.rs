@@ -1,0 +1,103 @@
+//! Files mapped into memory: the only file of this crate with `unsafe` code.
+//!
+//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read either through
+//! a [`Window`] that is dropped after use, or through a [`MappedFile`] whose pages are given back by
+//! [`MappedFile::release`]. Both are read-only. A file that another process cuts while it is mapped ends the program
+//! with SIGBUS, as with every program that maps files; [`crate::clean::cache`] therefore only maps files that were
+//! renamed into place complete and are never written again.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::ops::{Deref, Range};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Pod;
+use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
+
+use crate::error::{Error, Result};
+
+/// A mapped part of a file; its pages go when it is dropped.
+#[derive(Debug)]
+pub struct Window(Option<Mmap>);
+
+impl Window {
+    /// Maps `range` (in bytes) of `file`. `path` is for the error only.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when the system refuses.
+    pub fn new(file: &File, path: &Path, range: Range<u64>) -> Result<Self> {
+        let len = (range.end - range.start) as usize;
+        if len == 0 {
+            return Ok(Self(None));
+        }
+        // SAFETY: the map is private to this value and read-only; the module's head tells what a shrinking file does.
+        let map =
+            unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
+        // Advice is a hint: where it is refused, reading is slower and nothing else.
+        let _ = map.advise(Advice::Sequential);
+        Ok(Self(Some(map)))
+    }
+}
+
+impl Deref for Window {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or(&[])
+    }
+}
+
+/// A whole file, mapped read-only.
+#[derive(Debug)]
+pub struct MappedFile {
+    path: PathBuf,
+    map: Option<Mmap>,
+}
+
+impl MappedFile {
+    /// Maps the file at `path`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when it cannot be opened or mapped.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|e| Error::read(path, e))?;
+        let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
+        if len == 0 {
+            return Ok(Self { path: path.to_path_buf(), map: None });
+        }
+        // SAFETY: as in `Window::new`.
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(path, e))?;
+        Ok(Self { path: path.to_path_buf(), map: Some(map) })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or(&[])
+    }
+
+    /// The bytes of `range` as values of `T` (little-endian on the machines that this runs on).
+    ///
+    /// # Panics
+    /// When `range` is outside the file, or not aligned for `T`; the caller has checked the file's header.
+    pub fn slice<T: Pod>(&self, range: Range<usize>) -> &[T] {
+        bytemuck::cast_slice(&self.bytes()[range])
+    }
+
+    /// Gives the resident pages of `range` back to the system; they are read again when they are touched.
+    pub fn release(&self, range: Range<usize>) {
+        let page = rustix::param::page_size();
+        let (start, end) = (range.start.next_multiple_of(page), range.end / page * page);
+        if let Some(map) = &self.map
+            && start < end
+        {
+            // SAFETY: the map is read-only and backed by a file, so its pages can be dropped at any time: a later
+            // access finds the same bytes. Where the hint is refused, memory stays used and nothing else.
+            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
+        }
+    }
+}

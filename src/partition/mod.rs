@@ -1,0 +1,3 @@
+//! Partitions: induced subgraphs, pruning, sizes.
+
+pub mod section;

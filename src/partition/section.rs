@@ -1,0 +1,52 @@
+//! What a partition is made of when it travels: the resident section and the frames.
+//!
+//! A partition numbers its locals and kept proxies together, `0..numbered`, in the order of their numbers (falling
+//! degree), so every arc goes from a larger local number to a smaller one and rows are strictly ascending.
+
+use std::ops::Range;
+
+/// The rows of the local vertices of a partition, or a run of them.
+///
+/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`, `offsets[0] == 0`,
+/// `offsets.last() == heads.len()`; row `i` is `heads[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
+/// `numbers[i]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resident {
+    /// The local number of each local vertex.
+    pub numbers: Vec<u32>,
+    /// Where each row begins in `heads`; one more at the end.
+    pub offsets: Vec<u64>,
+    /// The heads of all rows, in local numbers.
+    pub heads: Vec<u32>,
+}
+
+impl Resident {
+    /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
+    pub fn row(&self, i: usize) -> &[u32] {
+        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+}
+
+/// A bounded slice of the proxies' rows: those of all proxies whose local number lies in `range`.
+///
+/// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
+/// range in ascending local number. The frames of a partition tile `0..numbered` in ascending order.
+///
+/// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == heads.len()`; rows
+/// strictly ascending, all heads below the row's own number.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// The range of local numbers that this frame covers.
+    pub range: Range<u32>,
+    /// Where each proxy's row begins in `heads`; one more at the end.
+    pub offsets: Vec<u32>,
+    /// The heads of all rows, in local numbers.
+    pub heads: Vec<u32>,
+}
+
+impl Frame {
+    /// The row of the `i`-th proxy of the range.
+    pub fn row(&self, i: usize) -> &[u32] {
+        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+}
