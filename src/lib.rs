@@ -8,9 +8,17 @@
 //! ```
 
 pub mod bytes;
+pub mod clean;
 pub mod control;
 pub mod error;
 pub mod graph;
 pub mod input;
 pub mod mapped;
+pub mod orient;
 pub mod partition;
+
+/// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
+/// is never used for a result and the poison needs no handling of its own.
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
