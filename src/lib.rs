@@ -10,12 +10,14 @@
 pub mod bytes;
 pub mod clean;
 pub mod control;
+pub mod count;
 pub mod error;
 pub mod graph;
 pub mod input;
 pub mod mapped;
 pub mod orient;
 pub mod partition;
+pub mod plan;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

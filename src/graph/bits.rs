@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use crate::bytes::Bytes;
+
 /// Words between two stored ranks.
 const STRIDE: usize = 8;
 
@@ -85,6 +87,12 @@ impl Bits {
             *last = (1 << (len % 64)) - 1;
         }
         Self::new(words, len)
+    }
+
+    /// Bytes of a set over `0..len`.
+    pub const fn bytes(len: u32) -> Bytes {
+        let words = (len as u64).div_ceil(64);
+        Bytes(words * 8 + words.div_ceil(STRIDE as u64) * 4)
     }
 
     /// Members of either set.

@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+use crate::bytes::Bytes;
+use crate::graph::bits::Bits;
+
 /// The rows of the local vertices of a partition, or a run of them.
 ///
 /// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`, `offsets[0] == 0`,
@@ -49,4 +52,20 @@ impl Frame {
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
+}
+
+/// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local.
+pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
+    Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
+}
+
+/// The longest range of a frame of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
+pub fn longest_frame_range(limit: Bytes) -> u32 {
+    // 17/128 of a byte for each number of the range, see `Bits::bytes`.
+    (limit.get() / 4 * 128 / 17).saturating_sub(1024).clamp(512, u64::from(u32::MAX)) as u32
+}
+
+/// The smallest limit under which a frame can hold a row of `longest` heads.
+pub fn smallest_frame_limit(longest: u32) -> Bytes {
+    Bytes((4 * u64::from(longest) + 8) * 4 / 3 + 512)
 }
