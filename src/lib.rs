@@ -18,6 +18,8 @@ pub mod mapped;
 pub mod orient;
 pub mod partition;
 pub mod plan;
+pub mod prepare;
+pub mod report;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

@@ -80,10 +80,9 @@ impl Buckets {
     /// # Errors
     /// [`crate::error::Kind::Resource`] when a bucket file cannot be written.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
-        let mut stage = lock(&self.idle).pop().unwrap_or_else(|| Stage {
-            keys: vec![0; self.lanes.len() * STAGED],
-            fill: vec![0; self.lanes.len()],
-        });
+        let mut stage = lock(&self.idle)
+            .pop()
+            .unwrap_or_else(|| Stage { keys: vec![0; self.lanes.len() * STAGED], fill: vec![0; self.lanes.len()] });
         let mut result = Ok(());
         for (lane, key) in items {
             let fill = stage.fill[lane] as usize;
@@ -148,8 +147,7 @@ impl Buckets {
         }
         slot.full.push(block);
         let path = self.file_of(lane)?;
-        let mut file =
-            OpenOptions::new().append(true).create(true).open(&path).map_err(|e| Error::write(&path, e))?;
+        let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(|e| Error::write(&path, e))?;
         for block in slot.full.drain(..) {
             file.write_all(bytemuck::cast_slice(&block)).map_err(|e| Error::write(&path, e))?;
             slot.on_disk += block.len() as u64;
@@ -193,12 +191,7 @@ impl Buckets {
     ///
     /// # Errors
     /// As [`Self::take`], or what `each` reports.
-    pub fn take_in_pieces(
-        &self,
-        lane: usize,
-        most: usize,
-        mut each: impl FnMut(Vec<u64>) -> Result<()>,
-    ) -> Result<()> {
+    pub fn take_in_pieces(&self, lane: usize, most: usize, mut each: impl FnMut(Vec<u64>) -> Result<()>) -> Result<()> {
         let mut slot = std::mem::take(&mut *lock(&self.lanes[lane]));
         let filling = std::mem::take(&mut slot.filling);
         let mut left = slot.len;
@@ -258,10 +251,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for memory in [0, 1 << 14, 1 << 30] {
             let buckets = Buckets::new(7, memory, dir.path());
-            (0u64..50).into_par_iter().try_for_each(|t| {
-                buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i)))
-            })
-            .unwrap();
+            (0u64..50)
+                .into_par_iter()
+                .try_for_each(|t| buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i))))
+                .unwrap();
             buckets.flush().unwrap();
             assert_eq!(buckets.bytes_written() > 0, memory < 1 << 20);
             let mut all = Vec::new();

@@ -99,7 +99,9 @@ impl Cache {
     pub fn store(&self, source: &str, oriented: Oriented) -> Result<OrientedGraph> {
         let most = match self.most {
             Some(most) => most,
-            None => Bytes((free_space(&self.dir)?.get() + self.entries()?.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
+            None => {
+                Bytes((free_space(&self.dir)?.get() + self.entries()?.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2)
+            }
         };
         if oriented.file_bytes > most {
             return open(Place::Temporary(oriented.file));
@@ -131,10 +133,8 @@ impl Cache {
             }
             // A file may vanish between the listing and here when another process makes room.
             let Ok(metadata) = fs::metadata(&path) else { continue };
-            let layout = read_layout(&path).unwrap_or_else(|error| Layout {
-                source: format!("(not readable: {error})"),
-                ..Layout::default()
-            });
+            let layout = read_layout(&path)
+                .unwrap_or_else(|error| Layout { source: format!("(not readable: {error})"), ..Layout::default() });
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             entries.push(Entry {
                 key: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),

@@ -4,8 +4,8 @@
 //! an id tells which occur. *Ranked*: any `u64`; the distinct ids are collected in a first reading of the input, sorted
 //! (8 bytes a vertex), and every id becomes its rank in a second reading.
 
-use std::sync::OnceLock;
 use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;

@@ -129,6 +129,9 @@ mod tests {
     #[test]
     fn a_vertex_heavier_than_the_bound_stands_alone() {
         let split = Assignment::new(vec![0; 5], 1).split(10, |id| if id == 2 { 50 } else { 4 });
-        assert_eq!((0..split.parts()).map(|p| split.locals(p).to_vec()).collect::<Vec<_>>(), [vec![0, 1], vec![2], vec![3, 4]]);
+        assert_eq!(
+            (0..split.parts()).map(|p| split.locals(p).to_vec()).collect::<Vec<_>>(),
+            [vec![0, 1], vec![2], vec![3, 4]]
+        );
     }
 }

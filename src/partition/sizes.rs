@@ -45,7 +45,12 @@ pub fn array_bytes(n: u32) -> Bytes {
 ///
 /// # Errors
 /// Only when stopped.
-pub fn sizes(graph: &OrientedGraph, assignment: &Assignment, level: Prune, control: &Control) -> Result<Vec<PartitionSize>> {
+pub fn sizes(
+    graph: &OrientedGraph,
+    assignment: &Assignment,
+    level: Prune,
+    control: &Control,
+) -> Result<Vec<PartitionSize>> {
     let groups = assignment.parts().div_ceil(64);
     let passes = if level == Prune::ZeroIndegree { 3 } else { 2 };
     let task = control.task("size", Some(graph.edges() * u64::from(groups) * passes), Unit::Arcs);
@@ -162,7 +167,8 @@ impl<'a> Masks<'a> {
         self.words.par_iter().for_each(|words| words.reached.store(0, Ordering::Relaxed));
         for number in (0..self.graph.vertices()).rev() {
             let words = &self.words[number as usize];
-            let kept = self.own(number) | (words.reached.load(Ordering::Relaxed) & words.induced.load(Ordering::Relaxed));
+            let kept =
+                self.own(number) | (words.reached.load(Ordering::Relaxed) & words.induced.load(Ordering::Relaxed));
             words.reached.store(kept, Ordering::Relaxed);
             if kept != 0 {
                 for &head in self.graph.row(self.graph.numbering().id_of[number as usize]) {

@@ -128,10 +128,7 @@ impl PartitionCounter for Counting<'_> {
 /// A free table; where there are fewer tables than threads, waits for one.
 fn borrow(tables: &[Mutex<Vec<u64>>]) -> std::sync::MutexGuard<'_, Vec<u64>> {
     let mine = rayon::current_thread_index().unwrap_or(0) % tables.len();
-    (mine..tables.len())
-        .chain(0..mine)
-        .find_map(|t| tables[t].try_lock().ok())
-        .unwrap_or_else(|| lock(&tables[mine]))
+    (mine..tables.len()).chain(0..mine).find_map(|t| tables[t].try_lock().ok()).unwrap_or_else(|| lock(&tables[mine]))
 }
 
 /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`.
