@@ -54,7 +54,7 @@ pub trait Backend: Send + Sync {
 }
 
 /// A partition being counted.
-pub trait PartitionCounter {
+pub trait PartitionCounter: Send {
     /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order, each once.
     ///
     /// # Errors

@@ -28,6 +28,12 @@ impl Resident {
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
+
+    /// Bytes that it holds.
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>((self.numbers.capacity() + self.heads.capacity()) as u64)
+            + Bytes::of::<u64>(self.offsets.capacity() as u64)
+    }
 }
 
 /// A bounded slice of the proxies' rows: those of all proxies whose local number lies in `range`.
@@ -51,6 +57,12 @@ impl Frame {
     /// The row of the `i`-th proxy of the range.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>((self.offsets.capacity() + self.heads.capacity()) as u64)
+            + Bits::bytes(self.range.len() as u32)
     }
 }
 

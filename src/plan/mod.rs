@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
-use crate::partition::section::smallest_frame_limit;
+use crate::partition::section::{frame_bytes, smallest_frame_limit};
 use crate::partition::sizes::{PartitionSize, sizes};
 use predict::{Prediction, predict};
 
@@ -118,7 +118,8 @@ pub fn plan(
             .advice("change --frame-bytes or leave it out"));
     }
     let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(id))).get();
-    let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
+    // As one partition there are no proxies: one frame without rows, never cut.
+    let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + frame_bytes(graph.vertices(), 0, 0);
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(LARGEST_FRAME).max(least_frame));
@@ -132,7 +133,6 @@ pub fn plan(
 
     let assignment = match assign.parts() {
         Some(parts) => assign.assign(parts)?,
-        // One partition has no proxies, hence no frames.
         None if whole <= room => assign.assign(1)?,
         None => fewest(assign, whole, most, &weight, control)?,
     };

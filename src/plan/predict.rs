@@ -35,10 +35,14 @@ pub fn predict(size: &PartitionSize, terms: &Terms, limit: Bytes) -> Prediction 
     let resident = terms.resident(size.locals, size.resident_arcs);
     let overhead = terms.overhead(numbered);
     let frame_arcs = size.arcs_kept - size.resident_arcs;
-    // Where all is local there is one frame without rows, and nothing to tell locals from proxies.
-    let all = if size.proxies_kept == 0 { Bytes(4) } else { frame_bytes(numbered, size.proxies_kept, frame_arcs) };
-    let by_range = u64::from(numbered).div_ceil(u64::from(longest_frame_range(limit)));
-    let frames = all.get().div_ceil(limit.get().max(1)).max(by_range).max(1);
+    let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
+    // Where all is local, the one frame has no rows and is not cut.
+    let frames = if size.proxies_kept == 0 {
+        1
+    } else {
+        let by_range = u64::from(numbered).div_ceil(u64::from(longest_frame_range(limit)));
+        all.get().div_ceil(limit.get().max(1)).max(by_range)
+    };
     let largest_frame = if frames == 1 { all } else { limit.min(all) };
     let spill = (size.arcs_kept as f64 * SPILL_BYTES_PER_ARC + f64::from(numbered) * SPILL_BYTES_PER_ROW) as u64;
     Prediction {
