@@ -9,7 +9,9 @@
 
 pub mod bytes;
 pub mod control;
+pub mod count;
 pub mod error;
+pub mod generate;
 pub mod graph;
 pub mod input;
 pub mod mapped;

@@ -1,0 +1,3 @@
+//! Counting.
+
+pub mod verify;
