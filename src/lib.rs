@@ -12,6 +12,7 @@ pub mod clean;
 pub mod control;
 pub mod count;
 pub mod error;
+pub mod generate;
 pub mod graph;
 pub mod input;
 pub mod mapped;

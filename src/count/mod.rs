@@ -6,6 +6,7 @@
 //! the number of triangles of the graph.
 
 pub mod cpu;
+pub mod verify;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
