@@ -44,7 +44,7 @@ pub fn orient(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Oriented> {
-    let CleanGraph { pairs, degrees, ids, edges, first_id, report, .. } = clean;
+    let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let present = present(&degrees);
     let compact: Vec<u32> = present.iter(0..present.universe()).collect::<Vec<_>>();
     let same_ids = present.count() == present.universe();
@@ -59,6 +59,7 @@ pub fn orient(
         has_ids: !consecutive,
         offset_of_ids: compact.first().map_or(0, |&first| u64::from(first)),
         first_id,
+        declared_lines,
         report,
         source: source.to_string(),
     };

@@ -77,6 +77,9 @@ pub struct CleanGraph {
     pub edges: u64,
     /// The id of the first declared vertex: single-column assignment files count from here.
     pub first_id: u64,
+    /// How many lines a single-column assignment file has: one for each declared vertex, or, in a list of arcs, for
+    /// each id up to the largest. `None` where ids are sparse.
+    pub declared_lines: Option<u64>,
     /// What was removed and added.
     pub report: CleanReport,
     /// Bytes written to bucket files.
@@ -103,11 +106,16 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         let (distinct, first, last) = seen.extent().unwrap_or((0, 0, 0));
         // An array over all ids up to the largest is worth it while it is not much longer than the list of arcs.
         if last < (1 << 22) || last / 8 <= arcs {
-            let declared = source.declared_vertices().unwrap_or(distinct);
+            let range = if distinct == 0 { 0 } else { last + 1 };
             let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
-            let range = if distinct == 0 { 0 } else { last as usize + 1 };
-            let loops = plain.loops.load(Ordering::Relaxed);
-            return unite(plain.finish()?, range, InputIds::Plain, first_id, (arcs, loops, declared), space, control);
+            let came = Came {
+                arcs,
+                loops: plain.loops.load(Ordering::Relaxed),
+                declared: source.declared_vertices().unwrap_or(distinct),
+                first_id,
+                lines: source.declared_vertices().or(Some(range.saturating_sub(first_id))),
+            };
+            return unite(plain.finish()?, range as usize, InputIds::Plain, &came, space, control);
         }
     }
     drop(plain);
@@ -124,11 +132,16 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
     }
-    let loops = ranked.loops.load(Ordering::Relaxed);
+    let n = table.len();
+    let came = Came {
+        arcs,
+        loops: ranked.loops.load(Ordering::Relaxed),
+        declared: source.declared_vertices().unwrap_or(n as u64),
+        first_id: source.first_id(),
+        lines: source.declared_vertices(),
+    };
     let keyed = ranked.finish()?;
-    let (n, first) = (table.len(), table.first().map_or(0, |&id| id.min(1)));
-    let declared = source.declared_vertices().unwrap_or(n as u64);
-    unite(keyed, n, InputIds::Ranked(table), first, (arcs, loops, declared), space, control)
+    unite(keyed, n, InputIds::Ranked(table), &came, space, control)
 }
 
 fn too_many(n: u64) -> Error {
@@ -213,13 +226,21 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     }
 }
 
+/// What was learned while reading.
+struct Came {
+    arcs: u64,
+    loops: u64,
+    declared: u64,
+    first_id: u64,
+    lines: Option<u64>,
+}
+
 /// Sorts every bucket, drops duplicates, unites the two directions and counts degrees.
 fn unite(
     arcs: Buckets,
     range: usize,
     ids: InputIds,
-    first_id: u64,
-    (total, loops, declared): (u64, u64, u64),
+    came: &Came,
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<CleanGraph> {
@@ -227,7 +248,7 @@ fn unite(
     let mut degrees: Vec<AtomicU32> = Vec::new();
     degrees.resize_with(range, AtomicU32::default);
     let pairs = Buckets::new(arcs.lanes() / 2, space.memory.get() / 2, space.dir);
-    let task = control.task("clean", Some(total), Unit::Arcs);
+    let task = control.task("clean", Some(came.arcs), Unit::Arcs);
     let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
         .into_par_iter()
         .map(|bucket| -> Result<(u64, u64, u64)> {
@@ -250,16 +271,17 @@ fn unite(
         })
         .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
     let report = CleanReport {
-        vertices_declared: declared,
-        arcs: total,
-        loops_removed: loops,
-        duplicates_removed: total - loops - distinct,
+        vertices_declared: came.declared,
+        arcs: came.arcs,
+        loops_removed: came.loops,
+        duplicates_removed: came.arcs - came.loops - distinct,
         arcs_added: without_reverse,
         arcs_without_reverse: without_reverse,
     };
     let bytes_written = Bytes(arcs.bytes_written() + pairs.bytes_written());
     let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
-    Ok(CleanGraph { pairs, degrees, ids, edges, first_id, report, bytes_written })
+    let (first_id, declared_lines) = (came.first_id, came.lines);
+    Ok(CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, bytes_written })
 }
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted

@@ -50,6 +50,8 @@ pub struct Layout {
     pub offset_of_ids: u64,
     /// The id of the first declared vertex.
     pub first_id: u64,
+    /// How many vertices single-column assignment files name, where ids are not sparse.
+    pub declared_lines: Option<u64>,
     /// What cleaning removed and added.
     pub report: CleanReport,
     /// The identity of the input that this was made from.

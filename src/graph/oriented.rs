@@ -105,6 +105,11 @@ impl OrientedGraph {
         self.layout.first_id
     }
 
+    /// How many lines a single-column assignment file has; `None` where ids are sparse.
+    pub fn declared_lines(&self) -> Option<u64> {
+        self.layout.declared_lines
+    }
+
     /// Paths with a middle: the sum of `deg (deg - 1) / 2`.
     pub fn wedges(&self) -> u128 {
         self.degrees().iter().map(|&d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum()

@@ -53,7 +53,7 @@ pub trait Assign {
     /// is split).
     fn is_cheap(&self) -> bool;
 
-    /// The number of parts, where it is given.
+    /// The number of parts, where it is given and not to be chosen.
     fn parts(&self) -> Option<u32>;
 }
 
@@ -67,7 +67,7 @@ pub struct Plan {
     pub sizes: Vec<PartitionSize>,
     /// For each partition what it will take.
     pub predictions: Vec<Prediction>,
-    /// Parts that the user or the partitioner asked for, before splitting.
+    /// Parts before those that did not fit were split.
     pub parts_asked: u32,
 }
 
@@ -136,7 +136,7 @@ pub fn plan(
         None if whole <= room => assign.assign(1)?,
         None => fewest(assign, whole, most, &weight, control)?,
     };
-    let parts_asked = assign.parts().unwrap_or(assignment.parts());
+    let parts_asked = assignment.parts();
     let bound = if assignment.parts() == 1 && whole <= room { whole } else { most };
     let assignment = assignment.split(bound.get(), weight);
     let sizes = sizes(graph, &assignment, prune, control)?;
