@@ -1,9 +1,9 @@
 //! From an oriented graph to an assignment, by one of the partitioners.
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill_partitioners as partitioners;
 use trimill_partitioners::file::{Declared, FileAssignment};
@@ -72,8 +72,8 @@ pub struct Assigner<'a> {
     pub work_dir: &'a Path,
     /// Stops METIS.
     pub control: &'a Control,
-    /// The most that a METIS child took.
-    pub child_peak: Cell<Bytes>,
+    /// The most bytes that a METIS child took.
+    pub child_peak: AtomicU64,
 }
 
 impl Assign for Assigner<'_> {
@@ -124,7 +124,7 @@ impl Assigner<'_> {
             stopped: &stopped,
         };
         let found = partitioners::metis::assign(&View(self.graph), &options).map_err(translated)?;
-        self.child_peak.set(self.child_peak.get().max(Bytes(found.child_peak_bytes)));
+        self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
         Ok(Assignment::new(found.parts, parts))
     }

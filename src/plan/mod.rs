@@ -42,7 +42,7 @@ pub struct Limits {
 }
 
 /// Assigns vertices to so many parts.
-pub trait Assign {
+pub trait Assign: Sync {
     /// The assignment to `parts` parts.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::partition::prune::Pruned;
 use crate::partition::section::{Frame, Resident};
 use crate::partition::sections::Sections;
+use crate::spill::SpillReader;
 
 /// Delivers a partition's sections in their order.
 pub trait PartitionSource: Send {
@@ -25,6 +26,24 @@ pub trait PartitionSource: Send {
     /// # Errors
     /// When it is damaged or cannot be read.
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()>;
+}
+
+impl PartitionSource for SpillReader {
+    fn numbered(&self) -> u32 {
+        self.header().numbered
+    }
+
+    fn frames(&self) -> usize {
+        Self::frames(self)
+    }
+
+    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
+        Self::read_resident(self, into)
+    }
+
+    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+        Self::read_frame(self, i, into)
+    }
 }
 
 /// A partition that is the whole graph: nothing to spill, one frame without rows.
