@@ -20,6 +20,7 @@ pub mod partition;
 pub mod plan;
 pub mod prepare;
 pub mod report;
+pub mod spill;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.
