@@ -21,6 +21,7 @@ pub mod partition;
 pub mod plan;
 pub mod prepare;
 pub mod report;
+pub mod spill;
 pub mod stream;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
