@@ -1,16 +1,13 @@
 //! Sets of vertices as bits, with the rank of a member in constant time.
 //!
-//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 128`: one `u32` for every 512 bits, the rest counted
-//! over at most eight words of one or two cache lines.
+//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` for every word, so a rank is two loads
+//! and one count of bits (which is slow on the oldest x86-64 that programs are built for, so there should be one only).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
-
-/// Words between two stored ranks.
-const STRIDE: usize = 8;
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]
@@ -68,10 +65,10 @@ impl Bits {
     fn new(words: Vec<u64>, len: u32) -> Self {
         let mut count = 0;
         let ranks = words
-            .chunks(STRIDE)
-            .map(|chunk| {
+            .iter()
+            .map(|word| {
                 let rank = count;
-                count += chunk.iter().map(|word| word.count_ones()).sum::<u32>();
+                count += word.count_ones();
                 rank
             })
             .collect();
@@ -92,7 +89,7 @@ impl Bits {
     /// Bytes of a set over `0..len`.
     pub const fn bytes(len: u32) -> Bytes {
         let words = (len as u64).div_ceil(64);
-        Bytes(words * 8 + words.div_ceil(STRIDE as u64) * 4)
+        Bytes(words * 12)
     }
 
     /// Members of either set.
@@ -121,16 +118,10 @@ impl Bits {
     #[inline]
     pub fn rank(&self, i: u32) -> u32 {
         let word = i as usize / 64;
-        let first = word / STRIDE * STRIDE;
-        let Some(&before) = self.ranks.get(word / STRIDE) else { return self.count };
-        let mut rank = before;
-        for w in &self.words[first..word] {
-            rank += w.count_ones();
+        match self.ranks.get(word) {
+            Some(&before) => before + (self.words[word] & ((1 << (i % 64)) - 1)).count_ones(),
+            None => self.count,
         }
-        if !i.is_multiple_of(64) {
-            rank += (self.words[word] & ((1 << (i % 64)) - 1)).count_ones();
-        }
-        rank
     }
 
     /// The members in `range`, ascending.

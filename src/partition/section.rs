@@ -73,8 +73,8 @@ pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
 
 /// The longest range of a frame of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
 pub fn longest_frame_range(limit: Bytes) -> u32 {
-    // 17/128 of a byte for each number of the range, see `Bits::bytes`.
-    (limit.get() / 4 * 128 / 17).saturating_sub(1024).clamp(512, u64::from(u32::MAX)) as u32
+    // 12 bytes for each 64 numbers of the range, see `Bits::bytes`.
+    (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32
 }
 
 /// The smallest limit under which a frame can hold a row of `longest` heads.
