@@ -12,5 +12,7 @@ pub mod control;
 pub mod error;
 pub mod graph;
 pub mod input;
+pub mod job;
 pub mod mapped;
 pub mod partition;
+pub mod report;

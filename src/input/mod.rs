@@ -3,6 +3,8 @@
 //! Enters: one or several files, or standard input. Leaves: every arc that the files hold, once each, as pairs of ids
 //! (`u64`), loops and duplicates included, delivered in batches from many threads.
 
+pub mod format;
+
 use crate::error::Result;
 
 /// Receives arcs from a reader.
