@@ -8,6 +8,8 @@
 //! ```
 
 pub mod bytes;
+pub mod cli;
+pub mod commands;
 pub mod control;
 pub mod error;
 pub mod graph;
@@ -15,4 +17,8 @@ pub mod input;
 pub mod job;
 pub mod mapped;
 pub mod partition;
+pub mod pipeline;
+pub mod progress;
 pub mod report;
+pub mod request;
+pub mod signals;

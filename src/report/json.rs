@@ -76,7 +76,7 @@ mod tests {
             "schema_version", "version", "job", "triangles", "vertices", "edges", "wedges", "transitivity", "input",
             "backend", "method", "partitioner", "prune", "parts", "partitions", "stations", "peak_host_bytes",
         ];
-        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed"];
+        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds"];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
             keys_of(&result.input),

@@ -65,6 +65,9 @@ pub struct RunResult {
     /// The seed of random choices.
     #[serde(default)]
     pub seed: u64,
+    /// Time for the whole job.
+    #[serde(default)]
+    pub seconds: f64,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -158,6 +161,7 @@ impl RunResult {
             duplication: 0.0,
             compression_ratio: None,
             seed: job.seed,
+            seconds: 0.0,
         }
     }
 
@@ -273,6 +277,7 @@ pub(crate) mod tests {
             .map(|name| Station { name: name.into(), seconds: 1.5, bytes_in: Bytes(1 << 20), bytes_out: Bytes(1 << 19) })
             .to_vec();
         result.peak_host_bytes = Bytes::mib(100);
+        result.seconds = 4.25;
         result.complete()
     }
 

@@ -46,7 +46,10 @@ pub fn result(result: &RunResult, short: bool) -> String {
         text.push_str("\nStations\n");
         text.push_str(&stations(&result.stations));
     }
-    text.push_str(&list(&[("peak host memory", against(result.peak_host_bytes, result.host_memory))]));
+    text.push_str(&list(&[
+        ("peak host memory", against(result.peak_host_bytes, result.host_memory)),
+        ("whole job", seconds(result.seconds)),
+    ]));
     text
 }
 
@@ -153,16 +156,9 @@ fn totals(result: &RunResult) -> String {
     ])
 }
 
-/// The table of stations.
+/// The table of stations. It has no sum: stations overlap.
 pub fn stations(stations: &[Station]) -> String {
-    let total = vec![
-        "all".into(),
-        format!("{:.3}", stations.iter().map(|s| s.seconds).sum::<f64>()),
-        String::new(),
-        String::new(),
-        String::new(),
-    ];
-    grid(&STATIONS, stations, Some(total))
+    grid(&STATIONS, stations, None)
 }
 
 /// `used of budget (percent)`, or only what was used where no budget is known.
