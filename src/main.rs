@@ -1,1 +1,122 @@
-fn main() {}
+//! The program: reads the command line, runs the command, and makes an exit code of how it ended.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::Parser;
+use tracing_subscriber::filter::LevelFilter;
+use trimill::cli::{Cli, Command, Global, ProgressMode};
+use trimill::commands::{self, Context, Outcome};
+use trimill::control::Control;
+use trimill::error::{Kind, Result};
+use trimill::progress::Progress;
+use trimill::signals;
+use trimill::pipeline::Pipeline;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut out = Reader { out: io::stdout(), gone: false };
+    ExitCode::from(run(arguments, &mut out, &mut io::stderr()))
+}
+
+fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let Cli { command, global } = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, everything else a wrong command line; clap styles what goes to a terminal.
+            let _ = error.print();
+            return if error.use_stderr() { code(Kind::Usage) } else { 0 };
+        }
+    };
+    match execute(command, &global, out, err) {
+        Ok(None) => 0,
+        Ok(Some(worst)) => code(worst),
+        Err(error) => {
+            let _ = writeln!(err, "error: {error}");
+            code(error.kind())
+        }
+    }
+}
+
+fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
+    let mode = if global.quiet { ProgressMode::None } else { global.progress };
+    let progress = Progress::new(mode, io::stderr().is_terminal());
+    log(global, &progress);
+    let stop = Arc::new(AtomicBool::new(false));
+    if !matches!(command, Command::MetisChild { .. }) {
+        signals::install(&stop)?;
+    }
+    let control = Control::new(stop, Arc::clone(&progress.observer));
+    let mut context = Context { out, err, terminal: io::stdout().is_terminal(), control };
+    commands::run(&Pipeline, command, &mut context)
+}
+
+/// Log lines go to standard error, and bars make way for them.
+fn log(global: &Global, progress: &Progress) {
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::WARN,
+        (false, 1) => LevelFilter::INFO,
+        (false, 2) => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let writer = progress.log_writer();
+    let lines = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_target(false)
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(move || writer.clone());
+    // Fails only where a log is set up already, which then serves.
+    let _ = match global.verbose {
+        0 => lines.without_time().try_init(),
+        _ => lines.try_init(),
+    };
+}
+
+fn code(kind: Kind) -> u8 {
+    match kind {
+        Kind::Data => 1,
+        Kind::Usage => 2,
+        Kind::Resource => 3,
+        Kind::Interrupted => signals::INTERRUPTED,
+    }
+}
+
+/// Standard output whose reader may leave (`trimill ... | head`): the rest is then dropped, and the work goes on for the
+/// sake of its output files and its exit code.
+struct Reader<W> {
+    out: W,
+    gone: bool,
+}
+
+impl<W> Reader<W> {
+    fn unless_gone<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone = true;
+                Ok(dropped)
+            }
+            other => other,
+        }
+    }
+}
+
+impl<W: Write> Write for Reader<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        if self.gone {
+            return Ok(text.len());
+        }
+        let result = self.out.write(text);
+        self.unless_gone(result, text.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        if self.gone {
+            return Ok(());
+        }
+        let result = self.out.flush();
+        self.unless_gone(result, ())
+    }
+}

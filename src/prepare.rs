@@ -11,7 +11,7 @@ use crate::graph::OrientedGraph;
 use crate::graph::file::{Place, open};
 use crate::input::arcs::ArcSource;
 use crate::orient::orient;
-use crate::report::station::Station;
+use crate::report::Station;
 
 /// Cleans and orients `source`, or takes the graph from the cache. `identity` tells one input from another: the same
 /// text stands for the same arcs. Adds the stations passed to `stations`.
@@ -32,18 +32,18 @@ pub fn prepare(
         let start = Instant::now();
         if let Some(graph) = cache.find(identity)? {
             tracing::info!("the graph is in the cache: {}", graph.path().display());
-            stations.push(Station::new("cached", start, graph.csr_bytes(), Bytes::ZERO));
+            stations.push(Station::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
             return Ok(graph);
         }
     }
     let start = Instant::now();
     let cleaned = clean(source, space, control)?;
-    stations.push(Station::new("clean", start, input_bytes, cleaned.bytes_written));
+    stations.push(Station::since("clean", start, input_bytes, cleaned.bytes_written));
     let start = Instant::now();
     let dir = cached.map_or(space.dir, |(cache, _)| cache.dir());
     let pairs = Bytes::of::<u64>(cleaned.edges);
     let oriented = orient(cleaned, identity.unwrap_or_default(), dir, space, control)?;
-    stations.push(Station::new("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
+    stations.push(Station::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
     match cached {
         Some((cache, identity)) => cache.store(identity, oriented),
         None => open(Place::Temporary(oriented.file)),

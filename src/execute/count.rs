@@ -173,12 +173,7 @@ impl Busy {
             ("stream", self.reading, self.spilled, self.streamed),
             ("count", self.counting, self.streamed, Bytes::ZERO),
         ]
-        .map(|(name, time, bytes_in, bytes_out)| Station {
-            name: name.into(),
-            seconds: time.as_secs_f64(),
-            bytes_in,
-            bytes_out,
-        })
+        .map(|(name, time, bytes_in, bytes_out)| Station::new(name, time, bytes_in, bytes_out))
     }
 }
 

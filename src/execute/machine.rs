@@ -14,8 +14,18 @@ pub fn memory() -> Bytes {
 
 /// The most resident memory that the process had at a time since [`forget_peak`] (mapped file pages count).
 pub fn peak_memory() -> Bytes {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    kib_of("/proc/self/status", "VmHWM:")
+}
+
+/// The memory that programs can still take, as the system estimates it.
+pub fn free_memory() -> Bytes {
+    kib_of("/proc/meminfo", "MemAvailable:")
+}
+
+/// A value that the system tells in KiB; none where it does not tell.
+fn kib_of(file: &str, name: &str) -> Bytes {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|kib| kib.trim().parse().ok());
     Bytes(kib.unwrap_or(0u64) * 1024)
 }

@@ -6,10 +6,15 @@
 //! `trimill plan` does.
 
 pub mod build;
+pub mod cache;
 pub mod count;
+pub mod doctor;
+pub mod generate;
 pub mod graph;
+pub mod inspect;
 pub mod machine;
 pub mod partition;
 pub mod plan;
 pub mod setup;
 pub mod spill_dir;
+pub mod verify;

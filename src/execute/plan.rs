@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::job::Job;
 use crate::partition::sizes;
 use crate::plan::floor;
-use crate::report::{Alternative, PlanReport, PlannedPartition};
+use crate::report::plan::Alternative;
+use crate::report::{PlanReport, PlannedPartition};
 
 /// Plans a job.
 ///

@@ -1,7 +1,7 @@
 //! From a job's settings to what does the work: threads, budgets, directories, the cache, the backend.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -14,6 +14,7 @@ use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::job::{self, Job};
+use crate::report::doctor::Directory;
 
 /// The implementations that a job's settings stand for.
 pub struct Setup {
@@ -49,7 +50,7 @@ impl Setup {
         let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
         for dir in [&spill_dir, &work_dir] {
             std::fs::create_dir_all(dir).map_err(|e| Error::write(dir, e))?;
-            if is_in_ram(dir) {
+            if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!("{} is in RAM: what is spilled there takes memory; name a disk with --work-dir", dir.display());
             }
         }
@@ -118,11 +119,4 @@ pub fn default_cache_dir() -> PathBuf {
         .or_else(|| set("HOME").map(|home| home.join(".cache")))
         .unwrap_or_else(std::env::temp_dir)
         .join("trimill")
-}
-
-/// Whether a directory lies in a file system that is memory.
-pub fn is_in_ram(dir: &Path) -> bool {
-    const TMPFS: i64 = 0x0102_1994;
-    const RAMFS: i64 = 0x8584_58f6;
-    rustix::fs::statfs(dir).is_ok_and(|found| [TMPFS, RAMFS].contains(&(found.f_type as i64)))
 }

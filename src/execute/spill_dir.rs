@@ -7,7 +7,8 @@ use tempfile::TempDir;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
 use crate::error::{Error, Result};
-use crate::spill::{MANIFEST_NAME, Manifest};
+use crate::spill::Manifest;
+use crate::spill::manifest::MANIFEST_NAME;
 
 /// Where a job spills.
 pub enum SpillDir {

@@ -4,6 +4,7 @@
 //! (`u64`), loops and duplicates included, delivered in batches from many threads.
 
 pub mod arcs;
+pub mod format;
 
 use crate::error::Result;
 

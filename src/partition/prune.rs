@@ -4,7 +4,6 @@
 //! levels ([`Prune`]); each leaves a [`Pruned`] view from which the sections are made.
 
 use std::fmt;
-use std::str::FromStr;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -45,16 +44,6 @@ impl Prune {
 impl fmt::Display for Prune {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl FromStr for Prune {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::None, Self::ZeroIndegree, Self::Direct]
-            .into_iter()
-            .find(|level| level.name() == text)
-            .ok_or_else(|| format!("'{text}' is no prune level; expected none, zero-indegree or direct"))
     }
 }
 

@@ -1,3 +1,27 @@
-//! What is told in the end: the result, its table and its files.
+//! Reports: what the commands leave as values, as JSON and as tables.
+//!
+//! Enters: values that the stations fill in. Leaves: text on standard output, files in an output directory. A report is
+//! plain data: it can be written, read, checked, and (the result of a run) added to.
 
-pub mod station;
+pub mod doctor;
+pub mod files;
+pub mod generic;
+pub mod json;
+pub mod other;
+pub mod plan;
+pub mod result;
+pub mod table;
+pub mod tables;
+
+pub use doctor::DoctorReport;
+pub use other::{CacheEntry, CacheReport, GenerateReport, PartitionReport, SpilledPartition, VerifyReport};
+pub use plan::{PlanReport, PlannedPartition};
+pub use result::{InputReport, PartitionResult, RunResult, Station};
+
+/// The version of the JSON objects; fields are added without raising it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Closed paths of three vertices as a share of all: `3 T / W`, and 0 where there are no wedges.
+pub fn transitivity(triangles: u128, wedges: u128) -> f64 {
+    if wedges == 0 { 0.0 } else { 3.0 * triangles as f64 / wedges as f64 }
+}

@@ -1,0 +1,231 @@
+//! `trimill generate` as typed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{HostArgs, help};
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::input::format::Format;
+use crate::job::Job;
+use crate::job::file::{InputTable, Tables};
+use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves, StarKind};
+
+/// `trimill generate`
+#[derive(Debug, Args)]
+pub struct GenerateCommand {
+    /// What to make
+    #[command(subcommand)]
+    pub family: FamilyCommand,
+}
+
+/// Where the graph goes.
+#[derive(Debug, Clone, Args)]
+pub struct FileArgs {
+    /// The file: .bin for pairs of u32, little-endian; .txt or .el for text
+    #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
+    pub output: EdgeFile,
+
+    /// CPU threads [default: all cores]
+    #[arg(long, value_name = "N", help_heading = "Count")]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// A file whose suffix tells how edges are written to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeFile {
+    /// The file.
+    pub path: PathBuf,
+    /// How edges are written.
+    pub format: EdgeFormat,
+}
+
+fn edge_file(typed: &str) -> Result<EdgeFile, String> {
+    let path = PathBuf::from(typed);
+    let format = match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("bin") => EdgeFormat::BinU32,
+        Some("txt" | "el") => EdgeFormat::Text,
+        _ => return Err("the suffix tells no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
+    };
+    Ok(EdgeFile { path, format })
+}
+
+/// A graph that another is made of.
+#[derive(Debug, Clone, Args)]
+pub struct GraphArgs {
+    /// The graph's file; it is cleaned first
+    #[arg(value_name = "GRAPH", help_heading = "Input")]
+    pub graph: PathBuf,
+
+    /// The format of GRAPH [default: found from content and suffix]
+    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
+    pub format: Option<Format>,
+
+    /// The most memory of the host for cleaning [default: half of the RAM]
+    #[arg(long, value_name = "BYTES", help_heading = "Memory")]
+    pub host_memory: Option<Bytes>,
+
+    /// The directory for temporary files
+    #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
+    pub work_dir: Option<PathBuf>,
+}
+
+/// The families.
+#[derive(Debug, Subcommand)]
+pub enum FamilyCommand {
+    /// The Kronecker graph of the GAP Benchmark Suite: 16 * 2^scale draws
+    GapKron {
+        /// log2 of the number of vertices
+        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=31))]
+        scale: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// The uniform random graph of the GAP Benchmark Suite: 16 * 2^scale draws
+    GapUrand {
+        /// log2 of the number of vertices
+        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=31))]
+        scale: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// The Kronecker product of stars (Graph Challenge)
+    Stars {
+        /// The leaves of each star, such as 3-4-5
+        #[arg(value_name = "LEAVES")]
+        leaves: Leaves,
+        /// No loops in the factors (Bk), one at each centre (B1k), one at each last leaf (B2k)
+        #[arg(long, value_enum, default_value_t)]
+        kind: StarKind,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// A given graph with every vertex replaced by independent copies: E times k^2, T times k^3
+    Blowup {
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        graph: GraphArgs,
+        /// Copies of each vertex
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+        copies: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// The tensor product of a given graph with a complete graph: E times q (q - 1), T times q (q - 1) (q - 2)
+    TensorComplete {
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        graph: GraphArgs,
+        /// Vertices of the complete graph
+        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u32).range(1..))]
+        order: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// A ring where each vertex touches the K next ones
+    RingLattice {
+        /// Vertices; more than 3 * K for the known count
+        #[arg(long, value_name = "N")]
+        vertices: u32,
+        /// Neighbours on each side
+        #[arg(long, value_name = "K")]
+        k: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// A grid with both diagonals
+    KingsGrid {
+        /// Rows
+        #[arg(long, value_name = "R")]
+        rows: u32,
+        /// Columns
+        #[arg(long, value_name = "C")]
+        columns: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// The complete graph
+    Complete {
+        /// Vertices
+        #[arg(long, value_name = "N")]
+        vertices: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// Cliques joined to a ring through different vertices
+    RingOfCliques {
+        /// Cliques, at least 3
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(3..))]
+        cliques: u32,
+        /// Vertices of a clique, at least 2
+        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(2..))]
+        size: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+    /// The Hamming graph H(d, q): words of d letters that differ in one
+    Hamming {
+        /// Letters of a word
+        #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(1..=32))]
+        dimension: u32,
+        /// Letters of the alphabet
+        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u32).range(2..))]
+        order: u32,
+        #[command(flatten)]
+        #[allow(missing_docs)]
+        file: FileArgs,
+    },
+}
+
+impl GraphArgs {
+    fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
+        let mut tables = Tables {
+            input: InputTable { path: Some(self.graph.clone()), paths: None, format: self.format },
+            ..Tables::default()
+        };
+        HostArgs { host_memory: self.host_memory, threads, work_dir: self.work_dir.clone(), ..HostArgs::default() }
+            .fill(&mut tables);
+        Job::resolve(None, &tables, std::path::Path::new("")).map(Box::new)
+    }
+}
+
+impl GenerateCommand {
+    /// What the engine is asked for, and whether the answer is JSON.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`].
+    pub fn request(self) -> Result<(GenerateRequest, bool)> {
+        use FamilyCommand as C;
+        let (family, file) = match self.family {
+            C::GapKron { scale, file } => (Family::GapKron { scale }, file),
+            C::GapUrand { scale, file } => (Family::GapUrand { scale }, file),
+            C::Stars { leaves, kind, file } => (Family::Stars { leaves, kind }, file),
+            C::Blowup { graph, copies, file } => (Family::Blowup { graph: graph.job(file.threads)?, copies }, file),
+            C::TensorComplete { graph, order, file } => {
+                (Family::TensorComplete { graph: graph.job(file.threads)?, order }, file)
+            }
+            C::RingLattice { vertices, k, file } => (Family::RingLattice { vertices, k }, file),
+            C::KingsGrid { rows, columns, file } => (Family::KingsGrid { rows, columns }, file),
+            C::Complete { vertices, file } => (Family::Complete { vertices }, file),
+            C::RingOfCliques { cliques, size, file } => (Family::RingOfCliques { cliques, size }, file),
+            C::Hamming { dimension, order, file } => (Family::Hamming { dimension, order }, file),
+        };
+        let EdgeFile { path, format } = file.output;
+        Ok((GenerateRequest { family, output: path, format, threads: file.threads }, file.json))
+    }
+}

@@ -1,0 +1,140 @@
+//! The long texts of `--help`: examples, and what the names mean.
+
+/// Under `trimill --help`.
+pub const TRIMILL: &str = "\
+Examples:
+  trimill count crawl.graph                         count on whatever this machine has
+  trimill count soc.txt.gz --device-memory 2GiB     with no more than 2 GiB on the device
+  trimill plan crawl.graph --device-memory 16GB     what would each partition take?
+  trimill run configs/quick-start.toml              a batch of jobs
+
+Standard output carries the answer, standard error everything else.
+
+Exit codes:
+  0    done
+  1    data that is missing, empty, malformed or damaged
+  2    a wrong command line or job file
+  3    a budget, disk, directory or device that does not allow what was asked
+  130  stopped by Ctrl-C or SIGTERM; a second one ends at once";
+
+/// Under `trimill count --help`.
+pub const COUNT: &str = "\
+Examples:
+  trimill count crawl.graph
+      BVGraph: crawl.graph with crawl.properties beside it
+  trimill count edges-1.txt edges-2.txt --format text
+      one graph in two files
+  zcat big.txt.gz | trimill count - --format text --json
+      from standard input, the answer as JSON
+  trimill count crawl.graph --partitioner random --parts 32 --prune zero-indegree
+      as LSTC does it
+  trimill count crawl.graph --device-memory 4GiB --output results/crawl
+      tables on standard output, result.json and partitions.tsv in results/crawl
+
+The number of partitions is only a start: one that does not fit the budget is split until it does. The fields
+of the JSON object are described in docs/result.md.";
+
+/// Under `trimill run --help`.
+pub const RUN: &str = "\
+Examples:
+  trimill run study.toml --check
+  trimill run study.toml --set memory.device=2GiB --set job.crawl.partition.parts=64
+  trimill run study.toml --only crawl --json > results.jsonl
+
+A job file has [defaults] and any number of [[job]], described in docs/jobs.md. Relative paths are taken from
+the folder of the file, in --set as well. A job that fails does not stop the others; a table at the end says how
+each of them went, and the exit code is the highest of all. Ctrl-C stops the batch.";
+
+/// Under `trimill plan --help`.
+pub const PLAN: &str = "\
+Examples:
+  trimill plan crawl.graph --device-memory 16GB
+  trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
+
+The graph is read and prepared (and kept in the cache), but nothing is spilled or counted. The exit code is 3
+when something does not fit, and the plan says what to change.";
+
+/// Under `trimill partition --help`.
+pub const PARTITION: &str = "\
+Examples:
+  trimill partition crawl.graph --parts 32 --spill-dir /scratch/crawl
+  trimill inspect /scratch/crawl --verify
+
+Leaves one file for each partition and a manifest; docs/spill-format.md describes them byte by byte.";
+
+/// Under `trimill inspect --help`.
+pub const INSPECT: &str = "\
+Examples:
+  trimill inspect /scratch/crawl
+  trimill inspect /scratch/crawl --verify --json";
+
+/// Under `trimill verify --help`.
+pub const VERIFY: &str = "\
+Examples:
+  trimill verify karate.mtx
+  trimill verify soc.txt --json
+
+Shares no counting code with `trimill count`, is slow, and keeps the whole graph in memory.";
+
+/// Under `trimill generate --help`.
+pub const GENERATE: &str = "\
+Examples:
+  trimill generate gap-kron --scale 22 --output k22.bin
+  trimill generate stars 3-4-5-9-16-25 --kind B1k --output stars.bin
+  trimill generate blowup crawl.graph --copies 20 --output big.bin
+  trimill generate kings-grid --rows 1000 --columns 1000 --output grid.txt
+
+The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text. The same
+command makes the same file on any number of threads.";
+
+/// Under `trimill doctor --help`.
+pub const DOCTOR: &str = "\
+Examples:
+  trimill doctor
+  trimill doctor --work-dir /scratch --json";
+
+/// Under `trimill cache --help`.
+pub const CACHE: &str = "\
+Examples:
+  trimill cache list
+  trimill cache remove crawl.graph
+  trimill cache remove --max 20GiB
+  trimill cache clear
+
+The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is found again
+by path, size, time of change and a hash of head and tail of its file.";
+
+/// Under `trimill completions --help`.
+pub const COMPLETIONS: &str = "\
+Examples:
+  trimill completions bash > ~/.local/share/bash-completion/completions/trimill
+  trimill completions zsh > ~/.zfunc/_trimill
+  trimill completions fish > ~/.config/fish/completions/trimill.fish";
+
+/// Of `--format`.
+pub const FORMAT: &str = "\
+The format [default: found from content and suffix]:
+  bvgraph        web crawls of the WebGraph framework: .graph with .properties
+  text           edge lists (SNAP, KONECT, Graph Challenge, CSV), plain, .gz or .zst
+  matrix-market  coordinate files, pattern, integer or real
+  metis          adjacency files, also of KaMinPar and the DIMACS challenge
+  gapbs-sg       serialised graphs of the GAP Benchmark Suite
+  graph500       packed edges of Graph500
+  bin-u32        pairs of u32, little-endian
+  bin-u64        pairs of u64, little-endian";
+
+/// Of `--partitioner`.
+pub const PARTITIONER: &str = "\
+How vertices are assigned to partitions:
+  random               drawn from --seed
+  contiguous           runs of consecutive ids, balanced by arcs; keeps a crawl's locality
+  contiguous-vertices  runs of consecutive ids with equal numbers of vertices
+  metis                METIS, in a child process
+  file:PATH            read from a file, as METIS and KaMinPar write it";
+
+/// Of `--prune`.
+pub const PRUNE: &str = "\
+What is dropped from a partition before it is spilled:
+  none           nothing: the whole induced subgraph
+  zero-indegree  proxies without an in-arc, round after round, as LSTC does
+  direct         all that cannot close a triangle counted in the partition";

@@ -1,0 +1,17 @@
+//! `trimill generate`
+
+use super::engine::Engine;
+use super::{Context, Outcome};
+use crate::cli::GenerateCommand;
+use crate::error::Result;
+use crate::request::Family;
+use crate::report::GenerateReport;
+
+pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
+    let (request, as_json) = command.request()?;
+    if let Family::Blowup { graph, .. } | Family::TensorComplete { graph, .. } = &request.family {
+        graph.check_files()?;
+    }
+    let report = engine.generate(&request, &context.control)?;
+    context.report(as_json, &report, GenerateReport::table)
+}

@@ -1,0 +1,101 @@
+//! The commands: glue between the command line, the engine and the reports, one file each.
+//!
+//! Enters: a parsed [`Command`] and a [`Context`]. Leaves: text on the context's outputs, and an [`Outcome`] or an error;
+//! exit codes are made of them by the program alone.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::{Command, JobArgs};
+use crate::control::Control;
+use crate::error::{Error, Kind, Result};
+use crate::job::file::Tables;
+use crate::job::{Job, Partitioner};
+use crate::report::json;
+
+pub mod cache;
+pub mod count;
+pub mod engine;
+pub mod generate;
+pub mod inspect;
+pub mod partition;
+pub mod plan;
+pub mod run;
+pub mod shell;
+#[cfg(test)]
+mod tests;
+pub mod verify;
+
+use engine::Engine;
+
+/// Where a command writes, and what stops it.
+pub struct Context<'a> {
+    /// Standard output: the answer.
+    pub out: &'a mut dyn Write,
+    /// Standard error: what went wrong with a job of a batch, and its summary where the answer is JSON.
+    pub err: &'a mut dyn Write,
+    /// Whether `out` is a terminal.
+    pub terminal: bool,
+    /// Stops the command and hears of its progress.
+    pub control: Control,
+}
+
+/// How a command ended that said all it had to say: none for 'done', or the worst that went wrong on the way.
+pub type Outcome = Option<Kind>;
+
+/// Runs `command`.
+///
+/// # Errors
+/// What stopped it; nothing has been said of it yet.
+pub fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> Result<Outcome> {
+    match command {
+        Command::Count(command) => count::run(engine, &command, context),
+        Command::Run(command) => run::run(engine, &command, context),
+        Command::Plan(command) => plan::run(engine, &command, context),
+        Command::Partition(command) => partition::run(engine, &command, context),
+        Command::Inspect(command) => inspect::run(engine, &command, context),
+        Command::Verify(command) => verify::run(engine, &command, context),
+        Command::Generate(command) => generate::run(engine, command, context),
+        Command::Doctor(command) => inspect::doctor(engine, &command, context),
+        Command::Cache(command) => cache::run(engine, command, context),
+        Command::Completions { shell } => shell::completions(shell, context),
+        Command::Man { command } => shell::man(command.as_deref(), context),
+        Command::Schema => context.say(&crate::job::schema::schema()),
+        Command::MetisChild { arguments } => engine.metis_child(&arguments).map(|()| None),
+    }
+}
+
+impl Context<'_> {
+    /// Writes `text` to standard output.
+    fn say(&mut self, text: &str) -> Result<Outcome> {
+        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).map_err(json::unwritten)?;
+        Ok(None)
+    }
+
+    /// Writes `report` as a JSON line, or as what `text` makes of it.
+    fn report<R: Serialize>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
+        if as_json {
+            json::write_line(self.out, report)?;
+            return Ok(None);
+        }
+        self.say(&text(report))
+    }
+}
+
+/// The job of a command line whose flags are `tables`; its files are there.
+fn job_of(tables: &Tables) -> Result<Job> {
+    let job = Job::resolve(None, tables, Path::new(""))?;
+    job.check_files()?;
+    Ok(job)
+}
+
+/// Refuses flags that would have no effect.
+fn check_flags(flags: &JobArgs) -> Result<()> {
+    if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
+        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))
+            .expected("--partitioner metis"));
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! `trimill partition`
+
+use super::engine::Engine;
+use super::{Context, Outcome, check_flags, job_of};
+use crate::cli::PartitionCommand;
+use crate::error::Result;
+use crate::report::{PartitionReport, files};
+
+pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
+    check_flags(&command.job)?;
+    let job = job_of(&command.tables())?;
+    files::prepare(&command.spill_dir)?;
+    let report = engine.partition(&job, &context.control)?;
+    let short = context.terminal;
+    context.report(command.json, &report, |report: &PartitionReport| report.table(short))
+}

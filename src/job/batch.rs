@@ -1,0 +1,233 @@
+//! A job file, resolved: the jobs in their order, defaults and overrides laid over each other key by key.
+//!
+//! Enters: the path of a TOML file, the `--set`s, the `--only`s. Leaves: a [`Batch`] whose jobs have different names and
+//! different output directories. Anything wrong with the file as a whole is refused here, before a job runs; a missing
+//! input is the concern of its own job.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+use super::file::{JobFile, Tables, parse};
+use super::job::STANDARD_INPUT;
+use super::overrides::{Override, known_job, overlay};
+use super::Job;
+use crate::error::{Error, Result};
+
+/// The jobs of a file.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The file.
+    pub path: PathBuf,
+    /// The jobs, in the order of the file; their names differ.
+    pub jobs: Vec<BatchJob>,
+}
+
+/// A job of a batch.
+#[derive(Debug, Clone)]
+pub struct BatchJob {
+    /// Its name in the file, or `job-1`, `job-2`, ... by position.
+    pub name: String,
+    /// What it is; its `name` is the same.
+    pub job: Job,
+}
+
+impl Batch {
+    /// Reads and resolves `path`. With `only`, the jobs that are not named are left out.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when the file cannot be read, [`crate::error::Kind::Usage`] for what is in it.
+    pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a job file"))?;
+        Self::parse(&text, path, overrides, only)
+    }
+
+    /// The same of a text; `path` gives the folder for relative paths and stands in errors.
+    ///
+    /// # Errors
+    /// As [`Batch::read`].
+    pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
+        // Twice: typed for the place of every error, plain for laying tables over each other.
+        let typed: JobFile = parse(text, path)?;
+        let mut plain: Table = parse(text, path)?;
+        let names = names(&typed, path)?;
+        let listed = names.iter().map(String::as_str);
+        overrides.iter().try_for_each(|set| set.check_job(listed.clone()))?;
+        only.iter().try_for_each(|name| known_job(name, listed.clone()).map_err(|error| error.at("--only")))?;
+
+        let defaults = table(plain.remove("defaults"));
+        let entries = match plain.remove("job") {
+            Some(toml::Value::Array(entries)) => entries,
+            _ => Vec::new(),
+        };
+        let base = path.parent().unwrap_or(Path::new(""));
+        let mut jobs = Vec::new();
+        for (name, entry) in names.into_iter().zip(entries) {
+            let mut settings = defaults.clone();
+            let mut own = table(Some(entry));
+            own.remove("name");
+            overlay(&mut settings, own);
+            for set in overrides.iter().filter(|set| set.concerns(&name)) {
+                overlay(&mut settings, set.settings.clone());
+            }
+            let tables: Tables = settings.try_into().map_err(|error: toml::de::Error| {
+                Error::usage(format!("job '{name}': {}", error.message())).at(path)
+            })?;
+            if only.is_empty() || only.contains(&name) {
+                let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| error.at(path))?;
+                jobs.push(BatchJob { name, job });
+            }
+        }
+        let batch = Self { path: path.to_path_buf(), jobs };
+        batch.check()?;
+        Ok(batch)
+    }
+
+    /// Refuses jobs that would take from each other.
+    fn check(&self) -> Result<()> {
+        let refuse = |found: String| Error::usage(found).at(&self.path);
+        let mut outputs = HashMap::new();
+        let mut spills = HashMap::new();
+        let mut reader: Option<&str> = None;
+        for BatchJob { name, job } in &self.jobs {
+            if let Some(dir) = &job.output
+                && let Some(other) = outputs.insert(dir, name)
+            {
+                return Err(refuse(format!("the jobs '{other}' and '{name}' both write to {}", dir.display()))
+                    .advice("give each job a directory of its own in [job.output]"));
+            }
+            if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
+                && let Some(other) = spills.insert(dir, name)
+            {
+                return Err(refuse(format!("the jobs '{other}' and '{name}' both keep their spill in {}", dir.display()))
+                    .advice("give each job a directory of its own in [job.spill]"));
+            }
+            if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT)
+                && let Some(other) = reader.replace(name)
+            {
+                return Err(refuse(format!("the jobs '{other}' and '{name}' both read standard input"))
+                    .advice("standard input can be read once"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The names of all jobs, in order; none empty, none twice.
+fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
+    if file.job.is_empty() {
+        return Err(Error::usage("no job").at(path).expected("at least one table [[job]]"));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (index, entry) in file.job.iter().enumerate() {
+        let name = entry.name.clone().unwrap_or_else(|| format!("job-{}", index + 1));
+        if name.trim().is_empty() {
+            return Err(Error::usage(format!("job {} has an empty name", index + 1)).at(path).expected("a name"));
+        }
+        if names.contains(&name) {
+            return Err(Error::usage(format!("two jobs have the name '{name}'")).at(path).expected("different names"));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn table(value: Option<toml::Value>) -> Table {
+    match value {
+        Some(toml::Value::Table(table)) => table,
+        _ => Table::new(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::bytes::Bytes;
+    use crate::error::Kind;
+    use crate::job::{Partitioner, Parts, Prune};
+
+    const FILE: &str = "
+        [defaults]
+        input = { path = 'a.txt', format = 'text' }
+        partition = { parts = 4, prune = 'none' }
+        memory.device = '64MiB'
+
+        [[job]]
+        name = 'one'
+
+        [[job]]
+        [job.input]
+        paths = ['b.txt', 'c.txt']
+        [job.partition]
+        parts = 'auto'
+        partitioner = 'random'
+    ";
+
+    fn batch(sets: &[&str], only: &[&str]) -> Result<Batch> {
+        let sets: Vec<Override> = sets.iter().map(|set| Override::parse(set).unwrap()).collect();
+        let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
+        Batch::parse(FILE, Path::new("/jobs/study.toml"), &sets, &only)
+    }
+
+    fn parts(n: u32) -> Parts {
+        Parts::Exactly(std::num::NonZeroU32::new(n).unwrap())
+    }
+
+    #[test]
+    fn jobs_override_the_defaults_key_by_key() {
+        let batch = batch(&[], &[]).unwrap();
+        let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
+        assert_eq!((one.name.as_str(), two.name.as_str()), ("one", "job-2"));
+        assert_eq!(one.job.inputs, [Path::new("/jobs/a.txt")]);
+        assert_eq!((one.job.parts, one.job.prune), (parts(4), Prune::None));
+        // `paths` replaces the defaults' `path`; the format beside it stays.
+        assert_eq!(two.job.inputs, [Path::new("/jobs/b.txt"), Path::new("/jobs/c.txt")]);
+        assert_eq!(two.job.format, one.job.format);
+        assert_eq!((two.job.parts, two.job.prune), (Parts::Auto, Prune::None));
+        assert_eq!(two.job.partitioner, Partitioner::Random);
+        assert_eq!(two.job.device_memory, Some(Bytes::mib(64)));
+    }
+
+    #[test]
+    fn overrides_win_in_the_order_given() {
+        let batch = batch(&["partition.parts=8", "job.one.partition.parts=9", "job.job-2.input.path=-"], &[]).unwrap();
+        assert_eq!(batch.jobs[0].job.parts, parts(9));
+        assert_eq!(batch.jobs[1].job.parts, parts(8));
+        assert_eq!(batch.jobs[1].job.inputs, [Path::new("-")]);
+    }
+
+    #[test]
+    fn only_selects_and_unknown_names_are_refused() {
+        assert_eq!(batch(&[], &["job-2"]).unwrap().jobs.len(), 1);
+        let error = batch(&[], &["onne"]).unwrap_err().to_string();
+        assert!(error.starts_with("--only: ") && error.contains("did you mean `one`?"), "{error}");
+        let error = batch(&["job.onne.partition.parts=3"], &[]).unwrap_err().to_string();
+        assert!(error.starts_with("--set: ") && error.contains("did you mean `one`?"), "{error}");
+    }
+
+    #[test]
+    fn jobs_may_not_take_from_each_other() {
+        for (set, hint) in [
+            ("output.dir=out", "both write to /jobs/out"),
+            ("input.path=-", "both read standard input"),
+            ("spill={dir='s', keep=true}", "both keep their spill"),
+        ] {
+            let error = batch(&[set], &[]).unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage);
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_jobs_or_with_twins_is_refused() {
+        let twins = "[[job]]\nname='a'\n[[job]]\nname='a'\n";
+        for (text, hint) in [("", "no job"), ("job = []", "no job"), (twins, "two jobs"), ("[[job]]\nname=' '", "empty")] {
+            let error = Batch::parse(text, Path::new("f.toml"), &[], &[]).unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage);
+            assert!(error.to_string().starts_with("f.toml: ") && error.to_string().contains(hint), "{error}");
+        }
+        assert_eq!(Batch::read(Path::new("/nowhere.toml"), &[], &[]).unwrap_err().kind(), Kind::Data);
+    }
+}

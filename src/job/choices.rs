@@ -1,0 +1,220 @@
+//! The choices that have names: partitioner, number of parts, prune level, backend.
+//!
+//! Each is written the same way on the command line, in job files and in results.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::suggest;
+
+/// How the vertices are assigned to partitions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Partitioner {
+    /// Every vertex to a partition drawn from the seed.
+    Random,
+    /// Runs of consecutive ids, balanced by arcs.
+    #[default]
+    Contiguous,
+    /// Runs of consecutive ids with equal numbers of vertices, as in LSTC.
+    ContiguousVertices,
+    /// METIS, in a child process.
+    Metis {
+        /// Joins runs of so many consecutive vertices before METIS sees the graph.
+        contract: Option<NonZeroU32>,
+    },
+    /// Read from a file: a line for each declared vertex, or lines of `id part`.
+    File(PathBuf),
+}
+
+impl Partitioner {
+    /// The names that stand for themselves; `file:PATH` comes beside them.
+    pub const NAMES: [&'static str; 4] = ["random", "contiguous", "contiguous-vertices", "metis"];
+
+    /// The same with a relative path taken from `base`.
+    #[must_use]
+    pub fn based(self, base: &Path) -> Self {
+        match self {
+            Self::File(path) => Self::File(base.join(path)),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Partitioner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.pad("random"),
+            Self::Contiguous => f.pad("contiguous"),
+            Self::ContiguousVertices => f.pad("contiguous-vertices"),
+            Self::Metis { .. } => f.pad("metis"),
+            Self::File(path) => f.pad(&format!("file:{}", path.display())),
+        }
+    }
+}
+
+impl FromStr for Partitioner {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "random" => Ok(Self::Random),
+            "contiguous" => Ok(Self::Contiguous),
+            "contiguous-vertices" => Ok(Self::ContiguousVertices),
+            "metis" => Ok(Self::Metis { contract: None }),
+            _ => match text.strip_prefix("file:") {
+                Some("") => Err("'file:' names no file; expected file:PATH".into()),
+                Some(path) => Ok(Self::File(path.into())),
+                None if text == "file" => Err("'file' names no file; expected file:PATH".into()),
+                None => Err(format!(
+                    "'{text}' is not a partitioner; expected random, contiguous, contiguous-vertices, metis or \
+                     file:PATH{}",
+                    suggest::did_you_mean(text, Self::NAMES)
+                )),
+            },
+        }
+    }
+}
+
+impl Serialize for Partitioner {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Partitioner {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Partitioner {
+    fn schema_name() -> Cow<'static, str> {
+        "Partitioner".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How the vertices are assigned to partitions; file:PATH reads the assignment.",
+            "anyOf": [{ "enum": Self::NAMES }, { "type": "string", "pattern": "^file:.+$" }]
+        })
+    }
+}
+
+/// Into how many partitions the graph is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Parts {
+    /// As few as fit the budgets.
+    #[default]
+    Auto,
+    /// So many; a part that does not fit is still split.
+    Exactly(NonZeroU32),
+}
+
+impl Parts {
+    fn number(number: u64) -> Result<Self, String> {
+        u32::try_from(number)
+            .ok()
+            .and_then(NonZeroU32::new)
+            .map(Self::Exactly)
+            .ok_or_else(|| format!("{number} is not a number of parts; expected `auto` or a number from 1 to {}", u32::MAX))
+    }
+}
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad("auto"),
+            Self::Exactly(parts) => f.pad(&parts.to_string()),
+        }
+    }
+}
+
+impl FromStr for Parts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<u64>() {
+            _ if text == "auto" => Ok(Self::Auto),
+            Ok(number) => Self::number(number),
+            Err(_) => Err(format!("'{text}' is not a number of parts; expected `auto` or a number from 1")),
+        }
+    }
+}
+
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => serializer.serialize_str("auto"),
+            Self::Exactly(parts) => serializer.serialize_u32(parts.get()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Typed;
+        impl Visitor<'_> for Typed {
+            type Value = Parts;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "\"auto\" or a number from 1")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Parts, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Parts, E> {
+                Parts::number(number).map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Parts, E> {
+                let number = u64::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                self.visit_u64(number)
+            }
+        }
+        deserializer.deserialize_any(Typed)
+    }
+}
+
+impl JsonSchema for Parts {
+    fn schema_name() -> Cow<'static, str> {
+        "Parts".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of partitions from 1, or \"auto\": as few as fit the budgets.",
+            "anyOf": [{ "const": "auto" }, { "type": "integer", "minimum": 1, "maximum": u32::MAX }]
+        })
+    }
+}
+
+/// What counts.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// A GPU where there is one that can be used, otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A GPU, through CUDA; exit code 3 where there is none.
+    Cuda,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+        })
+    }
+}

@@ -1,0 +1,251 @@
+//! A job as typed: tables whose keys are all optional.
+//!
+//! Enters: the text of a TOML file, or the flags of a command. Leaves: [`Tables`], which say only what was typed;
+//! defaults and checks come later, in [`super::job`]. A key that is not known is an error with its line, column and the
+//! likely name. Every table is a plain struct, and a variant with settings of its own has its own table
+//! (`[job.partition.metis]`), because tagged enums lose the place of an error.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::choices::{Backend, Partitioner, Parts, Prune};
+use super::suggest;
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::input::format::Format;
+
+/// A job file: settings for all jobs, and the jobs.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "trimill job file")]
+pub struct JobFile {
+    /// Settings of all jobs; each job overrides them key by key.
+    pub defaults: Tables,
+    /// The jobs, in the order in which they run.
+    pub job: Vec<JobEntry>,
+}
+
+/// The tables of a job, or of `[defaults]`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tables {
+    /// What is counted.
+    pub input: InputTable,
+    /// How the graph is cut.
+    pub partition: PartitionTable,
+    /// What may be used of memory.
+    pub memory: MemoryTable,
+    /// Where the partitions are spilled.
+    pub spill: SpillTable,
+    /// What counts.
+    pub count: CountTable,
+    /// Where the results go.
+    pub output: OutputTable,
+    /// Where prepared graphs are kept for the next job on the same input.
+    pub cache: CacheTable,
+    /// Where temporary files of the preparation lie.
+    pub work: WorkTable,
+}
+
+/// One job: the tables, and a name.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobEntry {
+    /// The job's name, for `--only`, `--set job.NAME...` and the results; `job-1`, `job-2`, ... where it is missing.
+    pub name: Option<String>,
+    /// What is counted.
+    pub input: InputTable,
+    /// How the graph is cut.
+    pub partition: PartitionTable,
+    /// What may be used of memory.
+    pub memory: MemoryTable,
+    /// Where the partitions are spilled.
+    pub spill: SpillTable,
+    /// What counts.
+    pub count: CountTable,
+    /// Where the results go.
+    pub output: OutputTable,
+    /// Where prepared graphs are kept for the next job on the same input.
+    pub cache: CacheTable,
+    /// Where temporary files of the preparation lie.
+    pub work: WorkTable,
+}
+
+/// `[job.input]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InputTable {
+    /// The file; `-` is standard input.
+    pub path: Option<PathBuf>,
+    /// Several files of one graph, instead of `path`.
+    pub paths: Option<Vec<PathBuf>>,
+    /// The format; found from content and suffix where it is missing.
+    pub format: Option<Format>,
+}
+
+/// `[job.partition]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PartitionTable {
+    /// The partitioner; default `contiguous`.
+    pub partitioner: Option<Partitioner>,
+    /// The number of partitions; default `auto`.
+    pub parts: Option<Parts>,
+    /// The seed of `random` and `metis`; default 1.
+    pub seed: Option<u64>,
+    /// The prune level; default `direct`.
+    pub prune: Option<Prune>,
+    /// Settings that only the METIS partitioner has.
+    pub metis: MetisTable,
+}
+
+/// `[job.partition.metis]`; without effect on other partitioners.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MetisTable {
+    /// Joins runs of so many consecutive vertices before METIS sees the graph.
+    pub contract: Option<NonZeroU32>,
+}
+
+/// `[job.memory]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryTable {
+    /// The budget on the device; default 90% of what is free on a GPU, half of the host budget on the CPU.
+    pub device: Option<Bytes>,
+    /// The budget of the host; default half of the RAM.
+    pub host: Option<Bytes>,
+    /// The most bytes of a frame; default: the planner's choice.
+    pub frame: Option<Bytes>,
+}
+
+/// `[job.spill]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SpillTable {
+    /// The directory for spilled partitions; default: the system's temporary directory.
+    pub dir: Option<PathBuf>,
+    /// Keep the spilled partitions; default false.
+    pub keep: Option<bool>,
+}
+
+/// `[job.count]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CountTable {
+    /// The backend; default `auto`.
+    pub backend: Option<Backend>,
+    /// The counting method of the backend; default: the backend's own choice.
+    pub method: Option<String>,
+    /// The number of CPU threads; default: all cores.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// `[job.output]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OutputTable {
+    /// The directory that receives `result.json` and `partitions.tsv`; default: none are written.
+    pub dir: Option<PathBuf>,
+}
+
+/// `[job.cache]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheTable {
+    /// Whether the prepared graph is kept and found again; default true.
+    pub enabled: Option<bool>,
+    /// The cache's directory; default: `trimill` in the user's cache directory.
+    pub dir: Option<PathBuf>,
+    /// The most bytes of the whole cache; what was not used for longest goes first.
+    pub max: Option<Bytes>,
+}
+
+/// `[job.work]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkTable {
+    /// The directory for buckets and graphs while they are prepared; default: beside the spill.
+    pub dir: Option<PathBuf>,
+}
+
+/// Reads `text` as a `T`; `origin` (the file, or the flag) stands in front of an error.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] with line, column, a caret under the place and, for an unknown key or name, the likely
+/// one.
+pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
+    toml::from_str(text).map_err(|error| {
+        let mut message = error.to_string().trim_end().to_owned();
+        message.push_str(&likely(error.message()));
+        let usage = Error::usage(message).at(origin);
+        match error.span() {
+            Some(span) => {
+                let before = &text.as_bytes()[..span.start.min(text.len())];
+                usage.line(1 + before.iter().filter(|byte| **byte == b'\n').count() as u64)
+            }
+            None => usage,
+        }
+    })
+}
+
+/// The suggestion that belongs to serde's `unknown field ..` and `unknown variant ..`: the first name in backquotes is
+/// what was typed, the others are what is known.
+fn likely(message: &str) -> String {
+    if !message.starts_with("unknown ") {
+        return String::new();
+    }
+    let mut names = message.split('`').skip(1).step_by(2);
+    names.next().map(|typed| suggest::did_you_mean(typed, names)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        let error = parse::<JobFile>(text, Path::new("jobs.toml")).unwrap_err();
+        assert_eq!(error.kind(), crate::error::Kind::Usage);
+        error.to_string()
+    }
+
+    #[test]
+    fn every_refusal_has_line_column_caret_and_the_likely_name() {
+        let cases = [
+            ("[[job]]\n[job.partition]\n  pats = 4\n", 3, 3, "^^^^", "did you mean `parts`?"),
+            ("[[job]]\n[job.partiton]\nparts = 4\n", 2, 6, "^^^^^^^^", "did you mean `partition`?"),
+            ("[default]\n", 1, 2, "^^^^^^^", "did you mean `defaults`?"),
+            ("[defaults]\nname = 'x'\n", 2, 1, "^^^^", "unknown field `name`"),
+            ("[[job]]\n[job.partition]\nprune = 'direkt'\n", 3, 9, "^^^^^^^^", "did you mean `direct`?"),
+            ("[[job]]\n[job.count]\nbackend = 'cude'\n", 3, 11, "^^^^^^", "did you mean `cuda`?"),
+            ("[[job]]\n[job.input]\nformat = 'matrixmarket'\n", 3, 10, "^^^", "did you mean `matrix-market`?"),
+            ("[[job]]\n[job.partition]\npartitioner = 'metsi'\n", 3, 15, "^^^^^^^", "did you mean `metis`?"),
+            ("[[job]]\n[job.partition]\npartitioner = 'file:'\n", 3, 15, "^^^^^^^", "expected file:PATH"),
+            ("[[job]]\n[job.partition]\nparts = 0\n", 3, 9, "^", "0 is not a number of parts"),
+            ("[[job]]\n[job.partition]\nparts = -3\n", 3, 9, "^^", "\"auto\" or a number from 1"),
+            ("[[job]]\n[job.partition]\nparts = 'many'\n", 3, 9, "^^^^^^", "expected `auto` or a number"),
+            ("[[job]]\n[job.memory]\ndevice = '3 parsecs'\n", 3, 10, "^^^^^^^^^", "not a size"),
+            ("[[job]]\n[job.count]\nthreads = 0\n", 3, 11, "^", "nonzero"),
+            ("[[job]]\n[job.partition.metis]\ncontact = 2\n", 3, 1, "^^^^^^^", "did you mean `contract`?"),
+            ("[[job]\n", 1, 7, "^", "unclosed"),
+            ("[job]\nname = 'x'\n", 1, 1, "^^^^^", "expected a sequence"),
+        ];
+        for (text, line, column, caret, hint) in cases {
+            let message = refusal(text);
+            assert!(message.starts_with(&format!("jobs.toml:{line}: ")), "{message}");
+            assert!(message.contains(&format!("at line {line}, column {column}\n")), "{message}");
+            assert!(message.contains(caret), "{message}");
+            assert!(message.contains(hint), "{message}");
+        }
+    }
+
+    #[test]
+    fn far_names_get_no_suggestion() {
+        assert!(!refusal("[[job]]\ncolour = 3\n").contains("did you mean"));
+    }
+}

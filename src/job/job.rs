@@ -1,0 +1,262 @@
+//! A job as it is meant: every choice made, every contradiction refused.
+//!
+//! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and frame
+//! sizes above zero; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
+//! because a batch goes on when one job's input is missing.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::choices::{Backend, Partitioner, Parts, Prune};
+use super::file::Tables;
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::input::format::Format;
+
+/// The input that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Job {
+    /// The name in the job file; none on the command line.
+    pub name: Option<String>,
+    /// The files of the graph; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
+    /// The format, where the user named it.
+    pub format: Option<Format>,
+    /// How vertices are assigned; its METIS settings are in here, too.
+    pub partitioner: Partitioner,
+    /// The number of partitions.
+    pub parts: Parts,
+    /// The seed of random choices.
+    pub seed: u64,
+    /// The prune level.
+    pub prune: Prune,
+    /// The budget on the device; none: the default of the backend.
+    pub device_memory: Option<Bytes>,
+    /// The budget of the host; none: half of the RAM.
+    pub host_memory: Option<Bytes>,
+    /// The most bytes of a frame; none: the planner's choice.
+    pub frame_bytes: Option<Bytes>,
+    /// The backend.
+    pub backend: Backend,
+    /// The method of the backend; none: the backend's own choice.
+    pub method: Option<String>,
+    /// CPU threads; none: all cores.
+    pub threads: Option<NonZeroUsize>,
+    /// Where buckets and graphs are prepared; none: beside the spill.
+    pub work_dir: Option<PathBuf>,
+    /// Whether the cache is used.
+    pub cache: bool,
+    /// The cache's directory; none: the user's cache directory.
+    pub cache_dir: Option<PathBuf>,
+    /// The most bytes of the whole cache.
+    pub cache_max: Option<Bytes>,
+    /// The directory for spilled partitions; none: the system's temporary directory.
+    pub spill_dir: Option<PathBuf>,
+    /// Whether spilled partitions stay.
+    pub keep_spill: bool,
+    /// The directory for `result.json` and `partitions.tsv`.
+    pub output: Option<PathBuf>,
+}
+
+impl Job {
+    /// Makes a job of what was typed. Relative paths are taken from `base` (the job file's folder; empty on the command
+    /// line).
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when there is no input, or two settings contradict each other.
+    pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
+        let refuse = |found: String| match &name {
+            Some(name) => Error::usage(format!("job '{name}': {found}")),
+            None => Error::usage(found),
+        };
+        let based = |path: &PathBuf| if path.as_os_str() == STANDARD_INPUT { path.clone() } else { base.join(path) };
+        let dir = |path: &Option<PathBuf>| path.as_ref().map(|path| base.join(path));
+        let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
+            Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
+            other => Ok(other),
+        };
+
+        let inputs: Vec<PathBuf> = match (&typed.input.path, &typed.input.paths) {
+            (Some(_), Some(_)) => {
+                return Err(refuse("both `input.path` and `input.paths` are given".into())
+                    .expected("`path` for one file, or `paths` for several"));
+            }
+            (Some(path), None) => vec![based(path)],
+            (None, Some(paths)) => paths.iter().map(based).collect(),
+            (None, None) => Vec::new(),
+        };
+        if inputs.is_empty() || inputs.iter().any(|path| path.as_os_str().is_empty()) {
+            return Err(refuse("no input".into()).expected("`path = \"FILE\"` in the table `input`"));
+        }
+        if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return Err(refuse("standard input (`-`) beside other inputs".into()).expected("`-` alone, or files"));
+        }
+        let partition = &typed.partition;
+        let partitioner = match partition.partitioner.clone().unwrap_or_default().based(base) {
+            Partitioner::Metis { .. } => Partitioner::Metis { contract: partition.metis.contract },
+            other => other,
+        };
+        let keep_spill = typed.spill.keep.unwrap_or(false);
+        if keep_spill && typed.spill.dir.is_none() {
+            return Err(refuse("the spill is to be kept, but its directory is not named".into())
+                .advice("name it with `spill.dir` or --spill-dir"));
+        }
+        Ok(Self {
+            inputs,
+            format: typed.input.format,
+            partitioner,
+            parts: partition.parts.unwrap_or_default(),
+            seed: partition.seed.unwrap_or(1),
+            prune: partition.prune.unwrap_or_default(),
+            device_memory: bytes(typed.memory.device, "the device memory")?,
+            host_memory: bytes(typed.memory.host, "the host memory")?,
+            frame_bytes: bytes(typed.memory.frame, "the size of a frame")?,
+            backend: typed.count.backend.unwrap_or_default(),
+            method: typed.count.method.clone(),
+            threads: typed.count.threads,
+            work_dir: dir(&typed.work.dir),
+            cache: typed.cache.enabled.unwrap_or(true),
+            cache_dir: dir(&typed.cache.dir),
+            cache_max: typed.cache.max,
+            spill_dir: dir(&typed.spill.dir),
+            keep_spill,
+            output: dir(&typed.output.dir),
+            name,
+        })
+    }
+
+    /// Asks whether the files that the job reads are there and not empty, and no directory that it writes to is a file.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] for a file that is read, [`crate::error::Kind::Resource`] for a directory.
+    pub fn check_files(&self) -> Result<()> {
+        for input in self.inputs.iter().filter(|path| path.as_os_str() != STANDARD_INPUT) {
+            readable(input, "an input file")?;
+        }
+        if let Partitioner::File(path) = &self.partitioner {
+            readable(path, "a file that assigns the vertices")?;
+        }
+        for dir in [&self.work_dir, &self.cache_dir, &self.spill_dir, &self.output].into_iter().flatten() {
+            if dir.exists() && !dir.is_dir() {
+                return Err(Error::resource("is not a directory").at(dir).expected("a directory, or nothing yet"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the job is called in reports: its name, or its first input.
+    pub fn title(&self) -> String {
+        match (&self.name, self.inputs.as_slice()) {
+            (Some(name), _) => name.clone(),
+            (None, [only]) => only.display().to_string(),
+            (None, [first, others @ ..]) => format!("{} and {} more", first.display(), others.len()),
+            (None, []) => String::new(),
+        }
+    }
+}
+
+fn readable(path: &Path, what: &str) -> Result<()> {
+    // A crawl may be named by its base name, as WebGraph's own tools do.
+    let crawl = PathBuf::from(format!("{}.graph", path.display()));
+    let path = if path.exists() || !crawl.exists() { path } else { &crawl };
+    let found = std::fs::metadata(path).map_err(|error| Error::read(path, error).expected(what))?;
+    if found.is_dir() {
+        return Err(Error::data(path, "is a directory").expected(what));
+    }
+    if found.is_file() && found.len() == 0 {
+        return Err(Error::data(path, "is empty").expected(what));
+    }
+    std::fs::File::open(path).map(drop).map_err(|error| Error::read(path, error))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::job::file::parse;
+
+    fn job(text: &str) -> Result<Job> {
+        Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))
+    }
+
+    #[test]
+    fn what_is_not_typed_has_its_documented_default() {
+        let job = job("input.path = 'a.txt'").unwrap();
+        assert_eq!(job.partitioner, Partitioner::Contiguous);
+        assert_eq!((job.parts, job.seed, job.prune, job.backend), (Parts::Auto, 1, Prune::Direct, Backend::Auto));
+        assert!(job.cache && !job.keep_spill);
+        assert_eq!(job.device_memory, None);
+    }
+
+    #[test]
+    fn relative_paths_are_taken_from_the_base_and_others_left() {
+        let job = job("input.paths = ['a.txt', '/b.txt']\nspill.dir = 's'\nwork.dir = '/w'\noutput.dir = '../o'\n\
+                       cache.dir = 'c'\npartition.partitioner = 'file:p.part'")
+        .unwrap();
+        assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
+        assert_eq!(job.spill_dir.as_deref(), Some(Path::new("/jobs/s")));
+        assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
+        assert_eq!(job.output.as_deref(), Some(Path::new("/jobs/../o")));
+        assert_eq!(job.cache_dir.as_deref(), Some(Path::new("/jobs/c")));
+        assert_eq!(job.partitioner, Partitioner::File("/jobs/p.part".into()));
+        assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
+    }
+
+    #[test]
+    fn standard_input_is_no_file_of_the_folder() {
+        assert_eq!(job("input.path = '-'").unwrap().inputs, [Path::new("-")]);
+    }
+
+    #[test]
+    fn the_metis_table_counts_for_metis_alone() {
+        let text = "input.path = 'a'\npartition.metis.contract = 16\npartition.partitioner = ";
+        let contract = std::num::NonZeroU32::new(16);
+        assert_eq!(job(&format!("{text}'metis'")).unwrap().partitioner, Partitioner::Metis { contract });
+        assert_eq!(job(&format!("{text}'random'")).unwrap().partitioner, Partitioner::Random);
+    }
+
+    #[test]
+    fn contradictions_are_usage_errors() {
+        for (text, hint) in [
+            ("", "no input"),
+            ("input.paths = []", "no input"),
+            ("input.path = 'a'\ninput.paths = ['b']", "both"),
+            ("input.paths = ['a', '-']", "standard input"),
+            ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
+            ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
+        ] {
+            let error = job(text).unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage);
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_and_empty_inputs_are_data_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let job = |text: &str| Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
+        std::fs::write(dir.path().join("empty"), "").unwrap();
+        std::fs::write(dir.path().join("full"), "0 1\n").unwrap();
+        std::fs::write(dir.path().join("crawl.graph"), "x").unwrap();
+        for (text, hint) in [
+            ("input.path = 'missing'", "No such file"),
+            ("input.path = 'empty'", "is empty"),
+            ("input.path = '.'", "is a directory"),
+            ("input.path = 'full'\npartition.partitioner = 'file:parts'", "No such file"),
+        ] {
+            let error = job(text).check_files().unwrap_err();
+            assert_eq!(error.kind(), Kind::Data, "{error}");
+            assert!(error.to_string().contains(hint), "{error}");
+        }
+        let error = job("input.path = 'full'\noutput.dir = 'full'").check_files().unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        job("input.path = 'full'\noutput.dir = 'new'").check_files().unwrap();
+        job("input.path = 'crawl'").check_files().unwrap();
+    }
+}

@@ -1,0 +1,19 @@
+//! What the user asks for: as typed ([`file`], all optional) and as it is meant ([`job`], resolved and checked).
+//!
+//! The command line and the job files both end in the same [`file::Tables`], so a default, a check or a rule about
+//! paths is written once, in [`job::Job::resolve`].
+
+pub mod batch;
+pub mod choices;
+pub mod file;
+#[allow(clippy::module_inception)]
+pub mod job;
+pub mod overrides;
+pub mod schema;
+pub mod suggest;
+
+pub use batch::{Batch, BatchJob};
+pub use choices::{Backend, Partitioner, Parts};
+pub use job::Job;
+
+pub use crate::partition::prune::Prune;

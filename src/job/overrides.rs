@@ -1,0 +1,170 @@
+//! `--set key=value`: a setting of a job file, changed on the command line.
+//!
+//! A setting reads as if it stood in the file, so a relative path is taken from the file's folder:
+//!
+//! - `partition.parts=8` changes all jobs;
+//! - `job.NAME.partition.parts=8` changes the job called NAME.
+//!
+//! The value is TOML; what is no TOML value is taken as text, so quotes are only needed where text would read as a number
+//! or a truth. Settings apply in the order given; the last one wins. A wrong key gets the same message as in a file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Table;
+
+use super::file::{Tables, parse};
+use super::suggest;
+use crate::error::{Error, Result};
+
+/// One `--set`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Override {
+    /// The job that it changes; none: all.
+    pub job: Option<String>,
+    /// The settings as they would stand in the job.
+    pub settings: Table,
+}
+
+/// `job.NAME.table.key`, checked as a job's tables are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    #[allow(dead_code)]
+    job: BTreeMap<String, Tables>,
+}
+
+impl Override {
+    /// Reads `key=value`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for a missing `=`, an unknown key or a wrong value.
+    pub fn parse(typed: &str) -> Result<Self> {
+        let origin = Path::new("--set");
+        let Some((key, value)) = typed.split_once('=') else {
+            return Err(Error::usage(format!("'{typed}' has no `=`")).at(origin).expected("key=value"));
+        };
+        let (key, value) = (key.trim(), value.trim());
+        let line = format!("{key} = {value}");
+        let (line, mut settings) = match toml::from_str::<Table>(&line) {
+            Ok(settings) => (line, settings),
+            Err(_) => {
+                let line = format!("{key} = {}", toml::Value::String(value.to_owned()));
+                let settings = parse::<Table>(&line, origin)?;
+                (line, settings)
+            }
+        };
+        let Some(jobs) = settings.remove("job") else {
+            parse::<Tables>(&line, origin)?;
+            return Ok(Self { job: None, settings });
+        };
+        parse::<Named>(&line, origin)?;
+        match jobs {
+            toml::Value::Table(jobs) => jobs.into_iter().next(),
+            _ => None,
+        }
+        .and_then(|(name, settings)| match settings {
+            toml::Value::Table(settings) => Some(Self { job: Some(name), settings }),
+            _ => None,
+        })
+        .ok_or_else(|| Error::usage(format!("'{typed}' sets nothing")).at(origin).expected("job.NAME.table.key=value"))
+    }
+
+    /// Whether it changes the job called `name`.
+    pub fn concerns(&self, name: &str) -> bool {
+        self.job.as_deref().is_none_or(|job| job == name)
+    }
+
+    /// Refuses a job that is not among `names`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`], with the likely name.
+    pub fn check_job<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
+        match &self.job {
+            Some(job) => known_job(job, names).map_err(|error| error.at("--set")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses a name that no job of the file has.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`], with the likely name.
+pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
+    if names.clone().into_iter().any(|name| name == job) {
+        return Ok(());
+    }
+    let listed: Vec<&str> = names.clone().into_iter().collect();
+    let hint = suggest::did_you_mean(job, names);
+    Err(Error::usage(format!("the file has no job '{job}'{hint}")).expected(format!("one of {}", listed.join(", "))))
+}
+
+/// Lays `above` over `below`, key by key and table by table.
+pub fn overlay(below: &mut Table, above: Table) {
+    // One input replaces another, whichever way the two are written.
+    if let (Some(toml::Value::Table(old)), Some(toml::Value::Table(new))) = (below.get_mut("input"), above.get("input"))
+        && (new.contains_key("path") || new.contains_key("paths"))
+    {
+        old.remove("path");
+        old.remove("paths");
+    }
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(toml::Value::Table(old)), toml::Value::Table(new)) => overlay(old, new),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn settings(typed: &str) -> (Option<String>, Tables) {
+        let set = Override::parse(typed).unwrap();
+        (set.job, toml::Value::Table(set.settings).try_into().unwrap())
+    }
+
+    #[test]
+    fn values_are_toml_or_else_text() {
+        let parts = |n| Some(super::super::Parts::Exactly(std::num::NonZeroU32::new(n).unwrap()));
+        assert_eq!(settings("partition.parts=8").1.partition.parts, parts(8));
+        assert_eq!(settings("partition.parts = '8'").1.partition.parts, parts(8));
+        assert_eq!(settings("partition.partitioner=metis").1.partition.partitioner.unwrap().to_string(), "metis");
+        assert_eq!(settings("memory.device=512MiB").1.memory.device, Some(crate::bytes::Bytes::mib(512)));
+        assert_eq!(settings("spill.keep=true").1.spill.keep, Some(true));
+        assert_eq!(settings("input.path=a=b.txt").1.input.path.unwrap(), Path::new("a=b.txt"));
+        assert_eq!(settings("input.path=a \"b\" c").1.input.path.unwrap(), Path::new("a \"b\" c"));
+    }
+
+    #[test]
+    fn a_name_confines_it_to_one_job() {
+        let (job, tables) = settings("job.crawl.partition.seed=7");
+        assert_eq!((job.as_deref(), tables.partition.seed), (Some("crawl"), Some(7)));
+        assert_eq!(settings("job.\"a.b\".partition.seed=7").0.as_deref(), Some("a.b"));
+    }
+
+    #[test]
+    fn wrong_keys_read_as_in_a_file() {
+        for (typed, column, hint) in [
+            ("partition.pats=8", 11, "did you mean `parts`?"),
+            ("job.crawl.partition.pats=8", 21, "did you mean `parts`?"),
+            ("job.crawl.name=x", 11, "unknown field `name`"),
+            ("partion.parts=8", 1, "did you mean `partition`?"),
+            ("partition.parts=0", 19, "expected `auto`"),
+            ("partition.prune=direkt", 19, "did you mean `direct`?"),
+        ] {
+            let error = Override::parse(typed).unwrap_err().to_string();
+            assert!(error.starts_with("--set:1: "), "{error}");
+            assert!(error.contains(&format!("column {column}\n")) && error.contains('^') && error.contains(hint), "{error}");
+        }
+        for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3"] {
+            assert!(Override::parse(typed).is_err(), "{typed}");
+        }
+    }
+}

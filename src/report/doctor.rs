@@ -1,0 +1,146 @@
+//! What a machine has: the answer of `trimill doctor`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::list;
+use crate::bytes::Bytes;
+
+/// What this machine has, and what a job would be given without flags.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DoctorReport {
+    /// The version of the program.
+    pub version: String,
+    /// The operating system and the processor's architecture.
+    pub system: String,
+    /// CPU threads that a job would use.
+    pub cores: usize,
+    /// RAM; a limit of a container counts.
+    pub memory: Bytes,
+    /// RAM that is free now.
+    pub memory_free: Bytes,
+    /// Where buckets, graphs and spills would go.
+    pub work_dir: Directory,
+    /// Where prepared graphs are kept.
+    pub cache_dir: Directory,
+    /// The GPUs that can be used.
+    pub gpus: Vec<Gpu>,
+    /// Why there is none, where there is none.
+    pub no_gpu: Option<String>,
+    /// The host's budget without --host-memory.
+    pub default_host_memory: Bytes,
+    /// The device's budget without --device-memory.
+    pub default_device_memory: Bytes,
+    /// The backend that `auto` means here.
+    pub default_backend: String,
+    /// Versions of driver, compiler and libraries by name.
+    pub versions: BTreeMap<String, String>,
+}
+
+/// A directory that files go to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Directory {
+    /// Where.
+    pub path: PathBuf,
+    /// What is free there; null where it cannot be asked.
+    pub free: Option<Bytes>,
+    /// Whether files can be written there.
+    pub writable: bool,
+    /// Whether it lies in RAM (tmpfs), so that a spill saves no memory.
+    pub in_ram: bool,
+}
+
+/// A GPU.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Its name.
+    pub name: String,
+    /// Its compute capability, such as `9.0`.
+    pub compute_capability: String,
+    /// Its memory.
+    pub memory: Bytes,
+    /// What of it is free now.
+    pub memory_free: Bytes,
+}
+
+impl Directory {
+    /// Surveys `path`: the directory itself, or the nearest one above it that exists.
+    pub fn survey(path: PathBuf) -> Self {
+        const TMPFS: i64 = 0x0102_1994;
+        const RAMFS: i64 = 0x8584_58f6;
+        let Some(there) = path.ancestors().find(|dir| dir.is_dir()) else {
+            return Self { path, ..Self::default() };
+        };
+        let free = rustix::fs::statvfs(there).ok().map(|found| Bytes(found.f_bavail.saturating_mul(found.f_frsize)));
+        let kind = rustix::fs::statfs(there).ok().map(|found| found.f_type as i64);
+        Self {
+            free,
+            writable: rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok(),
+            in_ram: kind.is_some_and(|kind| kind == TMPFS || kind == RAMFS),
+            path,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let mut text = self.path.display().to_string();
+        match self.free {
+            Some(free) => text.push_str(&format!(", {free} free")),
+            None => text.push_str(", free space unknown"),
+        }
+        if !self.writable {
+            text.push_str(", NOT writable");
+        }
+        if self.in_ram {
+            text.push_str(", in RAM: a spill there saves no memory");
+        }
+        text
+    }
+}
+
+impl DoctorReport {
+    /// The report as text.
+    pub fn table(&self) -> String {
+        let mut entries = vec![
+            ("trimill", format!("{} on {}", self.version, self.system)),
+            ("CPU threads", self.cores.to_string()),
+            ("RAM", format!("{}, {} free", self.memory, self.memory_free)),
+            ("work directory", self.work_dir.describe()),
+            ("cache directory", self.cache_dir.describe()),
+        ];
+        for gpu in &self.gpus {
+            entries.push((
+                "GPU",
+                format!(
+                    "{}, compute capability {}, {}, {} free",
+                    gpu.name, gpu.compute_capability, gpu.memory, gpu.memory_free
+                ),
+            ));
+        }
+        if let Some(reason) = &self.no_gpu {
+            entries.push(("GPU", format!("none: {reason}")));
+        }
+        entries.extend([
+            ("default backend", self.default_backend.clone()),
+            ("default --host-memory", self.default_host_memory.to_string()),
+            ("default --device-memory", self.default_device_memory.to_string()),
+        ]);
+        entries.extend(self.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
+        list(&entries)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_surveyed_through_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        let found = Directory::survey(dir.path().join("a/b"));
+        assert!(found.writable && found.free.unwrap() > Bytes::ZERO);
+        assert_eq!(found.path, dir.path().join("a/b"));
+    }
+}

@@ -1,0 +1,124 @@
+//! The files of `--output DIR`: `result.json` and `partitions.tsv`, each written beside and renamed into place.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use super::{PartitionResult, RunResult};
+use crate::error::{Error, Result};
+
+/// A column of `partitions.tsv`: its name, and what stands in it.
+type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
+
+/// The columns of `partitions.tsv`: the fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
+const COLUMNS: [TsvColumn; 15] = [
+    ("id", |p| p.id.to_string()),
+    ("local_vertices", |p| p.local_vertices.to_string()),
+    ("proxies_induced", |p| p.proxies_induced.to_string()),
+    ("proxies_kept", |p| p.proxies_kept.to_string()),
+    ("arcs_induced", |p| p.arcs_induced.to_string()),
+    ("arcs_kept", |p| p.arcs_kept.to_string()),
+    ("resident_bytes", |p| p.resident_bytes.get().to_string()),
+    ("frames", |p| p.frames.to_string()),
+    ("largest_frame_bytes", |p| p.largest_frame_bytes.get().to_string()),
+    ("spill_bytes", |p| p.spill_bytes.get().to_string()),
+    ("stream_bytes", |p| p.stream_bytes.get().to_string()),
+    ("peak_bytes_predicted", |p| p.peak_bytes_predicted.get().to_string()),
+    ("peak_bytes", |p| p.peak_bytes.get().to_string()),
+    ("triangles", |p| p.triangles.to_string()),
+    ("seconds", |p| p.seconds.to_string()),
+];
+
+/// Makes `dir` and asks whether it can be written, so that a long count does not end without a place for its result.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when it cannot.
+pub fn prepare(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
+    tempfile::NamedTempFile::new_in(dir).map(drop).map_err(|error| Error::write(dir, error))
+}
+
+/// Writes both files into `dir`, which is made where it is missing.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
+pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
+    std::fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
+    let json = dir.join("result.json");
+    let mut text = serde_json::to_string_pretty(result).map_err(|error| Error::write(&json, error.into()))?;
+    text.push('\n');
+    replace(&dir.join("partitions.tsv"), &partitions_tsv(&result.partitions))?;
+    replace(&json, &text)
+}
+
+fn partitions_tsv(partitions: &[PartitionResult]) -> String {
+    let mut text = COLUMNS.map(|(name, _)| name).join("\t");
+    text.push('\n');
+    for partition in partitions {
+        let _ = writeln!(text, "{}", COLUMNS.map(|(_, cell)| cell(partition)).join("\t"));
+    }
+    text
+}
+
+/// Writes `text` to a file beside `path` and renames it to `path`, so that a reader finds the old file or the whole new
+/// one.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn replace(path: &Path, text: &str) -> Result<()> {
+    let failed = |error: std::io::Error| Error::write(path, error);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is private by default; a result is for everybody that the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".trimill-").tempfile_in(dir).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(path).map(drop).map_err(|error| failed(error.error))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::report::json::read_result;
+    use crate::report::result::tests::example;
+
+    #[test]
+    fn both_files_are_there_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("new/results");
+        let result = example(70);
+        for _ in 0..2 {
+            write(&dir, &result).unwrap();
+        }
+        let mut names: Vec<_> =
+            std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, ["partitions.tsv", "result.json"]);
+        assert_eq!(read_result(&dir.join("result.json")).unwrap(), result);
+    }
+
+    #[test]
+    fn the_columns_are_the_fields_of_the_json() {
+        let result = example(2);
+        let tsv = partitions_tsv(&result.partitions);
+        let lines: Vec<Vec<&str>> = tsv.lines().map(|line| line.split('\t').collect()).collect();
+        assert_eq!(lines.len(), 3);
+        for (line, partition) in lines[1..].iter().zip(&result.partitions) {
+            let fields: Vec<String> =
+                lines[0].iter().zip(line).map(|(name, value)| format!("\"{name}\":{value}")).collect();
+            let json = serde_json::to_string(partition).unwrap();
+            // 0.5 is written alike by both; whole seconds have `.0` in JSON only, hence the example's quarters.
+            assert_eq!(format!("{{{}}}", fields.join(",")), json);
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_a_file_is_a_resource_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(write(file.path(), &example(1)).unwrap_err().kind(), Kind::Resource);
+        assert_eq!(prepare(file.path()).unwrap_err().kind(), Kind::Resource);
+    }
+}

@@ -1,0 +1,86 @@
+//! Any JSON value as text, for reports whose shape belongs to another station (`trimill inspect`).
+//!
+//! An object's plain fields become lines, a list of objects becomes a table with a column a field, an object within
+//! becomes lines under its name. Fields that end in `bytes` read as sizes.
+
+use serde_json::{Map, Value};
+
+use super::table::{list, plain_grid, thousands};
+use crate::bytes::Bytes;
+
+/// `value` as text.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => object(fields),
+        Value::Array(rows) => rows_text(rows),
+        plain => format!("{}\n", cell("", plain)),
+    }
+}
+
+fn object(fields: &Map<String, Value>) -> String {
+    let nested = |value: &Value| match value {
+        Value::Object(_) => true,
+        Value::Array(rows) => rows.iter().any(|row| row.is_object() || row.is_array()),
+        _ => false,
+    };
+    let plain: Vec<(String, String)> = fields
+        .iter()
+        .filter(|(_, value)| !nested(value))
+        .map(|(name, value)| (name.replace('_', " "), cell(name, value)))
+        .collect();
+    let mut text = list(&plain.iter().map(|(name, value)| (name.as_str(), value.clone())).collect::<Vec<_>>());
+    for (name, value) in fields.iter().filter(|(_, value)| nested(value)) {
+        text.push_str(&format!("\n{}\n{}", name.replace('_', " "), self::text(value)));
+    }
+    text
+}
+
+fn rows_text(rows: &[Value]) -> String {
+    let mut columns: Vec<&String> = Vec::new();
+    for row in rows.iter().filter_map(Value::as_object) {
+        for name in row.keys().filter(|name| !columns.contains(name)).collect::<Vec<_>>() {
+            columns.push(name);
+        }
+    }
+    if columns.is_empty() {
+        return rows.iter().map(|row| format!("{}\n", cell("", row))).collect();
+    }
+    let heads = columns.iter().map(|name| name.replace('_', "\n")).collect();
+    let rows = rows.iter().map(|row| {
+        columns.iter().map(|name| row.get(name.as_str()).map_or_else(|| "-".into(), |value| cell(name, value))).collect()
+    });
+    plain_grid(heads, rows, None)
+}
+
+fn cell(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null => "-".into(),
+        Value::Bool(truth) => if *truth { "yes" } else { "no" }.into(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_u64() {
+            Some(bytes) if name.ends_with("bytes") => Bytes(bytes).to_string(),
+            Some(number) if name != "id" && !name.ends_with("version") => thousands(number),
+            _ => number.to_string(),
+        },
+        Value::Array(values) => values.iter().map(|value| cell(name, value)).collect::<Vec<_>>().join(", "),
+        Value::Object(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_become_lines_and_lists_tables() {
+        let value = serde_json::json!({
+            "file": "p.spill", "raw_bytes": 1_048_576, "arcs": 1234, "whole": true, "none": null, "ranges": [1, 2],
+            "frames": [{"id": 0, "spill_bytes": 2048}, {"id": 1, "arcs": 5000}],
+        });
+        let text = text(&value);
+        for line in ["file       p.spill", "raw bytes  1.0 MiB", "arcs       1,234", "whole      yes", "ranges     1, 2"] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert!(text.contains("\nframes\n") && text.contains("2.0 KiB") && text.contains("5,000"), "{text}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Reports as JSON: one object a line, numbers up to 128 bits exact.
+//!
+//! Nothing goes through `serde_json::Value`, which holds no integer above 64 bits.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::RunResult;
+use crate::error::{Error, Result};
+
+/// Writes `report` as one line.
+///
+/// # Errors
+/// What `out` reports, as an error of standard output.
+pub fn write_line(out: &mut dyn Write, report: &impl Serialize) -> Result<()> {
+    let mut line = serde_json::to_vec(report).map_err(|error| unwritten(error.into()))?;
+    line.push(b'\n');
+    out.write_all(&line).and_then(|()| out.flush()).map_err(unwritten)
+}
+
+/// An error of standard output.
+pub fn unwritten(error: std::io::Error) -> Error {
+    Error::write("standard output", error)
+}
+
+/// Reads a result back and checks it.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`] when the file cannot be read, is no result, or contradicts itself.
+pub fn read_result(path: &Path) -> Result<RunResult> {
+    let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a result"))?;
+    let result: RunResult = serde_json::from_str(&text).map_err(|error| {
+        Error::data(path, format!("{error}")).line(error.line() as u64).expected("a result as `trimill` writes it")
+    })?;
+    result.check(path)?;
+    Ok(result)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::report::result::tests::example;
+
+    /// The keys of a JSON object in the order of the text, at one depth of nesting below `open` braces.
+    fn keys(text: &str) -> Vec<String> {
+        let (mut depth, mut keys, mut rest) = (0, Vec::new(), text);
+        while let Some(at) = rest.find(['{', '}', '[', ']', '"']) {
+            let (found, after) = (rest.as_bytes()[at], &rest[at + 1..]);
+            rest = after;
+            match found {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {
+                    let end = after.find('"').unwrap();
+                    rest = &after[end + 1..];
+                    if depth == 1 && rest.starts_with(':') {
+                        keys.push(after[..end].to_owned());
+                    }
+                }
+            }
+        }
+        keys
+    }
+
+    fn keys_of(value: &impl Serialize) -> Vec<String> {
+        keys(&serde_json::to_string(value).unwrap())
+    }
+
+    #[test]
+    fn the_fields_are_the_documented_ones_in_their_order() {
+        let result = example(1);
+        let stable = [
+            "schema_version", "version", "job", "triangles", "vertices", "edges", "wedges", "transitivity", "input",
+            "backend", "method", "partitioner", "prune", "parts", "partitions", "stations", "peak_host_bytes",
+        ];
+        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds"];
+        assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
+        assert_eq!(
+            keys_of(&result.input),
+            [
+                "vertices_declared", "arcs", "loops_removed", "duplicates_removed", "arcs_added",
+                "arcs_without_reverse",
+            ]
+        );
+        assert_eq!(
+            keys_of(&result.partitions[0]),
+            [
+                "id", "local_vertices", "proxies_induced", "proxies_kept", "arcs_induced", "arcs_kept",
+                "resident_bytes", "frames", "largest_frame_bytes", "spill_bytes", "stream_bytes",
+                "peak_bytes_predicted", "peak_bytes", "triangles", "seconds",
+            ]
+        );
+        assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);
+        let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
+        for field in [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])].concat() {
+            assert!(documented.contains(&format!("| `{field}` |")), "docs/result.md lacks `{field}`");
+        }
+    }
+
+    #[test]
+    fn numbers_above_64_bits_come_back_exactly() {
+        let mut result = example(2);
+        result.wedges = u128::from(u64::MAX) * 1000 + 7;
+        let result = result.complete();
+        let mut line = Vec::new();
+        write_line(&mut line, &result).unwrap();
+        let text = String::from_utf8(line).unwrap();
+        assert!(text.contains("\"wedges\":18446744073709551615007,"), "{text}");
+        assert_eq!(text.matches('\n').count(), 1);
+        assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), result);
+    }
+
+    #[test]
+    fn fields_of_later_versions_are_no_obstacle_and_added_ones_may_miss() {
+        let text = serde_json::to_string(&example(1)).unwrap();
+        let more = text.replacen('{', "{\"colour\":\"blue\",", 1);
+        assert!(serde_json::from_str::<RunResult>(&more).is_ok());
+        let less = format!("{}}}", &text[..text.find(",\"device_memory\"").unwrap()]);
+        assert!(serde_json::from_str::<RunResult>(&less).is_ok());
+    }
+
+    #[test]
+    fn a_damaged_result_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut result = example(1);
+        result.triangles += 1;
+        let text = serde_json::to_string(&result).unwrap();
+        for text in [&text, &text[..40], ""] {
+            std::fs::write(file.path(), text).unwrap();
+            assert_eq!(read_result(file.path()).unwrap_err().kind(), crate::error::Kind::Data);
+        }
+    }
+}

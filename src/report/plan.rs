@@ -1,0 +1,224 @@
+//! What a job will take: the answer of `trimill plan`. Nothing is counted for it.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{Column, grid, list, thousands};
+use super::tables::{against, shown};
+use super::SCHEMA_VERSION;
+use crate::bytes::Bytes;
+use crate::job::{Job, Prune};
+
+/// The plan of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The job's name in its job file.
+    pub job: Option<String>,
+    /// Whether every partition fits the budget on the device, and the host's need its own.
+    pub fits: bool,
+    /// Vertices of the clean graph.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// The backend that would count.
+    pub backend: String,
+    /// The method that would count.
+    pub method: String,
+    /// The partitioner, as on the command line.
+    pub partitioner: String,
+    /// The prune level.
+    pub prune: Prune,
+    /// The number of partitions, parts that were split included.
+    pub parts: u32,
+    /// What each partition will take.
+    pub partitions: Vec<PlannedPartition>,
+    /// The budget on the device.
+    pub device_memory: Bytes,
+    /// The smallest budget on the device that works for this graph.
+    pub smallest_device_memory: Bytes,
+    /// The most bytes of a frame.
+    pub frame_bytes: Bytes,
+    /// The budget of the host.
+    pub host_memory: Bytes,
+    /// The arrays of `O(n)` that the host needs beside its budget.
+    pub host_arrays_bytes: Bytes,
+    /// Raw bytes that pass the device, over all partitions.
+    pub stream_bytes: Bytes,
+    /// Bytes on disk at once, estimated.
+    pub disk_bytes: Bytes,
+    /// Arcs kept over all partitions, divided by the edges.
+    pub duplication: f64,
+    /// Other numbers of parts, and whether they would fit.
+    pub alternatives: Vec<Alternative>,
+    /// What to change, one sentence each; empty when nothing needs to be.
+    pub advice: Vec<String>,
+}
+
+/// What a partition will take.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlannedPartition {
+    /// The partition, from 0.
+    pub id: u32,
+    /// Vertices that are local here.
+    pub local_vertices: u64,
+    /// Proxies left after pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left after pruning.
+    pub arcs_kept: u64,
+    /// The resident section in memory.
+    pub resident_bytes: Bytes,
+    /// Frames that pass.
+    pub frames: u64,
+    /// The largest frame in memory.
+    pub largest_frame_bytes: Bytes,
+    /// The partition on disk, estimated.
+    pub spill_bytes: Bytes,
+    /// Raw bytes that go to the device.
+    pub stream_bytes: Bytes,
+    /// The peak of device (or counting) memory.
+    pub peak_bytes_predicted: Bytes,
+    /// Whether that is within the budget.
+    pub fits: bool,
+}
+
+/// Another number of parts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The number.
+    pub parts: u32,
+    /// The peak of its largest partition.
+    pub largest_peak_bytes: Bytes,
+    /// Raw bytes that would pass the device.
+    pub stream_bytes: Bytes,
+    /// Whether it fits.
+    pub fits: bool,
+}
+
+impl PlanReport {
+    /// A plan that knows its job and nothing else yet. Fill in the sizes, then [`PlanReport::complete`] it.
+    pub fn of(job: &Job) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            job: job.name.clone(),
+            fits: true,
+            vertices: 0,
+            edges: 0,
+            backend: job.backend.to_string(),
+            method: job.method.clone().unwrap_or_default(),
+            partitioner: job.partitioner.to_string(),
+            prune: job.prune,
+            parts: 0,
+            partitions: Vec::new(),
+            device_memory: job.device_memory.unwrap_or_default(),
+            smallest_device_memory: Bytes::ZERO,
+            frame_bytes: job.frame_bytes.unwrap_or_default(),
+            host_memory: job.host_memory.unwrap_or_default(),
+            host_arrays_bytes: Bytes::ZERO,
+            stream_bytes: Bytes::ZERO,
+            disk_bytes: Bytes::ZERO,
+            duplication: 0.0,
+            alternatives: Vec::new(),
+            advice: Vec::new(),
+        }
+    }
+
+    /// Fills in what follows from the partitions: each one's `fits`, `parts`, `stream_bytes`, `duplication`, and `fits`
+    /// as it was and of all partitions.
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        for partition in &mut self.partitions {
+            partition.fits = partition.peak_bytes_predicted <= self.device_memory;
+        }
+        self.fits &= self.partitions.iter().all(|partition| partition.fits);
+        self.parts = self.partitions.len() as u32;
+        self.stream_bytes = self.partitions.iter().map(|partition| partition.stream_bytes).sum();
+        let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
+        self.duplication = if self.edges == 0 { 0.0 } else { kept as f64 / self.edges as f64 };
+        self
+    }
+}
+
+const PARTITIONS: [Column<PlannedPartition>; 12] = [
+    Column { head: "part", cell: |p| p.id.to_string() },
+    Column { head: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    Column { head: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
+    Column { head: "frames", cell: |p| thousands(p.frames) },
+    Column { head: "largest\nframe", cell: |p| p.largest_frame_bytes.to_string() },
+    Column { head: "spill\nestimated", cell: |p| p.spill_bytes.to_string() },
+    Column { head: "streamed", cell: |p| p.stream_bytes.to_string() },
+    Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { head: "fits", cell: |p| yes(p.fits) },
+];
+
+const ALTERNATIVES: [Column<Alternative>; 4] = [
+    Column { head: "parts", cell: |a| a.parts.to_string() },
+    Column { head: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
+    Column { head: "streamed", cell: |a| a.stream_bytes.to_string() },
+    Column { head: "fits", cell: |a| yes(a.fits) },
+];
+
+fn yes(fits: bool) -> String {
+    if fits { "yes" } else { "no" }.into()
+}
+
+/// The plan as text.
+pub fn table(plan: &PlanReport, short: bool) -> String {
+    let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
+    let mut entries = Vec::new();
+    if let Some(job) = &plan.job {
+        entries.push(("job", job.clone()));
+    }
+    entries.extend([
+        ("fits", yes(plan.fits)),
+        ("vertices", thousands(plan.vertices)),
+        ("edges", thousands(plan.edges)),
+        (
+            "counting",
+            format!(
+                "{} {}, {} parts by {}, prune {}",
+                plan.backend, plan.method, plan.parts, plan.partitioner, plan.prune
+            ),
+        ),
+    ]);
+    let mut text = list(&entries);
+    if !plan.partitions.is_empty() {
+        text.push('\n');
+        let (rows, note) = shown(&plan.partitions, short, |p| p.peak_bytes_predicted);
+        text.push_str(&grid(&PARTITIONS, rows, None));
+        text.push_str(&note);
+    }
+    text.push_str(&list(&[
+        ("largest partition", against(largest, plan.device_memory)),
+        ("smallest budget that works", plan.smallest_device_memory.to_string()),
+        ("frames of at most", plan.frame_bytes.to_string()),
+        (
+            "host memory",
+            format!(
+                "{} (the budget of {}, and {} for arrays over the vertices)",
+                Bytes(plan.host_memory.get().saturating_add(plan.host_arrays_bytes.get())),
+                plan.host_memory,
+                plan.host_arrays_bytes
+            ),
+        ),
+        ("disk", plan.disk_bytes.to_string()),
+        ("streamed", plan.stream_bytes.to_string()),
+        ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication)),
+    ]));
+    if !plan.alternatives.is_empty() {
+        text.push_str("\nOther numbers of parts\n");
+        text.push_str(&grid(&ALTERNATIVES, &plan.alternatives, None));
+    }
+    for advice in &plan.advice {
+        text.push_str(&format!("advice: {advice}\n"));
+    }
+    text
+}

@@ -1,0 +1,329 @@
+//! The result of a count.
+//!
+//! Enters: what the stations measured. Leaves: one JSON object whose fields are documented in `docs/result.md`; fields
+//! are only ever added. Invariants of a complete result ([`RunResult::check`]): `triangles` is the sum over the
+//! partitions, `parts` their number, their ids differ, `transitivity` follows from triangles and wedges.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::{SCHEMA_VERSION, transitivity};
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::job::{Job, Prune};
+
+/// The answer to a job, with everything measured on the way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The job's name in its job file.
+    pub job: Option<String>,
+    /// Triangles of the clean graph.
+    pub triangles: u128,
+    /// Vertices with an edge after cleaning.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// Paths of two edges: the sum of `d (d - 1) / 2` over all vertices.
+    pub wedges: u128,
+    /// `3 * triangles / wedges`; 0 without wedges.
+    pub transitivity: f64,
+    /// What came in, and what cleaning did to it.
+    pub input: InputReport,
+    /// The backend that counted: `cpu` or `cuda`.
+    pub backend: String,
+    /// The method that counted.
+    pub method: String,
+    /// The partitioner, as on the command line.
+    pub partitioner: String,
+    /// The prune level.
+    pub prune: Prune,
+    /// The number of partitions counted.
+    pub parts: u32,
+    /// The partition-memory report.
+    pub partitions: Vec<PartitionResult>,
+    /// The stations, in the order in which the data passed them.
+    pub stations: Vec<Station>,
+    /// The process's high-water mark of memory, a METIS child's added.
+    pub peak_host_bytes: Bytes,
+    /// The budget on the device.
+    #[serde(default)]
+    pub device_memory: Bytes,
+    /// The budget of the host.
+    #[serde(default)]
+    pub host_memory: Bytes,
+    /// Arcs kept over all partitions, divided by the edges; 0 without edges.
+    #[serde(default)]
+    pub duplication: f64,
+    /// Raw bytes streamed divided by spilled bytes; null when nothing was spilled.
+    #[serde(default)]
+    pub compression_ratio: Option<f64>,
+    /// The seed of random choices.
+    #[serde(default)]
+    pub seed: u64,
+    /// Time for the whole job.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+/// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputReport {
+    /// The vertices that the input says it has; null where it says nothing.
+    pub vertices_declared: Option<u64>,
+    /// Arcs in the input.
+    pub arcs: u64,
+    /// Arcs from a vertex to itself.
+    pub loops_removed: u64,
+    /// Arcs that repeat an ordered pair.
+    pub duplicates_removed: u64,
+    /// Reverse arcs added to make the graph undirected.
+    pub arcs_added: u64,
+    /// Arcs whose reverse was not in the input.
+    pub arcs_without_reverse: u64,
+}
+
+/// A partition: its sizes before and after pruning, what it took, and its triangles.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartitionResult {
+    /// The partition, from 0.
+    pub id: u32,
+    /// Vertices that are local here.
+    pub local_vertices: u64,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left after pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left after pruning.
+    pub arcs_kept: u64,
+    /// The resident section in memory.
+    pub resident_bytes: Bytes,
+    /// Frames that pass.
+    pub frames: u64,
+    /// The largest frame in memory.
+    pub largest_frame_bytes: Bytes,
+    /// The compressed partition on disk.
+    pub spill_bytes: Bytes,
+    /// Raw bytes that went to the device.
+    pub stream_bytes: Bytes,
+    /// The peak of device (or counting) memory that the planner announced.
+    pub peak_bytes_predicted: Bytes,
+    /// The peak that was measured.
+    pub peak_bytes: Bytes,
+    /// Triangles whose lowest corner is local here.
+    pub triangles: u64,
+    /// Time from the first byte read to the last row counted.
+    pub seconds: f64,
+}
+
+/// A station of the data's way.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Station {
+    /// Its name: `input`, `clean`, `orient`, ...
+    pub name: String,
+    /// Time in it; stations that overlap each count their own.
+    pub seconds: f64,
+    /// Bytes that entered.
+    pub bytes_in: Bytes,
+    /// Bytes that left.
+    pub bytes_out: Bytes,
+}
+
+impl Station {
+    /// A station that was at work for `time`.
+    pub fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+        Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
+    }
+
+    /// A station that began at `start` and ends now.
+    pub fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+        Self::new(name, start.elapsed(), bytes_in, bytes_out)
+    }
+}
+
+impl RunResult {
+    /// A result that knows its job and nothing else yet. Fill in what was measured, then [`RunResult::complete`] it.
+    pub fn of(job: &Job) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            job: job.name.clone(),
+            triangles: 0,
+            vertices: 0,
+            edges: 0,
+            wedges: 0,
+            transitivity: 0.0,
+            input: InputReport::default(),
+            backend: job.backend.to_string(),
+            method: job.method.clone().unwrap_or_default(),
+            partitioner: job.partitioner.to_string(),
+            prune: job.prune,
+            parts: 0,
+            partitions: Vec::new(),
+            stations: Vec::new(),
+            peak_host_bytes: Bytes::ZERO,
+            device_memory: job.device_memory.unwrap_or_default(),
+            host_memory: job.host_memory.unwrap_or_default(),
+            duplication: 0.0,
+            compression_ratio: None,
+            seed: job.seed,
+            seconds: 0.0,
+        }
+    }
+
+    /// Sorts the partitions by id and fills in what follows from the rest: `triangles`, `transitivity`, `parts`,
+    /// `duplication`, `compression_ratio`.
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        self.partitions.sort_by_key(|partition| partition.id);
+        self.parts = self.partitions.len() as u32;
+        self.triangles = self.sum_of_triangles();
+        self.transitivity = transitivity(self.triangles, self.wedges);
+        let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
+        self.duplication = if self.edges == 0 { 0.0 } else { kept as f64 / self.edges as f64 };
+        let (streamed, spilled) =
+            self.partitions.iter().fold((0u128, 0u128), |(streamed, spilled), partition| {
+                (
+                    streamed + u128::from(partition.stream_bytes.get()),
+                    spilled + u128::from(partition.spill_bytes.get()),
+                )
+            });
+        self.compression_ratio = (spilled > 0).then(|| streamed as f64 / spilled as f64);
+        self
+    }
+
+    fn sum_of_triangles(&self) -> u128 {
+        self.partitions.iter().map(|partition| u128::from(partition.triangles)).sum()
+    }
+
+    /// Checks that the result agrees with itself.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] for another version, or numbers that contradict each other; `origin` is where it was
+    /// read.
+    pub fn check(&self, origin: &std::path::Path) -> Result<()> {
+        let refuse = |found: String| Err(Error::data(origin, found).expected("a result that agrees with itself"));
+        if self.schema_version != SCHEMA_VERSION {
+            return refuse(format!("the result has version {}, this program knows {SCHEMA_VERSION}", self.schema_version));
+        }
+        let sum = self.sum_of_triangles();
+        if sum != self.triangles {
+            return refuse(format!("{} triangles, but {sum} over all partitions", self.triangles));
+        }
+        if self.partitions.len() != self.parts as usize {
+            return refuse(format!("{} parts, but {} partitions", self.parts, self.partitions.len()));
+        }
+        let ids: HashSet<u32> = self.partitions.iter().map(|partition| partition.id).collect();
+        if ids.len() != self.partitions.len() {
+            return refuse("two partitions have the same id".into());
+        }
+        if (self.transitivity - transitivity(self.triangles, self.wedges)).abs() > 1e-9 {
+            return refuse(format!("the transitivity {} does not follow from the counts", self.transitivity));
+        }
+        Ok(())
+    }
+
+    /// Time over all partitions.
+    pub fn counting_seconds(&self) -> f64 {
+        self.partitions.iter().map(|partition| partition.seconds).sum()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::job::file::parse;
+
+    /// A result with `parts` partitions whose numbers differ from each other.
+    pub(crate) fn example(parts: u32) -> RunResult {
+        let job = Job::resolve(
+            Some("crawl".into()),
+            &parse("input.path = 'a.txt'\nmemory = { device = '1MiB', host = '1GiB' }", Path::new("test")).unwrap(),
+            Path::new(""),
+        )
+        .unwrap();
+        let mut result = RunResult::of(&job);
+        result.version = "0.0.0".into();
+        (result.backend, result.method) = ("cpu".into(), "bitmap".into());
+        (result.vertices, result.edges, result.wedges) = (325_557, 2_738_969, 7_861_227_192);
+        result.input = InputReport {
+            vertices_declared: Some(325_557),
+            arcs: 3_216_152,
+            loops_removed: 87_442,
+            duplicates_removed: 0,
+            arcs_added: 2_349_228,
+            arcs_without_reverse: 2_349_228,
+        };
+        result.partitions = (0..parts)
+            .map(|id| {
+                let n = u64::from(id) + 1;
+                PartitionResult {
+                    id,
+                    local_vertices: 1000 * n,
+                    proxies_induced: 900 * n,
+                    proxies_kept: 90 * n,
+                    arcs_induced: 50_000 * n,
+                    arcs_kept: 20_000 * n,
+                    resident_bytes: Bytes(64_000 * n),
+                    frames: 3,
+                    largest_frame_bytes: Bytes(16_384),
+                    spill_bytes: Bytes(20_000 * n),
+                    stream_bytes: Bytes(80_000 * n),
+                    peak_bytes_predicted: Bytes(100_000 * n),
+                    peak_bytes: Bytes(98_000 * n),
+                    triangles: 1_234_567 * n,
+                    seconds: 0.25 * n as f64,
+                }
+            })
+            .collect();
+        result.stations = ["input", "clean", "orient"]
+            .map(|name| Station { name: name.into(), seconds: 1.5, bytes_in: Bytes(1 << 20), bytes_out: Bytes(1 << 19) })
+            .to_vec();
+        result.peak_host_bytes = Bytes::mib(100);
+        result.seconds = 4.25;
+        result.complete()
+    }
+
+    #[test]
+    fn what_follows_is_filled_in() {
+        let result = example(3);
+        assert_eq!((result.parts, result.triangles), (3, 1_234_567 * 6));
+        assert!((result.transitivity - 3.0 * 7_407_402.0 / 7_861_227_192.0).abs() < 1e-15);
+        assert!((result.duplication - 120_000.0 / 2_738_969.0).abs() < 1e-12);
+        assert_eq!(result.compression_ratio, Some(4.0));
+        result.check(Path::new("r")).unwrap();
+    }
+
+    #[test]
+    fn a_graph_without_edges_is_a_valid_answer() {
+        let mut result = example(0);
+        (result.vertices, result.edges, result.wedges) = (0, 0, 0);
+        let result = result.complete();
+        assert_eq!((result.triangles, result.transitivity, result.duplication), (0, 0.0, 0.0));
+        assert_eq!(result.compression_ratio, None);
+        result.check(Path::new("r")).unwrap();
+    }
+
+    #[test]
+    fn contradictions_are_found() {
+        let mut results = vec![example(2); 5];
+        results[0].triangles += 1;
+        results[1].parts = 7;
+        results[2].partitions[1].id = 0;
+        results[3].transitivity = 0.5;
+        results[4].schema_version = 2;
+        for result in results {
+            assert!(result.check(Path::new("r")).is_err());
+        }
+    }
+}

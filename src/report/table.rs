@@ -1,0 +1,117 @@
+//! Building tables: columns as values, numbers as people read them.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+
+use crate::bytes::Bytes;
+
+/// A column over rows of type `T`: its head (lines broken where it is wide) and what stands in it.
+pub(crate) struct Column<T> {
+    pub(crate) head: &'static str,
+    pub(crate) cell: fn(&T) -> String,
+}
+
+/// A table of `rows`; `totals` is a last row set apart, one text a column.
+pub(crate) fn grid<'a, T: 'a>(
+    columns: &[Column<T>],
+    rows: impl IntoIterator<Item = &'a T>,
+    totals: Option<Vec<String>>,
+) -> String {
+    let heads = columns.iter().map(|column| column.head.to_owned()).collect();
+    let rows = rows.into_iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect());
+    plain_grid(heads, rows, totals)
+}
+
+/// The same of texts. A column whose texts are all numbers, sizes or dashes stands to the right.
+pub(crate) fn plain_grid(
+    heads: Vec<String>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    totals: Option<Vec<String>>,
+) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    let right: Vec<bool> =
+        (0..heads.len()).map(|i| rows.iter().all(|row| row.get(i).is_none_or(|text| numeric(text)))).collect();
+    let cells = |texts: Vec<String>| -> Vec<Cell> {
+        texts
+            .into_iter()
+            .zip(&right)
+            .map(|(text, right)| {
+                Cell::new(text).set_alignment(if *right { CellAlignment::Right } else { CellAlignment::Left })
+            })
+            .collect()
+    };
+    table.set_header(cells(heads));
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    format!("{table}\n")
+}
+
+fn numeric(text: &str) -> bool {
+    text.is_empty() || text == "all" || text == "-" || text.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Lines of `name  value`, the values below each other.
+pub(crate) fn list(entries: &[(&str, String)]) -> String {
+    let width = entries.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    entries.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
+/// `20,977,629`
+pub(crate) fn thousands(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1.50 s` with three significant digits; whole seconds from 100 on, minutes and hours from an hour on.
+pub(crate) fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s >= 3600.0 => format!("{} h {:02} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
+        s if s >= 100.0 => format!("{s:.0} s"),
+        s if s >= 10.0 => format!("{s:.1} s"),
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s => format!("{s:.3} s"),
+    }
+}
+
+/// A rate in bytes a second; a dash where there is nothing to tell.
+pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
+    if bytes == Bytes::ZERO || seconds <= 0.0 {
+        return "-".into();
+    }
+    format!("{}/s", Bytes((bytes.get() as f64 / seconds) as u64))
+}
+
+/// The value, or a dash.
+pub(crate) fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "-".into(), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_threes() {
+        for (number, text) in [(0u128, "0"), (999, "999"), (1000, "1,000"), (20_977_629, "20,977,629")] {
+            assert_eq!(thousands(number), text);
+        }
+        assert_eq!(thousands(u128::MAX).matches(',').count(), 12);
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        for (time, text) in [(0.0123, "0.012 s"), (1.5, "1.50 s"), (12.34, "12.3 s"), (123.4, "123 s"), (7260.0, "2 h 01 min")]
+        {
+            assert_eq!(seconds(time), text);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The result of a count as text: the answer, the partition-memory report, the stations.
+
+use std::cmp::Reverse;
+
+use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
+use super::{PartitionResult, RunResult, Station};
+use crate::bytes::Bytes;
+
+/// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
+pub const MOST_ROWS: usize = 64;
+
+const PARTITIONS: [Column<PartitionResult>; 14] = [
+    Column { head: "part", cell: |p| p.id.to_string() },
+    Column { head: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    Column { head: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+    Column { head: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
+    Column { head: "frames", cell: |p| thousands(p.frames) },
+    Column { head: "largest\nframe", cell: |p| p.largest_frame_bytes.to_string() },
+    Column { head: "spilled", cell: |p| p.spill_bytes.to_string() },
+    Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { head: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
+    Column { head: "triangles", cell: |p| thousands(p.triangles) },
+    Column { head: "seconds", cell: |p| format!("{:.3}", p.seconds) },
+];
+
+const STATIONS: [Column<Station>; 5] = [
+    Column { head: "station", cell: |s| s.name.clone() },
+    Column { head: "seconds", cell: |s| format!("{:.3}", s.seconds) },
+    Column { head: "bytes in", cell: |s| s.bytes_in.to_string() },
+    Column { head: "bytes out", cell: |s| s.bytes_out.to_string() },
+    Column { head: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
+];
+
+/// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
+pub fn result(result: &RunResult, short: bool) -> String {
+    let mut text = answer(result);
+    if !result.partitions.is_empty() {
+        text.push_str("\nPartition memory\n");
+        text.push_str(&partitions(&result.partitions, short));
+        text.push_str(&totals(result));
+    }
+    if !result.stations.is_empty() {
+        text.push_str("\nStations\n");
+        text.push_str(&stations(&result.stations));
+    }
+    text.push_str(&list(&[
+        ("peak host memory", against(result.peak_host_bytes, result.host_memory)),
+        ("whole job", seconds(result.seconds)),
+    ]));
+    text
+}
+
+fn answer(result: &RunResult) -> String {
+    let input = &result.input;
+    let without = match input.arcs {
+        0 => 0.0,
+        arcs => 100.0 * input.arcs_without_reverse as f64 / arcs as f64,
+    };
+    let mut entries = Vec::new();
+    if let Some(job) = &result.job {
+        entries.push(("job", job.clone()));
+    }
+    entries.extend([
+        ("triangles", thousands(result.triangles)),
+        ("vertices", thousands(result.vertices)),
+        ("edges", thousands(result.edges)),
+        ("wedges", thousands(result.wedges)),
+        ("transitivity", format!("{:.6}", result.transitivity)),
+        (
+            "input",
+            format!(
+                "{} arcs, {} declared vertices; removed {} loops and {} duplicates, added {} reverse arcs \
+                 ({without:.1}% came without a reverse)",
+                thousands(input.arcs),
+                or_dash(input.vertices_declared, thousands),
+                thousands(input.loops_removed),
+                thousands(input.duplicates_removed),
+                thousands(input.arcs_added),
+            ),
+        ),
+        (
+            "counted by",
+            format!(
+                "{} {}, {} parts by {}, prune {}",
+                result.backend, result.method, result.parts, result.partitioner, result.prune
+            ),
+        ),
+    ]);
+    list(&entries)
+}
+
+fn partitions(partitions: &[PartitionResult], short: bool) -> String {
+    let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
+    let largest = |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
+    let totals = vec![
+        "all".into(),
+        thousands(sum(|p| p.local_vertices)),
+        thousands(sum(|p| p.proxies_induced)),
+        thousands(sum(|p| p.proxies_kept)),
+        thousands(sum(|p| p.arcs_induced)),
+        thousands(sum(|p| p.arcs_kept)),
+        bytes_of(sum(|p| p.resident_bytes.get())),
+        thousands(sum(|p| p.frames)),
+        largest(|p| p.largest_frame_bytes),
+        bytes_of(sum(|p| p.spill_bytes.get())),
+        largest(|p| p.peak_bytes_predicted),
+        largest(|p| p.peak_bytes),
+        thousands(sum(|p| p.triangles)),
+        format!("{:.3}", partitions.iter().map(|p| p.seconds).sum::<f64>()),
+    ];
+    let (shown, note) = shown(partitions, short, |p| p.peak_bytes.max(p.peak_bytes_predicted));
+    let mut text = grid(&PARTITIONS, shown, Some(totals));
+    text.push_str(&note);
+    text
+}
+
+/// The rows that a table shows, in their order, and a line that says how many it leaves out.
+pub(crate) fn shown<T>(rows: &[T], short: bool, size: impl Fn(&T) -> Bytes) -> (Vec<&T>, String) {
+    if !short || rows.len() <= MOST_ROWS {
+        return (rows.iter().collect(), String::new());
+    }
+    let mut places: Vec<usize> = (0..rows.len()).collect();
+    places.sort_by_key(|&place| Reverse(size(&rows[place])));
+    places.truncate(MOST_ROWS);
+    places.sort_unstable();
+    let left_out = rows.len() - MOST_ROWS;
+    (
+        places.into_iter().map(|place| &rows[place]).collect(),
+        format!(
+            "the {MOST_ROWS} largest partitions; {} smaller ones are left out (all are in --json and --output)\n",
+            thousands(left_out as u64)
+        ),
+    )
+}
+
+fn totals(result: &RunResult) -> String {
+    let largest = result.partitions.iter().max_by_key(|p| p.peak_bytes);
+    let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
+    list(&[
+        ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
+        (
+            "compression",
+            match result.compression_ratio {
+                Some(ratio) => format!("{ratio:.2} ({} streamed / spilled)", bytes_of(streamed)),
+                None => "nothing was spilled".into(),
+            },
+        ),
+        (
+            "largest partition",
+            or_dash(largest, |p| format!("{} (part {})", against(p.peak_bytes, result.device_memory), p.id)),
+        ),
+        ("counting", seconds(result.counting_seconds())),
+    ])
+}
+
+/// The table of stations. It has no sum: stations overlap.
+pub fn stations(stations: &[Station]) -> String {
+    grid(&STATIONS, stations, None)
+}
+
+/// `used of budget (percent)`, or only what was used where no budget is known.
+pub(crate) fn against(used: Bytes, budget: Bytes) -> String {
+    if budget == Bytes::ZERO {
+        return used.to_string();
+    }
+    let percent = 100.0 * used.get() as f64 / budget.get() as f64;
+    format!("{used} of the budget of {budget} ({percent:.1}%)")
+}
+
+fn bytes_of(sum: u128) -> String {
+    Bytes(u64::try_from(sum).unwrap_or(u64::MAX)).to_string()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::report::result::tests::example;
+
+    #[test]
+    fn a_small_report_is_complete() {
+        insta::assert_snapshot!(result(&example(3), true));
+    }
+
+    #[test]
+    fn a_terminal_sees_the_largest_partitions_and_a_pipe_all() {
+        let rows = |text: &str| text.lines().filter(|line| line.contains("16.0 KiB") && !line.contains("all")).count();
+        let short = result(&example(100), true);
+        assert_eq!(rows(&short), 64);
+        assert!(short.contains("36 smaller ones are left out"), "{short}");
+        assert!(short.contains("┆   99 ┆") || short.contains("│   99 ┆"), "the largest is shown: {short}");
+        assert!(!short.contains("│   35 ┆") && short.contains("│   36 ┆"));
+        let long = result(&example(100), false);
+        assert_eq!(rows(&long), 100);
+        assert!(!long.contains("left out"));
+    }
+}
