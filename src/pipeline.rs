@@ -79,6 +79,6 @@ impl Engine for Pipeline {
     }
 
     fn metis_child(&self, arguments: &[OsString]) -> Result<()> {
-        trimill_partitioners::metis::child_main(arguments).map_err(translated)
+        trimill_partitioners::metis::child_main(arguments.iter().cloned()).map_err(translated)
     }
 }

@@ -9,16 +9,36 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{Layout, Place, open, read_layout};
+use crate::input::format::Format;
+use crate::input::identity::Identity;
 use crate::orient::Oriented;
 
 const SUFFIX: &str = "trimgraf";
+
+/// What a graph was made of: its text is the `source` that graph files note and that entries are found by.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Origin {
+    /// The format that the input was read in.
+    pub format: Format,
+    /// The files.
+    #[serde(flatten)]
+    pub identity: Identity,
+}
+
+impl Origin {
+    /// The text.
+    pub fn to_text(&self) -> String {
+        // A value of plain data always has a JSON form; an empty text would only keep the graph out of the cache.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
 
 /// A folder of oriented graphs.
 #[derive(Debug, Clone)]
@@ -28,7 +48,7 @@ pub struct Cache {
 }
 
 /// A cached graph, for listing.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     /// What `trimill cache remove` takes.
     pub key: String,
@@ -44,6 +64,14 @@ pub struct Entry {
     pub idle_seconds: u64,
     /// The file.
     pub path: PathBuf,
+}
+
+impl Entry {
+    /// The files that the graph was made of; none where the entry is not readable.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let source: Option<Origin> = serde_json::from_str(&self.source).ok();
+        source.map_or_else(Vec::new, |source| source.identity.files.into_iter().map(|file| file.path).collect())
+    }
 }
 
 impl Cache {

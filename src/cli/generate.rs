@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
-use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves, StarKind};
+use crate::generate::StarKind;
+use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves};
 
 /// `trimill generate`
 #[derive(Debug, Args)]

@@ -15,9 +15,8 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         Ok(found) => {
             let gpus = found.devices.iter().map(|device| Gpu {
                 name: device.name.clone(),
-                compute_capability: format!("{}.{}", device.compute_capability.0, device.compute_capability.1),
+                compute_capability: device.compute_capability.to_string(),
                 memory: Bytes(device.memory),
-                memory_free: Bytes(device.memory_free),
             });
             (gpus.collect(), None, found.driver.to_string())
         }

@@ -2,6 +2,7 @@
 
 use super::setup::Setup;
 use crate::bytes::Bytes;
+use crate::clean::cache::Origin;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
@@ -18,11 +19,11 @@ use crate::report::Station;
 pub fn graph(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<(OrientedGraph, String)> {
     setup.pool.install(|| {
         let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
-        let identity = source.identity()?.map(|identity| format!("{} {identity}", source.format()));
+        let origin = source.identity()?.map(|identity| Origin { format: source.format(), identity }.to_text());
         let bytes = Bytes(source.bytes());
         let cache = setup.cache.as_ref();
         let graph =
-            prepare(&source, identity.as_deref(), bytes, setup.workspace(), cache, control, stations)?;
-        Ok((graph, identity.unwrap_or_default()))
+            prepare(&source, origin.as_deref(), bytes, setup.workspace(), cache, control, stations)?;
+        Ok((graph, origin.unwrap_or_default()))
     })
 }

@@ -13,7 +13,7 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::report::{PartitionReport, SpilledPartition, Station};
-use crate::spill::manifest::VERSION;
+use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 
 /// Spills the partitions of a job.
@@ -96,10 +96,11 @@ pub(super) fn manifest(job: &Job, planned: &Planned, spills: &[SpillSummary]) ->
             frame_arcs: spill.frame_arcs,
             frames: spill.frames,
             largest_frame_bytes: spill.largest_frame_bytes,
+            raw_bytes: spill.raw_bytes,
         })
         .collect();
     Manifest {
-        version: VERSION,
+        version: MANIFEST_VERSION,
         fingerprint: planned.fingerprint,
         job: ManifestJob {
             input: job.title(),

@@ -17,13 +17,17 @@ use super::{Known, Sequence, sized};
 use crate::error::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum StarKind {
     /// None: the product is bipartite, without triangles.
+    #[default]
+    #[value(name = "Bk")]
     Bk,
     /// One on each centre; the loop that the product has at vertex 0 is removed.
+    #[value(name = "B1k")]
     B1k,
     /// One on the last leaf of each factor; the loop that the product has at its last vertex is removed.
+    #[value(name = "B2k")]
     B2k,
 }
 

@@ -12,7 +12,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, Partitioner, Parts, Prune};
+use super::choices::{Backend, Partitioner, Parts};
+use crate::partition::prune::Prune;
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};

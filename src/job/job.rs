@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::choices::{Backend, Partitioner, Parts, Prune};
+use super::choices::{Backend, Partitioner, Parts};
+use crate::partition::prune::Prune;
 use super::file::Tables;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
