@@ -14,9 +14,6 @@ use crate::error::Result;
 use crate::input::ArcSink;
 use crate::lock;
 
-/// The largest number of vertices: ids are `u32` and the last value stands for none.
-pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
-
 const CHUNK_BITS: u64 = 1 << 20;
 
 /// Which plain ids occur: a bit an id, in chunks made when they are first touched.

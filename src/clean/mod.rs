@@ -24,10 +24,10 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
-use crate::input::ArcSink;
+use crate::input::{ArcSink, MOST_VERTICES};
 use crate::input::arcs::ArcSource;
 use buckets::Buckets;
-use ids::{Distinct, MOST_VERTICES, Seen, mix};
+use ids::{Distinct, Seen, mix};
 
 /// What came in, and what was removed or added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -61,8 +61,6 @@ pub struct Gpu {
     pub compute_capability: String,
     /// Its memory.
     pub memory: Bytes,
-    /// What of it is free now.
-    pub memory_free: Bytes,
 }
 
 impl Directory {
@@ -113,8 +111,8 @@ impl DoctorReport {
             entries.push((
                 "GPU",
                 format!(
-                    "{}, compute capability {}, {}, {} free",
-                    gpu.name, gpu.compute_capability, gpu.memory, gpu.memory_free
+                    "{}, compute capability {}, {}",
+                    gpu.name, gpu.compute_capability, gpu.memory
                 ),
             ));
         }

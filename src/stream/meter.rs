@@ -18,9 +18,10 @@ impl Meter {
         self.peak.fetch_max(held, Ordering::Relaxed);
     }
 
-    /// `bytes` are given back.
-    pub fn give(&self, bytes: Bytes) {
-        self.held.fetch_sub(bytes.get(), Ordering::Relaxed);
+    /// Something that held `before` bytes now holds `after`.
+    pub fn change(&self, before: Bytes, after: Bytes) {
+        self.take(after.saturating_sub(before));
+        self.held.fetch_sub(before.saturating_sub(after).get(), Ordering::Relaxed);
     }
 
     /// The most that was held at a time.

@@ -100,9 +100,7 @@ fn read(
         let start = Instant::now();
         let before = frame.heap();
         pool.install(|| source.read_frame(i, &mut frame))?;
-        // Reading may have moved a larger buffer in, or taken this one's place.
-        meter.take(frame.heap());
-        meter.give(before);
+        meter.change(before, frame.heap());
         busy += start.elapsed();
         if to_counter.send(Message::Frame(frame)).is_err() {
             break;
@@ -132,8 +130,7 @@ fn count(
         pool.install(|| counter.frame(&frame))?;
         counted.counting += start.elapsed();
         let bytes = counter.bytes();
-        meter.take(bytes);
-        meter.give(own);
+        meter.change(own, bytes);
         own = bytes;
         let rows = frame.offsets.len() as u64 - 1;
         let size = frame_bytes(frame.range.len() as u32, rows, frame.heads.len() as u64);
