@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::Result;
-use crate::input::ArcSink;
+use crate::input::{ArcSink, Source};
 
 /// Something that delivers the arcs of a graph, as often as it is asked.
 pub trait ArcSource: Sync {
@@ -20,6 +20,24 @@ pub trait ArcSource: Sync {
 
     /// At most so many arcs (an estimate where the format does not tell): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
+}
+
+impl ArcSource for Source {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        Self::scan(self, sink, control)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Self::declared_vertices(self)
+    }
+
+    fn first_id(&self) -> u64 {
+        u64::from(self.one_based())
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        Self::arcs_at_most(self)
+    }
 }
 
 /// A graph given as a list of arcs in memory.
