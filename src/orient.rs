@@ -73,7 +73,7 @@ pub fn orient(
     drop(degrees);
     let rank = |id: u32| if same_ids { id } else { present.rank(id) };
 
-    let arcs = Buckets::new(ranges.len(), space.memory.get() / 2, space.dir);
+    let arcs = Buckets::new(ranges.len(), space.for_buckets(), space.dir);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let find = RangeIndex::new(&ranges);
     (0..pairs.lanes()).into_par_iter().try_for_each(|lane| {

@@ -56,6 +56,14 @@ pub struct Workspace<'a> {
     pub dir: &'a Path,
 }
 
+impl Workspace<'_> {
+    /// The share of one set of buckets. One set is emptied while the next is filled, so there are two; what is left is
+    /// for sorting.
+    pub fn for_buckets(&self) -> u64 {
+        self.memory.get() * 3 / 8
+    }
+}
+
 /// How the ids of the clean graph relate to those of the input.
 #[derive(Debug)]
 pub enum InputIds {
@@ -176,7 +184,7 @@ struct Distribute<'a, F> {
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
     fn new(buckets: usize, space: Workspace<'_>, rename: F, seen: Option<&'a Seen>) -> Self {
         Self {
-            buckets: Buckets::new(2 * buckets, space.memory.get() / 2, space.dir),
+            buckets: Buckets::new(2 * buckets, space.for_buckets(), space.dir),
             shift: 64 - buckets.ilog2(),
             rename,
             seen,
@@ -247,7 +255,7 @@ fn unite(
     let piece = keys_at_once(space) as usize;
     let mut degrees: Vec<AtomicU32> = Vec::new();
     degrees.resize_with(range, AtomicU32::default);
-    let pairs = Buckets::new(arcs.lanes() / 2, space.memory.get() / 2, space.dir);
+    let pairs = Buckets::new(arcs.lanes() / 2, space.for_buckets(), space.dir);
     let task = control.task("clean", Some(came.arcs), Unit::Arcs);
     let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
         .into_par_iter()
