@@ -37,11 +37,11 @@ pub struct Error {
     /// The line of the file, from 1.
     pub line: Option<u64>,
     /// What was found.
-    pub found: String,
+    pub found: Box<str>,
     /// What was expected instead.
-    pub expected: Option<String>,
+    pub expected: Option<Box<str>>,
     /// What to do.
-    pub advice: Option<String>,
+    pub advice: Option<Box<str>>,
     /// What the system said.
     #[source]
     pub source: Option<io::Error>,
@@ -49,7 +49,7 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn new(kind: Kind, found: impl Into<String>) -> Self {
-        Self { kind, path: None, line: None, found: found.into(), expected: None, advice: None, source: None }
+        Self { kind, path: None, line: None, found: found.into().into(), expected: None, advice: None, source: None }
     }
 
     pub(crate) fn interrupted() -> Self {
@@ -67,12 +67,12 @@ impl Error {
     }
 
     pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
+        self.expected = Some(expected.into().into());
         self
     }
 
     pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
+        self.advice = Some(advice.into().into());
         self
     }
 

@@ -15,6 +15,10 @@
 //! The crate sees a graph only through [`Graph`], and reports failures as [`Error`], whose [`Kind`] tells whose fault
 //! it is.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod contiguous;
 mod error;
 pub mod file;

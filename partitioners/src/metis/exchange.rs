@@ -97,7 +97,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))?;
     file.write_all(bytes)?;
     file.set_len((size_of_val(&header) + bytes.len()) as u64)?;
-    let header = [RESULT_MAGIC, parts.len() as u64, peak_bytes, checksum(parts)];
+    let header = [RESULT_MAGIC, parts.len() as u64, peak_bytes, checksum(parts, peak_bytes)];
     file.rewind()?;
     file.write_all(bytemuck::cast_slice(&header))
 }
@@ -122,7 +122,7 @@ pub(super) fn read_assignment(
     }
     let mut assignment = vec![0_i32; vertices as usize];
     file.read_exact(bytemuck::cast_slice_mut(&mut assignment))?;
-    if sum != checksum(&assignment) {
+    if sum != checksum(&assignment, peak_bytes) {
         return Ok(Err("an assignment with a wrong checksum".to_owned()));
     }
     if let Some(part) = assignment.iter().find(|&&part| part < 0 || part as u32 >= parts) {
@@ -132,9 +132,84 @@ pub(super) fn read_assignment(
 }
 
 /// FNV-1a over whole words, with a final mix so that the last words reach all bits.
-fn checksum(words: &[i32]) -> u64 {
-    let sum = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &word| {
-        (sum ^ u64::from(word as u32)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+fn checksum(words: &[i32], peak_bytes: u64) -> u64 {
+    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+    let first = step(0xcbf2_9ce4_8422_2325, peak_bytes);
+    let sum = words.iter().fold(first, |sum, &word| step(sum, u64::from(word as u32)));
     (sum ^ (sum >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn options(work_dir: &std::path::Path) -> MetisOptions<'_> {
+        MetisOptions {
+            parts: 3,
+            seed: 1 << 40,
+            contract: None,
+            host_memory: 0,
+            work_dir: work_dir.to_path_buf(),
+            helper: "helper".into(),
+            helper_args: Vec::new(),
+            stopped: &|| false,
+        }
+    }
+
+    #[test]
+    fn the_graph_comes_through() {
+        let dir = tempfile::tempdir().unwrap();
+        for arc_weights in [None, Some(vec![7, 7])] {
+            let graph =
+                Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights, vertex_weights: vec![3, 4] };
+            let file = write_graph(&graph, &options(dir.path())).unwrap();
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has a name");
+            let task = read_graph(&file).unwrap();
+            assert_eq!((task.graph, task.parts, task.seed), (graph, 3, 1 << 40));
+        }
+        let stopped = MetisOptions { stopped: &|| true, ..options(dir.path()) };
+        let graph = Symmetric { offsets: vec![0], heads: vec![], arc_weights: None, vertex_weights: vec![] };
+        assert_eq!(write_graph(&graph, &stopped).unwrap_err().kind, Kind::Interrupted);
+    }
+
+    #[test]
+    fn other_files_are_no_graph() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[1; 100]).unwrap();
+        file.rewind().unwrap();
+        assert!(read_graph(&file).is_err());
+        let dir = tempfile::tempdir().unwrap();
+        let graph =
+            Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights: None, vertex_weights: vec![3, 4] };
+        let file = write_graph(&graph, &options(dir.path())).unwrap();
+        file.set_len(file.metadata().unwrap().len() - 1).unwrap();
+        assert!(read_graph(&file).is_err(), "a cut graph");
+    }
+
+    #[test]
+    fn an_assignment_is_whole_or_none() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[9; 300]).unwrap();
+        write_assignment(&file, &[2, 0, 1, 2], 12345).unwrap();
+        assert_eq!(read_assignment(&file, 4, 3).unwrap(), Ok((vec![2, 0, 1, 2], 12345)));
+        assert!(read_assignment(&file, 4, 2).unwrap().is_err(), "a part out of range");
+        assert!(read_assignment(&file, 3, 3).unwrap().is_err(), "another number of vertices");
+        let mut bytes = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let mut other = tempfile::tempfile().unwrap();
+            other.write_all(&flipped).unwrap();
+            assert!(read_assignment(&other, 4, 3).unwrap().is_err(), "bit {bit} flipped");
+        }
+        for length in 0..bytes.len() as u64 {
+            let other = tempfile::tempfile().unwrap();
+            (&other).write_all(&bytes).unwrap();
+            other.set_len(length).unwrap();
+            assert!(read_assignment(&other, 4, 3).unwrap().is_err(), "cut to {length} bytes");
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! without a name, so that nothing stays behind however either process ends:
 //!
 //! ```text
-//! symmetric (oriented rows -> contracted symmetric CSR) -> exchange -> supervise | child -> exchange -> expand
+//! symmetric (oriented rows -> contracted CSR) -> islands -> exchange -> supervise | child -> exchange -> islands -> runs
 //! ```
 //!
 //! The limits of METIS, 2^31 - 1 arcs and about [`BYTES_PER_ARC`] bytes an arc, are checked before anything big is made.
@@ -19,6 +19,7 @@
 
 mod child;
 mod exchange;
+mod islands;
 mod limits;
 mod supervise;
 mod symmetric;
@@ -114,9 +115,16 @@ fn of_contracted(graph: &dyn Graph, run: u32, options: &MetisOptions<'_>) -> Res
         let weights = made.vertex_weights;
         return Ok((contiguous_by_weight(vertices, options.parts, |id| weights[id as usize] as u64), 0));
     }
-    let file = exchange::write_graph(&made, options)?;
-    drop(made);
-    supervise::run(file, vertices, options)
+    let (made, islands) = islands::remove(made);
+    let vertices = made.vertex_weights.len() as u32;
+    let (others, peak) = if options.parts >= vertices {
+        ((0..vertices).collect(), 0)
+    } else {
+        let file = exchange::write_graph(&made, options)?;
+        drop(made);
+        supervise::run(file, vertices, options)?
+    };
+    Ok((islands.restore(others, options.parts), peak))
 }
 
 /// The edges between different parts.

@@ -102,7 +102,7 @@ fn name(signal: i32) -> &'static str {
         1 => " (SIGHUP)",
         2 => " (SIGINT)",
         6 => " (SIGABRT)",
-        11 => " (SIGSEGV)",
+        11 => " (SIGSEGV, a crash, as SIGTERM within METIS can cause one)",
         15 => " (SIGTERM)",
         _ => "",
     }

@@ -3,6 +3,7 @@
 //! cargo and nextest ask (`--list`, `--exact`, names).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod endings;
 mod graphs;
 mod tests;
 
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         Some(CHILD) => child(args),
         Some("broken-child") => ExitCode::SUCCESS,
         Some("shouting-child") => {
-            writeln!(std::io::stderr(), "this child  \n is unwell").unwrap();
+            eprintln!("this child  \n is unwell");
             ExitCode::from(77)
         }
         _ => run_tests(&args),
@@ -30,7 +31,7 @@ fn child(args: Vec<OsString>) -> ExitCode {
     match trimill_partitioners::metis::child_main(args.into_iter().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            writeln!(std::io::stderr(), "{error}").unwrap();
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }

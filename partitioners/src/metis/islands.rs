@@ -1,0 +1,104 @@
+//! Vertices without arcs, kept away from METIS: it takes time quadratic in their number (a million, over a minute), and
+//! memory that the number of arcs does not tell.
+//!
+//! A clean graph has none, but in a contracted one every run whose edges are all within it becomes one. They are taken
+//! out before, which leaves at least as many arcs as vertices, and go to the lightest parts afterwards. Costs one pass
+//! over the graph where there are any.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::symmetric::Symmetric;
+
+/// What was taken out of a graph.
+pub(super) struct Islands {
+    /// The weights of all vertices.
+    weights: Vec<i32>,
+    /// Which vertices are islands.
+    is_island: Vec<bool>,
+}
+
+/// `graph` without its islands, the other vertices in their order.
+pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
+    let is_island: Vec<bool> = graph.offsets.windows(2).map(|ends| ends[0] == ends[1]).collect();
+    let Symmetric { mut offsets, mut heads, arc_weights, vertex_weights: weights } = graph;
+    let mut kept = weights.clone();
+    if is_island.contains(&true) {
+        offsets.dedup();
+        let mut next = 0;
+        let places: Vec<i32> = is_island
+            .iter()
+            .map(|&island| {
+                let place = next;
+                next += i32::from(!island);
+                place
+            })
+            .collect();
+        heads.iter_mut().for_each(|head| *head = places[*head as usize]);
+        let mut islands = is_island.iter();
+        kept.retain(|_| islands.next() == Some(&false));
+    }
+    (Symmetric { offsets, heads, arc_weights, vertex_weights: kept }, Islands { weights, is_island })
+}
+
+impl Islands {
+    /// The parts of all vertices, from those of the vertices that are none; islands go, in their order, to the part that
+    /// is lightest then.
+    pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
+        if others.len() == self.weights.len() {
+            return others;
+        }
+        let mut others = others.into_iter();
+        let mut loads = vec![0_u64; parts as usize];
+        let mut all: Vec<u32> = Vec::with_capacity(self.weights.len());
+        for (&weight, &island) in self.weights.iter().zip(&self.is_island) {
+            let part = if island { 0 } else { others.next().unwrap_or(0) };
+            loads[part as usize] += if island { 0 } else { weight as u64 };
+            all.push(part);
+        }
+        let mut lightest: BinaryHeap<_> = loads.into_iter().zip(0_u32..).map(Reverse).collect();
+        for (at, part) in all.iter_mut().enumerate().filter(|&(at, _)| self.is_island[at]) {
+            if let Some(mut top) = lightest.peek_mut() {
+                *part = top.0.1;
+                top.0.0 += self.weights[at] as u64;
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn out_and_back() {
+        // 1 - 3 and 3 - 4 of 0..6
+        let graph = Symmetric {
+            offsets: vec![0, 0, 1, 1, 3, 4, 4],
+            heads: vec![3, 1, 4, 3],
+            arc_weights: Some(vec![7, 7, 9, 9]),
+            vertex_weights: vec![5, 10, 6, 20, 1, 30],
+        };
+        let (rest, islands) = remove(graph);
+        let expected = Symmetric {
+            offsets: vec![0, 1, 3, 4],
+            heads: vec![1, 0, 2, 1],
+            arc_weights: Some(vec![7, 7, 9, 9]),
+            vertex_weights: vec![10, 20, 1],
+        };
+        assert_eq!(rest, expected);
+        // Loads 10, 21, 0: vertex 0 to part 2 (5), vertex 2 there too (11), vertex 5 to part 0.
+        assert_eq!(islands.restore(vec![0, 1, 1], 3), [2, 0, 2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn none_to_take_out() {
+        let graph =
+            || Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights: None, vertex_weights: vec![1; 2] };
+        let (rest, islands) = remove(graph());
+        assert_eq!(rest, graph());
+        assert_eq!(islands.restore(vec![1, 0], 2), [1, 0]);
+    }
+}

@@ -1,0 +1,185 @@
+//! How the child may end: by signals, by a wish to stop, without an assignment, with its parent.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
+use trimill_partitioners::{Error, Kind};
+
+use crate::CHILD;
+use crate::graphs::{Rows, ring_of_cliques, scrambled};
+use crate::tests::{assert_empty, assert_refused, found, options};
+
+/// The children of this process.
+fn children() -> Vec<Pid> {
+    let us = std::process::id().to_string();
+    let parent = |status: &str| status.lines().find_map(|line| Some(line.strip_prefix("PPid:")?.trim().to_owned()));
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let id = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+        if parent(&status).is_some_and(|parent| parent == us) {
+            found.extend(id);
+        }
+    }
+    found
+}
+
+/// Whether METIS has begun in the process: it catches SIGTERM then.
+fn runs_metis(process: Pid) -> bool {
+    let status =
+        std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigCgt:")?.trim(), 16).ok());
+    caught.is_some_and(|caught| caught >> 14 & 1 == 1)
+}
+
+/// Assigns a graph that takes METIS long, and calls `with_child` at every poll.
+fn watched(
+    graph: &Rows,
+    dir: &TempDir,
+    with_child: impl Fn(Pid) -> bool + Sync,
+) -> (Result<MetisAssignment, Error>, Duration) {
+    let stopped = || children().first().is_some_and(|&child| with_child(child));
+    let begun = Instant::now();
+    let result = assign(graph, &MetisOptions { stopped: &stopped, ..options(64, dir) });
+    assert!(children().is_empty(), "the child is still there");
+    assert_empty(dir);
+    (result, begun.elapsed())
+}
+
+pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
+    let cases = [
+        (Signal::KILL, "signal 9"),
+        // By SIGTERM, or in the crash that it can cause within METIS.
+        (Signal::TERM, "was ended by signal 1"),
+        (Signal::INT, "signal 2 (SIGINT)"),
+        (Signal::HUP, "signal 1 (SIGHUP)"),
+        (Signal::ABORT, "METIS "),
+    ];
+    for (signal, word) in cases {
+        let sent = AtomicBool::new(false);
+        let (result, _) = watched(&graph, &dir, |child| {
+            if runs_metis(child) && !sent.swap(true, Ordering::Relaxed) {
+                kill_process(child, signal).unwrap();
+            }
+            false
+        });
+        assert!(sent.into_inner(), "METIS was too fast for signal {signal:?}");
+        let error = result.map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
+        assert_refused(error, Kind::Child, &[word, "partitioner contiguous"]);
+    }
+}
+
+/// From before METIS begins until it is nearly done, the initial partition included.
+pub(crate) fn sigterm_at_any_moment_is_an_error() {
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let (dir, graph) = (TempDir::new().unwrap(), scrambled(6000, 8));
+    let expected = found(&graph, &options(64, &dir), &dir);
+    let (mut ended, mut finished) = (0, 0);
+    for delay in 0..40 {
+        let polls = AtomicU32::new(0);
+        let (result, took) = watched(&graph, &dir, |child| {
+            if polls.fetch_add(1, Ordering::Relaxed) == 0 {
+                std::thread::sleep(Duration::from_millis(delay * 5));
+                // It may be done by now: it is not yet waited for, so the number is still its own.
+                kill_process(child, Signal::TERM).unwrap();
+            }
+            false
+        });
+        assert!(took < Duration::from_secs(20));
+        match result {
+            Err(error) => {
+                ended += 1;
+                assert_refused(error, Kind::Child, &["METIS was ended by signal 1"]);
+            }
+            Ok(assignment) => {
+                finished += 1;
+                assert_eq!(assignment.parts, expected.parts, "a wrong assignment after SIGTERM");
+            }
+        }
+    }
+    assert!(ended > 5, "{ended} ended, {finished} finished");
+}
+
+pub(crate) fn a_wish_to_stop_kills_the_child() {
+    let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
+    let asked = AtomicU32::new(0);
+    let stopped = || {
+        let child_runs = cfg!(not(target_os = "linux")) || children().first().is_some_and(|&child| runs_metis(child));
+        child_runs && asked.fetch_add(1, Ordering::Relaxed) > 1
+    };
+    let begun = Instant::now();
+    let error = assign(&graph, &MetisOptions { stopped: &stopped, ..options(64, &dir) }).unwrap_err();
+    assert_refused(error, Kind::Interrupted, &["interrupted"]);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(cfg!(not(target_os = "linux")) || children().is_empty());
+    assert_empty(&dir);
+    // And before anything has begun.
+    let error = assign(&graph, &MetisOptions { stopped: &|| true, ..options(64, &dir) }).unwrap_err();
+    assert_refused(error, Kind::Interrupted, &[]);
+    assert_empty(&dir);
+}
+
+pub(crate) fn children_that_give_no_assignment() {
+    let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(4, 5));
+    let with = |helper: &str, args: &[&str]| {
+        let helper = if helper.is_empty() { std::env::current_exe().unwrap() } else { helper.into() };
+        let helper_args = args.iter().map(OsString::from).collect();
+        let error = assign(&graph, &MetisOptions { helper, helper_args, ..options(2, &dir) }).unwrap_err();
+        assert_empty(&dir);
+        error
+    };
+    assert_refused(with("/nonexistent/helper", &[]), Kind::Child, &["/nonexistent/helper", "cannot be started"]);
+    assert_refused(with("", &["broken-child"]), Kind::Child, &["METIS left", "expected an assignment"]);
+    let words = ["exit code 77", "it said: this child is unwell", "contiguous"];
+    assert_refused(with("", &["shouting-child"]), Kind::Child, &words);
+    assert_refused(with("", &[CHILD, "1"]), Kind::Child, &["exit code 1", "for the program itself"]);
+}
+
+/// A parent that is killed takes its child with it: the parent here is a process of its own, whose child is stopped in
+/// the middle of METIS.
+pub(crate) fn the_child_dies_with_its_parent() {
+    use std::process::{Command, Stdio};
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let dir = TempDir::new().unwrap();
+    let mut parent = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_wish_to_stop_kills_the_child"])
+        .env("TMPDIR", dir.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = parent.id();
+    let list = Path::new("/proc").join(id.to_string()).join("task").join(id.to_string()).join("children");
+    let until = Instant::now() + Duration::from_secs(20);
+    let child = loop {
+        let child = std::fs::read_to_string(&list).unwrap_or_default().split_whitespace().next().map(str::to_owned);
+        if let Some(child) = child.and_then(|id| id.parse().ok()).and_then(Pid::from_raw)
+            && runs_metis(child)
+        {
+            break child;
+        }
+        assert!(Instant::now() < until && parent.try_wait().unwrap().is_none(), "no child was seen");
+    };
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let gone = || {
+        let status = std::fs::read_to_string(Path::new("/proc").join(child.to_string()).join("status"));
+        status.map_or(true, |status| status.contains("State:\tZ"))
+    };
+    while !gone() {
+        assert!(Instant::now() < until, "the child outlived its parent");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
