@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::bytes::Bytes;
 use crate::input::format::Format;
 use crate::job::file::{
-    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables, WorkTable,
+    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables,
+    WorkTable,
 };
 use crate::job::overrides::Override;
 use crate::job::{Backend, Partitioner, Parts, Prune};
@@ -294,7 +295,7 @@ pub struct CacheArgs {
 #[derive(Debug, Clone, Args)]
 pub struct InputArgs {
     /// The graph's file, or several files of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true, help_heading = "Input")]
+    #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
 
     /// The format [default: found from content and suffix]
@@ -387,14 +388,7 @@ pub struct JobArgs {
     pub frame_bytes: Option<Bytes>,
 
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Count"
-    )]
+    #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_possible_values = true, help_heading = "Count")]
     pub backend: Backend,
 
     /// The counting method; `bitmap` on the CPU [default: the backend's own choice]
@@ -419,8 +413,7 @@ impl HostArgs {
         tables.memory.host = self.host_memory;
         tables.count.threads = self.threads;
         tables.work = WorkTable { dir: self.work_dir.clone() };
-        tables.cache =
-            CacheTable { enabled: Some(!self.no_cache), dir: self.cache_dir.clone(), max: self.cache_max };
+        tables.cache = CacheTable { enabled: Some(!self.no_cache), dir: self.cache_dir.clone(), max: self.cache_max };
     }
 }
 

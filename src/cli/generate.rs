@@ -60,7 +60,7 @@ fn edge_file(typed: &str) -> Result<EdgeFile, String> {
 #[derive(Debug, Clone, Args)]
 pub struct GraphArgs {
     /// The graph's file; it is cleaned first
-    #[arg(value_name = "GRAPH", help_heading = "Input")]
+    #[arg(value_name = "GRAPH")]
     pub graph: PathBuf,
 
     /// The format of GRAPH [default: found from content and suffix]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::SCHEMA_VERSION;
 use super::table::{Column, grid, list, thousands};
 use super::tables::{against, shown};
-use super::SCHEMA_VERSION;
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
 

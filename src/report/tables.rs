@@ -94,7 +94,8 @@ fn answer(result: &RunResult) -> String {
 
 fn partitions(partitions: &[PartitionResult], short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
-    let largest = |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
+    let largest =
+        |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
     let totals = vec![
         "all".into(),
         thousands(sum(|p| p.local_vertices)),
