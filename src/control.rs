@@ -42,13 +42,15 @@ impl Observer for Silent {
 #[derive(Clone)]
 pub struct Control {
     stop: Arc<AtomicBool>,
+    /// Set by those who started this part of the job.
+    outer: Vec<Arc<AtomicBool>>,
     observer: Arc<dyn Observer>,
 }
 
 impl Control {
     /// A control that is stopped by setting `stop` and tells `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
-        Self { stop, observer }
+        Self { stop, outer: Vec::new(), observer }
     }
 
     /// Nobody listens and nobody stops it: for tests and for use as a library.
@@ -56,14 +58,22 @@ impl Control {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
 
-    /// Asks the job to stop at the next check.
+    /// A control for a part of the job: stops with the whole, and can be stopped without it.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        let mut outer = self.outer.clone();
+        outer.push(Arc::clone(&self.stop));
+        Self { stop: Arc::default(), outer, observer: Arc::clone(&self.observer) }
+    }
+
+    /// Asks the job, or the part of it that this control is for, to stop at the next check.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Whether the job was asked to stop.
     pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 
     /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Called about every

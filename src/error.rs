@@ -24,8 +24,13 @@ pub enum Kind {
 }
 
 /// What went wrong, where, and what to do about it.
+///
+/// Boxed, so that a `Result` stays small on the way that is taken when nothing is wrong.
 #[derive(Debug)]
-pub struct Error {
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     kind: Kind,
     path: Option<PathBuf>,
     line: Option<u64>,
@@ -37,7 +42,7 @@ pub struct Error {
 
 impl Error {
     fn new(kind: Kind, path: Option<&Path>, found: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Inner {
             kind,
             path: path.map(Path::to_path_buf),
             line: None,
@@ -45,7 +50,7 @@ impl Error {
             expected: None,
             advice: None,
             source: None,
-        }
+        }))
     }
 
     /// Data that is missing, empty, malformed or damaged.
@@ -71,7 +76,7 @@ impl Error {
     /// Reading `path` failed: the data is at fault (exit code 1).
     pub fn read(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Data, Some(path.as_ref()), "cannot be read");
-        error.source = Some(source);
+        error.0.source = Some(source);
         error
     }
 
@@ -79,63 +84,63 @@ impl Error {
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
         if source.kind() == io::ErrorKind::StorageFull {
-            error.advice = Some("free some space or name another directory".into());
+            error.0.advice = Some("free some space or name another directory".into());
         }
-        error.source = Some(source);
+        error.0.source = Some(source);
         error
     }
 
     /// Adds the (1-based) line of the file.
     #[must_use]
     pub fn line(mut self, line: u64) -> Self {
-        self.line = Some(line);
+        self.0.line = Some(line);
         self
     }
 
     /// Adds the file, where the place that noticed did not know it.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
-        self.path = Some(path.as_ref().to_path_buf());
+        self.0.path = Some(path.as_ref().to_path_buf());
         self
     }
 
     /// Adds what was expected instead.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
+        self.0.expected = Some(expected.into());
         self
     }
 
     /// Adds what to do.
     #[must_use]
     pub fn advice(mut self, advice: impl Into<String>) -> Self {
-        self.advice = Some(advice.into());
+        self.0.advice = Some(advice.into());
         self
     }
 
     /// Whose fault it is.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(path) = &self.path {
+        if let Some(path) = &self.0.path {
             write!(f, "{}", path.display())?;
-            if let Some(line) = self.line {
+            if let Some(line) = self.0.line {
                 write!(f, ":{line}")?;
             }
             write!(f, ": ")?;
         }
-        write!(f, "{}", self.found)?;
-        if let Some(source) = &self.source {
+        write!(f, "{}", self.0.found)?;
+        if let Some(source) = &self.0.source {
             write!(f, " ({source})")?;
         }
-        if let Some(expected) = &self.expected {
+        if let Some(expected) = &self.0.expected {
             write!(f, "; expected {expected}")?;
         }
-        if let Some(advice) = &self.advice {
+        if let Some(advice) = &self.0.advice {
             write!(f, "; {advice}")?;
         }
         Ok(())
@@ -144,6 +149,6 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
+        self.0.source.as_ref().map(|e| e as _)
     }
 }

@@ -51,7 +51,7 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
     let mut context = Context { out, err, terminal: io::stdout().is_terminal(), control };
-    commands::run(&Pipeline, command, &mut context)
+    commands::run(&Pipeline::of_this_program(), command, &mut context)
 }
 
 /// Log lines go to standard error, and bars make way for them.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::bytes::Bytes;
+use crate::generate::StarKind;
 use crate::job::Job;
 
 /// A graph to be made.
@@ -56,21 +57,6 @@ pub enum Family {
     RingOfCliques { cliques: u32, size: u32 },
     /// Words of `dimension` letters out of `order` that differ in one.
     Hamming { dimension: u32, order: u32 },
-}
-
-/// Where the factors of a product of stars have a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum StarKind {
-    /// Nowhere.
-    #[value(name = "Bk")]
-    #[default]
-    Bk,
-    /// On the centre.
-    #[value(name = "B1k")]
-    B1k,
-    /// On the last leaf.
-    #[value(name = "B2k")]
-    B2k,
 }
 
 /// The leaves of each star of a product, written `3-4-5`.

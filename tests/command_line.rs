@@ -1,5 +1,7 @@
 //! The program from outside: exit codes, both outputs, help, and the files that come with it.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -8,10 +8,11 @@ use clap::{Args, Subcommand};
 use super::{HostArgs, help};
 use crate::bytes::Bytes;
 use crate::error::Result;
+use crate::generate::StarKind;
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
-use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves, StarKind};
+use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves};
 
 /// `trimill generate`
 #[derive(Debug, Args)]

@@ -1,1 +1,9 @@
-//! Graphs in memory and on disk.
+//! The oriented graph and the sets and numbers that belong to it.
+
+pub mod bits;
+pub mod file;
+pub mod numbering;
+pub mod oriented;
+pub mod pages;
+
+pub use oriented::OrientedGraph;

@@ -1,39 +1,37 @@
-//! The names of the input formats.
+//! The names of the formats that are read.
 
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A format that a reader exists for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+/// A format of graph files. Its name is the same on the command line, in job files and in results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// WebGraph's compressed web crawls: `.graph` with `.properties`.
+    /// WebGraph's `.graph` and `.properties`.
     Bvgraph,
-    /// Text edge lists, plain or compressed.
+    /// An edge list as text: SNAP, KONECT, Graph Challenge, GAPBS `.el`, CSV; plain, `.gz` or `.zst`.
     Text,
-    /// Matrix Market coordinate files.
+    /// Matrix Market, coordinate.
     MatrixMarket,
-    /// METIS adjacency files.
+    /// METIS `.graph`.
     Metis,
-    /// Serialised graphs of the GAP Benchmark Suite.
+    /// The serialized graph of the GAP Benchmark Suite, `.sg`.
     GapbsSg,
-    /// Packed edges of Graph500.
+    /// Packed edges of the Graph500 generator, 12 bytes each.
     Graph500,
     /// Pairs of little-endian `u32`.
-    #[serde(rename = "bin-u32")]
-    #[value(name = "bin-u32")]
     BinU32,
     /// Pairs of little-endian `u64`.
-    #[serde(rename = "bin-u64")]
-    #[value(name = "bin-u64")]
     BinU64,
 }
 
 impl Format {
-    /// All formats, in the order of the documentation.
+    /// All formats, in the order in which help texts list them.
     pub const ALL: [Self; 8] = [
         Self::Bvgraph,
         Self::Text,
@@ -45,7 +43,7 @@ impl Format {
         Self::BinU64,
     ];
 
-    /// The name in commands, job files and results.
+    /// The name as it is typed.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bvgraph => "bvgraph",
@@ -57,6 +55,16 @@ impl Format {
             Self::BinU32 => "bin-u32",
             Self::BinU64 => "bin-u64",
         }
+    }
+
+    /// Whether one graph may be spread over several files.
+    pub const fn takes_several_files(self) -> bool {
+        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64)
+    }
+
+    /// All names, separated by `, `.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
     }
 }
 
@@ -70,8 +78,49 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
-            format!("'{text}' is not a format; expected one of {}", Self::ALL.map(Self::name).join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| format!("'{text}' is not a format; expected one of {}", Self::names()))
+    }
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Bvgraph => "WebGraph: .graph with .properties beside it",
+            Self::Text => "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz or .zst",
+            Self::MatrixMarket => "Matrix Market, coordinate",
+            Self::Metis => "METIS .graph",
+            Self::GapbsSg => "serialized graph of the GAP Benchmark Suite",
+            Self::Graph500 => "packed edges of the Graph500 generator, 12 bytes each",
+            Self::BinU32 => "pairs of u32, little-endian",
+            Self::BinU64 => "pairs of u64, little-endian",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_has_one_name_everywhere() {
+        let schema = serde_json::to_string(&schemars::schema_for!(Format)).unwrap();
+        for format in Format::ALL {
+            let name = format.to_string();
+            assert_eq!(name.parse(), Ok(format));
+            assert_eq!(serde_json::to_value(format).unwrap(), serde_json::Value::String(name.clone()));
+            assert_eq!(serde_json::from_str::<Format>(&format!("\"{name}\"")).unwrap(), format);
+            assert_eq!(format.to_possible_value().unwrap().get_name(), name);
+            assert!(schema.contains(&format!("\"{name}\"")), "{name} in {schema}");
+        }
+        assert!("edgelist".parse::<Format>().unwrap_err().contains("matrix-market"));
     }
 }

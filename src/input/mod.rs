@@ -1,11 +1,56 @@
 //! Readers: files of many formats in, arcs out.
 //!
 //! Enters: one or several files, or standard input. Leaves: every arc that the files hold, once each, as pairs of ids
-//! (`u64`), loops and duplicates included, delivered in batches from many threads.
+//! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
+//! in Matrix Market and METIS, 0-based in BVGraph and `.sg`, as written in edge lists.
+//!
+//! [`Source::open`] tells the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
+//! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
+//!
+//! | module | what it reads |
+//! | --- | --- |
+//! | `text`, `compressed` | edge lists, plain and compressed |
+//! | `matrix_market`, `metis` | their text formats |
+//! | `bvgraph` | WebGraph's compressed crawls |
+//! | `gapbs`, `binary` | binary formats |
+//! | `lines`, `pairs`, `number`, `head`, `metis_rows` | pieces of text |
+//! | `file`, `batch`, `parallel` | files in, arcs out, tasks between |
 
+pub mod arcs;
+mod batch;
+mod binary;
+mod bvgraph;
+mod bvgraph_bits;
+mod bvgraph_rows;
+mod compressed;
+mod detect;
+mod file;
 pub mod format;
+mod gapbs;
+mod head;
+pub mod identity;
+mod lines;
+mod matrix_market;
+mod metis;
+mod metis_rows;
+mod number;
+mod pairs;
+mod parallel;
+mod source;
+mod text;
 
-use crate::error::Result;
+#[cfg(test)]
+mod tests;
+
+pub use format::Format;
+pub use identity::{FileIdentity, Identity};
+pub use source::Source;
+
+use crate::control::{Control, Task};
+use crate::error::{Error, Result};
+
+/// The most vertices of a graph: ids are 32 bits wide inside, and two values are kept for marks.
+pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 
 /// Receives arcs from a reader.
 pub trait ArcSink: Sync {
@@ -15,4 +60,24 @@ pub trait ArcSink: Sync {
     /// # Errors
     /// What the receiving station reports; the reader stops at once and hands it on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
+}
+
+/// A reader whose file is open and whose header was checked.
+trait Reader: Send + Sync {
+    /// Vertices that the header declares.
+    fn declared_vertices(&self) -> Option<u64>;
+
+    /// An upper estimate of the arcs.
+    fn arcs_at_most(&self) -> u64;
+
+    /// Delivers every arc once; returns their number. `task` hears of the bytes read.
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
+}
+
+/// Refuses a number of declared vertices that ids of 32 bits cannot name.
+fn check_vertices(vertices: u64) -> Result<()> {
+    if vertices <= MOST_VERTICES {
+        return Ok(());
+    }
+    Err(Error::data("", format!("{vertices} vertices")).expected(format!("at most {MOST_VERTICES} (2^32 - 2)")))
 }

@@ -193,29 +193,6 @@ impl JsonSchema for Parts {
     }
 }
 
-/// What is dropped from an induced subgraph before it is spilled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Prune {
-    /// Nothing: the whole induced subgraph.
-    None,
-    /// Proxies without an in-arc, round after round (Algorithm 2 of LSTC).
-    ZeroIndegree,
-    /// All that cannot close a triangle counted in the partition.
-    #[default]
-    Direct,
-}
-
-impl fmt::Display for Prune {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::None => "none",
-            Self::ZeroIndegree => "zero-indegree",
-            Self::Direct => "direct",
-        })
-    }
-}
-
 /// What counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

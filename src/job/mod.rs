@@ -13,5 +13,7 @@ pub mod schema;
 pub mod suggest;
 
 pub use batch::{Batch, BatchJob};
-pub use choices::{Backend, Partitioner, Parts, Prune};
+pub use choices::{Backend, Partitioner, Parts};
 pub use job::Job;
+
+pub use crate::partition::prune::Prune;

@@ -1,3 +1,9 @@
-//! Partitions: induced subgraphs, pruning, sizes.
+//! Partitions: assignments, induced subgraphs, pruning, sizes, and the sections that travel.
 
+pub mod assignment;
+pub mod bit_counter;
+pub mod induce;
+pub mod prune;
 pub mod section;
+pub mod sections;
+pub mod sizes;

@@ -5,6 +5,9 @@
 
 use std::ops::Range;
 
+use crate::bytes::Bytes;
+use crate::graph::bits::Bits;
+
 /// The rows of the local vertices of a partition, or a run of them.
 ///
 /// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`, `offsets[0] == 0`,
@@ -24,6 +27,12 @@ impl Resident {
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Bytes that it holds.
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>((self.numbers.capacity() + self.heads.capacity()) as u64)
+            + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
 }
 
@@ -49,4 +58,26 @@ impl Frame {
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
+
+    /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
+    pub fn heap(&self) -> Bytes {
+        Bytes::of::<u32>((self.offsets.capacity() + self.heads.capacity()) as u64)
+            + Bits::bytes(self.range.len() as u32)
+    }
+}
+
+/// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local.
+pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
+    Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
+}
+
+/// The longest range of a frame of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
+pub fn longest_frame_range(limit: Bytes) -> u32 {
+    // 12 bytes for each 64 numbers of the range, see `Bits::bytes`.
+    (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32
+}
+
+/// The smallest limit under which a frame can hold a row of `longest` heads.
+pub fn smallest_frame_limit(longest: u32) -> Bytes {
+    Bytes((4 * u64::from(longest) + 8) * 4 / 3 + 512)
 }

@@ -191,7 +191,7 @@ pub struct GenerateReport {
     /// Vertices, isolated ones included; null where unknown.
     pub vertices: Option<u64>,
     /// Edges of the clean graph; null where unknown.
-    pub edges: Option<u64>,
+    pub edges: Option<u128>,
     /// Triangles of the clean graph; null where unknown.
     pub triangles: Option<u128>,
     /// Time for everything.

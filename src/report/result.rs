@@ -5,6 +5,7 @@
 //! partitions, `parts` their number, their ids differ, `transitivity` follows from triangles and wedges.
 
 use std::collections::HashSet;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +134,18 @@ pub struct Station {
     pub bytes_in: Bytes,
     /// Bytes that left.
     pub bytes_out: Bytes,
+}
+
+impl Station {
+    /// A station that was at work for `time`.
+    pub fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+        Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
+    }
+
+    /// A station that began at `start` and ends now.
+    pub fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
+        Self::new(name, start.elapsed(), bytes_in, bytes_out)
+    }
 }
 
 impl RunResult {

@@ -1,0 +1,160 @@
+//! Asks for GPUs and for the run-time compiler, and never panics.
+//!
+//! The order matters, since each question may only be put once the one before has a good answer: is the driver's
+//! library there, does it start, is it new enough, does it see a device. NVRTC, which compiles kernels, is asked for
+//! apart: compiled kernels need only the driver. No context is made, so asking takes no device memory.
+
+use std::fmt;
+
+use cudarc::driver::{result, sys};
+use thiserror::Error;
+
+/// The oldest driver that serves, as the version of CUDA that it implements: earlier ones lack functions that are
+/// called here, such as the timing of events in its second version.
+const OLDEST: Version = Version { major: 12, minor: 8 };
+
+/// A version of CUDA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Before the point.
+    pub major: u32,
+    /// After the point.
+    pub minor: u32,
+}
+
+impl Version {
+    /// From the driver's form: `1000 major + 10 minor`.
+    fn packed(number: i32) -> Self {
+        let number = number.unsigned_abs();
+        Self { major: number / 1000, minor: number % 1000 / 10 }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// Why there is no GPU, or no compiler for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum Absence {
+    /// `libcuda.so` cannot be opened.
+    #[error("no CUDA driver is installed: libcuda.so was not found; install the NVIDIA driver, or count on the CPU")]
+    NoDriverLibrary,
+    /// The driver's library is there, but a call failed with this error of the CUDA driver API.
+    #[error("the CUDA driver does not work (error {0}); see what nvidia-smi says")]
+    DriverNotReady(u32),
+    /// The driver does not implement CUDA 12.8.
+    #[error("the CUDA driver implements CUDA {found}; expected {OLDEST} or later; update the NVIDIA driver")]
+    DriverTooOld {
+        /// What it implements.
+        found: Version,
+    },
+    /// The driver works and sees no device.
+    #[error("the CUDA driver sees no GPU; if there is one, look at CUDA_VISIBLE_DEVICES")]
+    NoDevice,
+    /// `libnvrtc.so` cannot be opened.
+    #[error(
+        "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit"
+    )]
+    NoCompiler,
+    /// NVRTC is there, but a call failed with this error of NVRTC.
+    #[error("NVRTC does not work (error {0})")]
+    CompilerNotReady(u32),
+}
+
+impl From<result::DriverError> for Absence {
+    fn from(error: result::DriverError) -> Self {
+        match error.0 {
+            sys::CUresult::CUDA_ERROR_NO_DEVICE => Self::NoDevice,
+            code => Self::DriverNotReady(code as u32),
+        }
+    }
+}
+
+/// One GPU.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// Its number, as the driver counts them under `CUDA_VISIBLE_DEVICES`.
+    pub ordinal: u32,
+    /// What its maker calls it.
+    pub name: String,
+    /// All its memory, in bytes; other programs may hold some of it.
+    pub memory: u64,
+    /// Compute capability, such as 9.0.
+    pub compute_capability: Version,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+}
+
+/// The GPUs of this machine, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Devices {
+    /// The version of CUDA that the driver implements.
+    pub driver: Version,
+    /// By ordinal.
+    pub devices: Vec<Device>,
+}
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// The reason why none can be used.
+pub fn find() -> Result<Devices, Absence> {
+    // SAFETY: opens the library that the system's loader finds under the driver's name and runs its initialisers; it is the
+    // driver's own, installed by who administers the machine.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Absence::NoDriverLibrary);
+    }
+    result::init()?;
+    let mut number = 0;
+    // SAFETY: the library is there (asked above), and `number` outlives the call that writes it.
+    unsafe { sys::cuDriverGetVersion(&mut number) }.result()?;
+    let driver = Version::packed(number);
+    if driver < OLDEST {
+        return Err(Absence::DriverTooOld { found: driver });
+    }
+    let devices = (0..result::device::get_count()?).map(device).collect::<Result<Vec<_>, _>>()?;
+    if devices.is_empty() { Err(Absence::NoDevice) } else { Ok(Devices { driver, devices }) }
+}
+
+fn device(ordinal: i32) -> Result<Device, Absence> {
+    use sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as MULTIPROCESSORS,
+    };
+    let handle = result::device::get(ordinal)?;
+    // SAFETY: `handle` is a device that the driver just named.
+    let attribute = |which| unsafe { result::device::get_attribute(handle, which) }.map(i32::unsigned_abs);
+    Ok(Device {
+        ordinal: ordinal.unsigned_abs(),
+        name: result::device::get_name(handle)?,
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(handle) }? as u64,
+        compute_capability: Version { major: attribute(MAJOR)?, minor: attribute(MINOR)? },
+        multiprocessors: attribute(MULTIPROCESSORS)?,
+    })
+}
+
+/// The version of the run-time compiler. It may be there without a GPU, and a GPU without it.
+///
+/// # Errors
+/// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
+pub fn nvrtc() -> Result<Version, Absence> {
+    use cudarc::nvrtc::sys;
+    // SAFETY: as in `find`, for the compiler's library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Absence::NoCompiler);
+    }
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the library is there (asked above), and both numbers outlive the call that writes them.
+    match unsafe { sys::nvrtcVersion(&mut major, &mut minor) } {
+        sys::nvrtcResult::NVRTC_SUCCESS => Ok(Version { major: major.unsigned_abs(), minor: minor.unsigned_abs() }),
+        code => Err(Absence::CompilerNotReady(code as u32)),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The one error type of this crate: whose fault it is, where, what was found, what was expected, what to do.
+//!
+//! The fields are public, so that a program can make its own error of them without parsing text.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of everything in this crate that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Whose fault an error is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A file that is missing, empty or malformed, or a graph that contradicts itself.
+    Data,
+    /// An option that makes no sense.
+    Usage,
+    /// A budget, a disk, a directory or a limit of the partitioner.
+    Resource,
+    /// The child process that runs the partitioner could not be started, or ended without an assignment.
+    Child,
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+/// What went wrong, where, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", Text(self))]
+#[non_exhaustive]
+pub struct Error {
+    /// Whose fault it is.
+    pub kind: Kind,
+    /// The file or directory.
+    pub path: Option<PathBuf>,
+    /// The line of the file, from 1.
+    pub line: Option<u64>,
+    /// What was found.
+    pub found: String,
+    /// What was expected instead.
+    pub expected: Option<String>,
+    /// What to do.
+    pub advice: Option<String>,
+    /// What the system said.
+    #[source]
+    pub source: Option<io::Error>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, found: impl Into<String>) -> Self {
+        Self { kind, path: None, line: None, found: found.into(), expected: None, advice: None, source: None }
+    }
+
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Kind::Interrupted, "interrupted")
+    }
+
+    pub(crate) fn at(mut self, path: &Path) -> Self {
+        self.path = Some(path.to_path_buf());
+        self
+    }
+
+    pub(crate) fn line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    pub(crate) fn because(mut self, source: io::Error) -> Self {
+        self.source = Some(source);
+        self
+    }
+}
+
+/// The one-line form: `path:line: found (system); expected ...; advice`.
+struct Text<'a>(&'a Error);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.0;
+        if let Some(path) = &error.path {
+            write!(f, "{}", path.display())?;
+            if let Some(line) = error.line {
+                write!(f, ":{line}")?;
+            }
+            write!(f, ": ")?;
+        }
+        write!(f, "{}", error.found)?;
+        if let Some(source) = &error.source {
+            write!(f, " ({source})")?;
+        }
+        if let Some(expected) = &error.expected {
+            write!(f, "; expected {expected}")?;
+        }
+        if let Some(advice) = &error.advice {
+            write!(f, "; {advice}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! Assignments from files, as METIS and KaMinPar write them (`graph.part.8`), or as lines of `id part`.
+//!
+//! Enters: a text file, and what the caller knows of the input's ids. Leaves: the part of each compact id, and the
+//! number of parts, which is the largest in the file plus one. Two forms, told apart by the first line:
+//!
+//! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; one line for each declared vertex in
+//!   input order, those without edges too. Only where ids are dense.
+//! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; one line for each
+//!   vertex that has edges, vertices without edges may have one.
+//!
+//! Lines that begin with `#` or `%`, and blank lines at the end, are passed over. The file is read once, in order,
+//! through a buffer of 1 MiB; the result and the marks of what was seen take 4 bytes a vertex.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::{Error, Kind, MAX_PARTS, Result};
+
+/// The longest line: two numbers of 20 digits and generous blanks, or a comment. Stops at once on files of another kind.
+const LONGEST_LINE: u64 = 1 << 16;
+
+/// Marks a vertex that has no line yet; above every allowed part.
+const UNSEEN: u32 = u32::MAX;
+
+/// What an assignment file is about.
+#[derive(Clone, Copy)]
+pub struct Declared<'a> {
+    /// How many vertices the input declares, and so how many one-column lines are right. `None`: ids are sparse, and
+    /// only two columns can name them.
+    pub lines: Option<u64>,
+    /// The original id of the first declared vertex; 0 or 1 in most formats.
+    pub first_id: u64,
+    /// How many vertices have edges after cleaning: compact ids are `0..vertices`.
+    pub vertices: u32,
+    /// The compact id of an original id. `None`: the vertex has no edges, and its line is passed over.
+    pub compact: &'a dyn Fn(u64) -> Option<u32>,
+    /// The original id of a compact id; for messages.
+    pub original: &'a dyn Fn(u32) -> u64,
+}
+
+/// An assignment that was read from a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAssignment {
+    /// The part of each compact id.
+    pub assignment: Vec<u32>,
+    /// The largest part in the file plus one; lines that were passed over count too. At most [`MAX_PARTS`].
+    pub parts: u32,
+}
+
+/// Reads the assignment file at `path`.
+///
+/// # Errors
+/// [`Kind::Data`], with path and line: an unreadable or empty file, words, negative numbers, parts of [`MAX_PARTS`] or
+/// more, one and two columns mixed, blank lines before the end, too few or too many lines, a vertex without a line or
+/// with two.
+pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
+    let unreadable = |error| Error::new(Kind::Data, "cannot be read").because(error);
+    let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| unreadable(e).at(path))?);
+    let mut reading = Reading::new(declared);
+    let (mut text, mut number) = (Vec::new(), 0);
+    loop {
+        text.clear();
+        let read =
+            lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(|e| unreadable(e).at(path))?;
+        if read == 0 {
+            return reading.finish(number).map_err(|error| error.at(path));
+        }
+        number += 1;
+        let taken = if read as u64 == LONGEST_LINE {
+            Err(Error::new(Kind::Data, format!("a line of {LONGEST_LINE} bytes or more")).expected(ONE_OR_TWO))
+        } else {
+            reading.take(text.trim_ascii(), number)
+        };
+        taken.map_err(|error| error.at(path).line(number))?;
+    }
+}
+
+const ONE_OR_TWO: &str = "a part number, or an id and a part number";
+
+/// Where the reader stands.
+struct Reading<'a> {
+    declared: Declared<'a>,
+    assignment: Vec<u32>,
+    /// 1 or 2, once the first line is known.
+    columns: Option<usize>,
+    /// Lines with numbers so far.
+    data_lines: u64,
+    /// The first blank line of those that may be the end.
+    blank: Option<u64>,
+    largest: u32,
+}
+
+impl<'a> Reading<'a> {
+    fn new(declared: Declared<'a>) -> Self {
+        let assignment = vec![UNSEEN; declared.vertices as usize];
+        Self { declared, assignment, columns: None, data_lines: 0, blank: None, largest: 0 }
+    }
+
+    /// Takes line `number`, without blanks around it.
+    fn take(&mut self, line: &[u8], number: u64) -> Result<()> {
+        if line.is_empty() {
+            self.blank.get_or_insert(number);
+            return Ok(());
+        }
+        if matches!(line[0], b'#' | b'%') {
+            return Ok(());
+        }
+        if let Some(blank) = self.blank {
+            let found = format!("a line with numbers after the blank line {blank}");
+            return Err(Error::new(Kind::Data, found).expected("blank lines at the end only"));
+        }
+        let (first, second) = columns(line)?;
+        self.same_columns(if second.is_some() { 2 } else { 1 })?;
+        let id = match second {
+            None => self.next_id()?,
+            Some(_) => self.known_id(whole(first, "id")?)?,
+        };
+        self.data_lines += 1;
+        let part = part(second.unwrap_or(first))?;
+        self.largest = self.largest.max(part);
+        let Some(compact) = (self.declared.compact)(id) else { return Ok(()) };
+        let place = self.assignment.get_mut(compact as usize).ok_or_else(|| {
+            Error::new(Kind::Data, format!("the vertex {id} is outside the {} of the graph", self.declared.vertices))
+        })?;
+        if *place != UNSEEN {
+            return Err(Error::new(Kind::Data, format!("a second line for the vertex {id}"))
+                .expected("one line for each vertex"));
+        }
+        *place = part;
+        Ok(())
+    }
+
+    fn same_columns(&mut self, found: usize) -> Result<()> {
+        let expected = *self.columns.get_or_insert(found);
+        if expected != found {
+            return Err(Error::new(Kind::Data, format!("{found} column(s) after lines with {expected}"))
+                .expected("the same number of columns in every line"));
+        }
+        if found == 1 && self.declared.lines.is_none() {
+            return Err(Error::new(Kind::Data, "a line without an id, while the ids of the input are sparse")
+                .expected("lines of an original id and its part"));
+        }
+        Ok(())
+    }
+
+    /// The vertex of the next one-column line.
+    fn next_id(&self) -> Result<u64> {
+        match self.declared.lines {
+            Some(lines) if self.data_lines >= lines => {
+                Err(Error::new(Kind::Data, format!("too many lines: more than {lines}"))
+                    .expected(format!("one line for each of the {lines} vertices that the input declares")))
+            }
+            _ => Ok(self.declared.first_id.saturating_add(self.data_lines)),
+        }
+    }
+
+    /// `id`, if the input can have such a vertex.
+    fn known_id(&self, id: u64) -> Result<u64> {
+        let first = self.declared.first_id;
+        match self.declared.lines {
+            Some(lines) if id < first || id - first >= lines => {
+                let found = format!("the id {id}, which the input does not have");
+                let range = format!("an id from {first} and below {}", first.saturating_add(lines));
+                Err(Error::new(Kind::Data, found).expected(range))
+            }
+            _ => Ok(id),
+        }
+    }
+
+    /// The end of the file, after `number` lines.
+    fn finish(self, number: u64) -> Result<FileAssignment> {
+        let Declared { lines, vertices, original, .. } = self.declared;
+        if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {
+            return Err(Error::new(Kind::Data, "no assignment in it: the file has no line with numbers")
+                .expected(ONE_OR_TWO.to_owned() + " a line"));
+        }
+        if let (Some(1), Some(lines)) = (self.columns, lines)
+            && self.data_lines < lines
+        {
+            let found = format!("too few lines: {} with a part number", self.data_lines);
+            let expected =
+                format!("one line for each of the {lines} vertices that the input declares, also those without edges");
+            return Err(Error::new(Kind::Data, found).line(number).expected(expected));
+        }
+        if let Some(compact) = self.assignment.iter().position(|&part| part == UNSEEN) {
+            let missing = self.assignment.iter().filter(|&&part| part == UNSEEN).count();
+            let id = original(compact as u32);
+            let found = format!("{missing} vertices with edges have no line; the first is the vertex {id}");
+            return Err(Error::new(Kind::Data, found)
+                .line(number)
+                .expected(format!("{vertices} vertices with a part")));
+        }
+        Ok(FileAssignment { assignment: self.assignment, parts: self.largest + 1 })
+    }
+}
+
+/// The one or two columns of a line.
+fn columns(line: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
+    let mut fields = line.split(|&b| b.is_ascii_whitespace() || b == b',').filter(|field| !field.is_empty());
+    match (fields.next(), fields.next(), fields.next()) {
+        (Some(first), second, None) => Ok((first, second)),
+        _ => Err(Error::new(Kind::Data, format!("'{}'", shown(line))).expected(ONE_OR_TWO)),
+    }
+}
+
+fn part(field: &[u8]) -> Result<u32> {
+    let number = whole(field, "part")?;
+    if number >= u64::from(MAX_PARTS) {
+        return Err(Error::new(Kind::Data, format!("the part {number}")).expected(format!("a part below {MAX_PARTS}")));
+    }
+    Ok(number as u32)
+}
+
+/// A whole number of decimal digits.
+fn whole(field: &[u8], what: &str) -> Result<u64> {
+    let wrong = |how: &str| {
+        let found = format!("'{}', {how}", shown(field));
+        Err(Error::new(Kind::Data, found).expected(format!("{what} numbers in decimal digits, from 0")))
+    };
+    if field.strip_prefix(b"-").is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit)) {
+        return wrong("a negative number");
+    }
+    if !field.iter().all(u8::is_ascii_digit) {
+        return wrong("which is not a whole number");
+    }
+    let value =
+        field.iter().try_fold(0_u64, |value, &digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+    value.map_or_else(|| wrong("a number of more than 64 bits"), Ok)
+}
+
+/// The beginning of some bytes, fit for a message.
+fn shown(bytes: &[u8]) -> String {
+    let mut text = bytes[..bytes.len().min(40)].escape_ascii().to_string();
+    if bytes.len() > 40 {
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[path = "file_tests.rs"]
+mod tests;

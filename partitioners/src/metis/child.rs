@@ -1,0 +1,191 @@
+//! The child process: reads a graph from its standard input, runs METIS, and writes the assignment over it.
+//!
+//! METIS catches SIGTERM and SIGABRT while it runs: its handler jumps out of whatever was going on back into its entry
+//! point, and the call ends with a bare 'error'. The jump works on the thread alone that called METIS (on another the
+//! process crashes), and it may leave the heap inconsistent. So the child has one thread, the main one, and after such
+//! an end it leaves at once, with [`TERMINATED`] and without an assignment; a second SIGTERM ends it as usual. Before
+//! and after METIS, SIGTERM ends it as it ends any process, and other signals always do.
+//!
+//! Where the C library's `signal` has BSD semantics, the jump also leaves SIGTERM blocked. Then METIS, struck in its
+//! inner entry point (the initial partition), raises SIGTERM to end itself, nothing comes of it, and it goes on with
+//! garbage and may report success. So a blocked SIGTERM ([`sigterm_is_blocked`]) is taken for the end of METIS whatever
+//! it returned, here and by the parent, which would kill a child that hangs in that state.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use super::exchange::{self, Task};
+use super::symmetric::Symmetric;
+use crate::{Error, Kind, Result};
+
+/// The exit code after a SIGTERM within METIS, or an error of METIS that it does not name: 128 + 15, as shells say it.
+pub(super) const TERMINATED: i32 = 143;
+
+/// What the hidden sub-command of the program runs; `args` are those after [`super::MetisOptions::helper_args`].
+///
+/// To be called on the main thread, before any other thread is started and before any signal handler is installed. The
+/// process should end right after it: with success only if this succeeds, and with the error on stderr otherwise. On
+/// Linux the process dies with its parent.
+///
+/// # Errors
+/// [`Kind::Usage`] when it was not started by [`super::assign`], [`Kind::Data`] for a graph that METIS would choke on,
+/// [`Kind::Resource`] when memory or disk are short. Does not return after a SIGTERM within METIS.
+pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+    die_with_parent(args)?;
+    let io_error = |error| Error::new(Kind::Resource, "the file between METIS and its caller failed").because(error);
+    let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(io_error)?);
+    let task = exchange::read_graph(&file).map_err(io_error)?;
+    check(&task.graph).map_err(|found| Error::new(Kind::Data, format!("the graph for METIS has {found}")))?;
+    let mut parts = vec![0; task.graph.vertex_weights.len()];
+    partition(&task, &mut parts)?;
+    exchange::write_assignment(&file, &parts, peak_bytes()).map_err(io_error)
+}
+
+fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
+    let Symmetric { offsets, heads, arc_weights, vertex_weights } = &task.graph;
+    let mut graph = metis::Graph::new(1, task.parts as i32, offsets, heads)
+        .map_err(|error| Error::new(Kind::Data, format!("the graph for METIS is wrong: {error}")))?
+        .set_vwgt(vertex_weights)
+        .set_option(metis::option::Seed(((task.seed >> 32 ^ task.seed) & 0x7fff_ffff) as i32));
+    if let Some(weights) = arc_weights {
+        graph = graph.set_adjwgt(weights);
+    }
+    match graph.part_kway(parts) {
+        _ if sigterm_is_blocked("self") => std::process::exit(TERMINATED),
+        Ok(_) => Ok(()),
+        Err(metis::Error::Memory) => Err(Error::new(Kind::Resource, "METIS ran out of memory")),
+        Err(metis::Error::Input) => Err(Error::new(Kind::Data, "METIS refused its input")),
+        Err(metis::Error::Other) => std::process::exit(TERMINATED),
+    }
+}
+
+/// Asks the system to kill this process when its parent, whose id is the one argument, ends; and ends if it has already.
+fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
+    let misused = || {
+        Error::new(Kind::Usage, "this sub-command is for the program itself")
+            .advice("use the partitioner metis of the others")
+    };
+    let args: Vec<OsString> = args.into_iter().collect();
+    let [parent] = args.as_slice() else { return Err(misused()) };
+    let parent: i32 = parent.to_str().and_then(|id| id.parse().ok()).ok_or_else(misused)?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| Error::new(Kind::Child, "prctl failed").because(error.into()))?;
+    if rustix::process::getppid().is_none_or(|id| id.as_raw_nonzero().get() != parent) {
+        return Err(Error::new(Kind::Interrupted, "the process that wanted the assignment is gone"));
+    }
+    Ok(())
+}
+
+/// What METIS takes without an error but does not work with; its wrapper checks offsets and the range of heads.
+fn check(graph: &Symmetric) -> Result<(), String> {
+    let Symmetric { offsets, heads, arc_weights, vertex_weights } = graph;
+    if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != heads.len()) {
+        return Err("offsets that do not span its arcs".into());
+    }
+    // Each pair adds its mix on the way up and takes it off on the way down, so a symmetric graph sums to 0.
+    let mut balance = 0_u64;
+    for (tail, ends) in (0..).zip(offsets.windows(2)) {
+        let row = ends[0] as usize..ends[1] as usize;
+        let heads = heads.get(row.clone()).ok_or_else(|| format!("offsets that fall after vertex {tail}"))?;
+        if !heads.is_sorted_by(|a, b| a < b) {
+            return Err(format!("a row that does not ascend, at vertex {tail}"));
+        }
+        for (at, &head) in row.zip(heads) {
+            let weight = arc_weights.as_ref().map_or(1, |weights| weights[at]);
+            if head == tail || weight < 1 {
+                return Err(format!("a loop or an arc without weight, at vertex {tail}"));
+            }
+            let mixed = mix(tail.min(head), tail.max(head), weight);
+            balance = if tail < head { balance.wrapping_add(mixed) } else { balance.wrapping_sub(mixed) };
+        }
+    }
+    if balance != 0 {
+        return Err("arcs without their reverse".into());
+    }
+    let total: i64 = vertex_weights.iter().map(|&weight| i64::from(weight)).sum();
+    if vertex_weights.iter().any(|&weight| weight < 1) || total > i64::from(i32::MAX) {
+        return Err("weights outside 1 to 2^31 - 1, or a larger sum".into());
+    }
+    Ok(())
+}
+
+/// The finaliser of SplitMix64 over the three numbers.
+fn mix(low: i32, high: i32, weight: i32) -> u64 {
+    let round = |value: u64| {
+        let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ value >> 31
+    };
+    round(round(u64::from(low as u32) << 32 | u64::from(high as u32)).wrapping_add(u64::from(weight as u32)))
+}
+
+/// Whether the process (a number, or `self`) blocks SIGTERM, which nothing but METIS's handler does here. Linux alone
+/// leaves it blocked after the jump, and tells; elsewhere this is false.
+pub(super) fn sigterm_is_blocked(process: &str) -> bool {
+    const SIGTERM: u32 = 15;
+    status(process, "SigBlk:")
+        .and_then(|mask| u64::from_str_radix(&mask, 16).ok())
+        .is_some_and(|mask| mask >> (SIGTERM - 1) & 1 == 1)
+}
+
+/// A field of the status that Linux keeps of a process.
+fn status(process: &str, field: &str) -> Option<String> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
+}
+
+/// The most memory that this process has held, in bytes; 0 where the system does not tell.
+fn peak_bytes() -> u64 {
+    let kib = status("self", "VmHWM:").and_then(|size| size.strip_suffix("kB")?.trim().parse().ok());
+    kib.unwrap_or(0_u64) * 1024
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn path(heads: &[i32], weights: &[i32]) -> Symmetric {
+        Symmetric {
+            offsets: vec![0, 1, 3, 4],
+            heads: heads.to_vec(),
+            arc_weights: Some(weights.to_vec()),
+            vertex_weights: vec![1; 3],
+        }
+    }
+
+    #[test]
+    fn finds_what_metis_would_swallow() {
+        assert_eq!(check(&path(&[1, 0, 2, 1], &[5, 5, 2, 2])), Ok(()));
+        for (heads, weights, word) in [
+            ([1, 0, 2, 1], [5, 4, 2, 2], "reverse"),
+            ([2, 0, 2, 1], [1; 4], "reverse"),
+            ([0, 0, 2, 1], [1; 4], "loop"),
+            ([1, 2, 0, 1], [1; 4], "ascend"),
+            ([1, 0, 2, 1], [1, 1, 0, 0], "weight"),
+        ] {
+            assert!(check(&path(&heads, &weights)).unwrap_err().contains(word), "{heads:?} {weights:?}");
+        }
+        let good = || path(&[1, 0, 2, 1], &[1; 4]);
+        assert!(check(&Symmetric { offsets: vec![0, 3, 1, 4], ..good() }).is_err());
+        assert!(check(&Symmetric { offsets: vec![0, -1, 3, 4], ..good() }).is_err());
+        assert!(check(&Symmetric { offsets: vec![0, 1, 3, 3], ..good() }).is_err());
+        assert!(check(&Symmetric { vertex_weights: vec![1, i32::MAX, 1], ..good() }).is_err());
+    }
+
+    #[test]
+    fn the_sub_command_is_not_for_people() {
+        for args in [&["1", "2"][..], &[], &["me"]] {
+            let error = child_main(args.iter().map(OsString::from)).unwrap_err();
+            assert_eq!(error.kind, Kind::Usage, "{error}");
+        }
+    }
+
+    #[test]
+    fn the_peak_is_known_on_linux() {
+        assert_eq!(cfg!(target_os = "linux"), peak_bytes() > 1 << 20);
+    }
+}

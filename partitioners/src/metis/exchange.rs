@@ -1,0 +1,140 @@
+//! The two messages between parent and child, through one file without a name.
+//!
+//! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0),
+//! then `i32` arrays: `vertices + 1` offsets, `vertices` vertex weights, `arcs` heads, and `arcs` arc weights if there
+//! are any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum), then a
+//! `u32` for each vertex. Both in the byte order of the machine, which is the same for both.
+//!
+//! The assignment's header is written last and carries a checksum of the rest, and the file must end where it says: a
+//! child that ends midway leaves no assignment.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+use super::MetisOptions;
+use super::symmetric::Symmetric;
+use crate::{Error, Kind, Result};
+
+const GRAPH_MAGIC: u64 = u64::from_le_bytes(*b"trigraph");
+const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
+const VERSION: u64 = 1;
+const RESULT_HEADER: usize = 4;
+
+/// What the child is to partition.
+pub(super) struct Task {
+    pub(super) graph: Symmetric,
+    pub(super) parts: u32,
+    pub(super) seed: u64,
+}
+
+/// Writes the graph to a new file without a name in the work directory, and goes back to its beginning.
+pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Result<File> {
+    let write = || {
+        let mut file = temporary(options)?;
+        let mut out = BufWriter::with_capacity(1 << 20, &mut file);
+        let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.heads.len() as u64);
+        let weighted = u64::from(graph.arc_weights.is_some());
+        let header = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted, 0];
+        out.write_all(bytemuck::cast_slice(&header))?;
+        let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
+        for array in [&graph.offsets, &graph.vertex_weights, &graph.heads, weights] {
+            // In pieces, so that a wish to stop is heard between them.
+            for piece in array.chunks(1 << 22) {
+                if (options.stopped)() {
+                    return Ok(None);
+                }
+                out.write_all(bytemuck::cast_slice(piece))?;
+            }
+        }
+        out.flush()?;
+        drop(out);
+        file.rewind()?;
+        Ok(Some(file))
+    };
+    write().map_err(|error| unwritable(options, error))?.ok_or_else(Error::interrupted)
+}
+
+/// A new file without a name in the work directory: it is gone with the last process that holds it.
+pub(super) fn temporary(options: &MetisOptions<'_>) -> io::Result<File> {
+    tempfile::tempfile_in(&options.work_dir)
+}
+
+/// The error for a temporary file.
+pub(super) fn unwritable(options: &MetisOptions<'_>, error: io::Error) -> Error {
+    Error::new(Kind::Resource, "a temporary file for METIS cannot be written here")
+        .at(&options.work_dir)
+        .because(error)
+        .advice("name a directory with more space by --work-dir")
+}
+
+/// Reads the graph; checks its form only.
+pub(super) fn read_graph(file: &File) -> io::Result<Task> {
+    let mut input = BufReader::new(file);
+    let mut header = [0_u64; 8];
+    input.read_exact(bytemuck::cast_slice_mut(&mut header))?;
+    let [magic, version, vertices, arcs, parts, seed, weighted, _] = header;
+    let small = |number: u64| number < i32::MAX as u64 + 1;
+    if magic != GRAPH_MAGIC || version != VERSION || !small(vertices + 1) || !small(arcs) || parts > u64::from(u32::MAX)
+    {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "standard input holds no graph of this program"));
+    }
+    let mut array = |length: u64| -> io::Result<Vec<i32>> {
+        let mut array = vec![0; length as usize];
+        input.read_exact(bytemuck::cast_slice_mut(&mut array))?;
+        Ok(array)
+    };
+    let (offsets, vertex_weights, heads) = (array(vertices + 1)?, array(vertices)?, array(arcs)?);
+    let arc_weights = if weighted == 0 { None } else { Some(array(arcs)?) };
+    let graph = Symmetric { offsets, heads, arc_weights, vertex_weights };
+    Ok(Task { graph, parts: parts as u32, seed })
+}
+
+/// Overwrites the file with the assignment.
+pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) -> io::Result<()> {
+    let bytes: &[u8] = bytemuck::cast_slice(parts);
+    let header = [0_u64; RESULT_HEADER];
+    file.rewind()?;
+    file.write_all(bytemuck::cast_slice(&header))?;
+    file.write_all(bytes)?;
+    file.set_len((size_of_val(&header) + bytes.len()) as u64)?;
+    let header = [RESULT_MAGIC, parts.len() as u64, peak_bytes, checksum(parts)];
+    file.rewind()?;
+    file.write_all(bytemuck::cast_slice(&header))
+}
+
+/// The parts of `vertices` vertices, all below `parts`, and the child's peak memory; or what is wrong with the file.
+pub(super) fn read_assignment(
+    mut file: &File,
+    vertices: u32,
+    parts: u32,
+) -> io::Result<Result<(Vec<u32>, u64), String>> {
+    let mut header = [0_u64; RESULT_HEADER];
+    let expected_length = size_of_val(&header) as u64 + 4 * u64::from(vertices);
+    let length = file.metadata()?.len();
+    file.rewind()?;
+    if length != expected_length {
+        return Ok(Err(format!("{length} bytes instead of {expected_length}")));
+    }
+    file.read_exact(bytemuck::cast_slice_mut(&mut header))?;
+    let [magic, count, peak_bytes, sum] = header;
+    if magic != RESULT_MAGIC || count != u64::from(vertices) {
+        return Ok(Err("no assignment".to_owned()));
+    }
+    let mut assignment = vec![0_i32; vertices as usize];
+    file.read_exact(bytemuck::cast_slice_mut(&mut assignment))?;
+    if sum != checksum(&assignment) {
+        return Ok(Err("an assignment with a wrong checksum".to_owned()));
+    }
+    if let Some(part) = assignment.iter().find(|&&part| part < 0 || part as u32 >= parts) {
+        return Ok(Err(format!("the part {part} of {parts}")));
+    }
+    Ok(Ok((bytemuck::allocation::cast_vec(assignment), peak_bytes)))
+}
+
+/// FNV-1a over whole words, with a final mix so that the last words reach all bits.
+fn checksum(words: &[i32]) -> u64 {
+    let sum = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &word| {
+        (sum ^ u64::from(word as u32)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (sum ^ (sum >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

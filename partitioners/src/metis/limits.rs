@@ -1,0 +1,55 @@
+//! What METIS can take: refused early, with the numbers.
+
+use super::MetisOptions;
+use crate::{Error, Kind, Result};
+
+/// METIS is built with 32-bit indices.
+pub const MOST_ARCS: u64 = i32::MAX as u64;
+
+/// What METIS 5.2.1 holds for each arc at its peak, the graph itself included; measured.
+pub const BYTES_PER_ARC: u64 = 75;
+
+/// Whether a number of arcs is known, or only a bound from below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Count {
+    Exact,
+    AtLeast,
+}
+
+/// The most arcs that METIS can take with that much memory.
+pub(super) fn most_arcs(host_memory: u64) -> u64 {
+    MOST_ARCS.min(host_memory / BYTES_PER_ARC)
+}
+
+/// Fails unless METIS can take a graph of `arcs` arcs (each edge twice) and `vertices` vertices.
+pub(super) fn check(arcs: u64, vertices: u32, options: &MetisOptions<'_>) -> Result<()> {
+    if arcs > most_arcs(options.host_memory) || u64::from(vertices) >= MOST_ARCS {
+        return Err(refusal(arcs, Count::Exact, vertices, options));
+    }
+    Ok(())
+}
+
+/// The error for a graph that METIS cannot take.
+pub(super) fn refusal(arcs: u64, count: Count, vertices: u32, options: &MetisOptions<'_>) -> Error {
+    let at_least = if count == Count::Exact { "" } else { "at least " };
+    let (graph, coarser) = match options.contract {
+        Some(run) if run > 1 => (
+            format!("{vertices} runs of {run} vertices with {at_least}{arcs} arcs between them"),
+            format!("--metis-contract with more than {run}"),
+        ),
+        _ => (
+            format!("{vertices} vertices with {at_least}{arcs} arcs (each edge in both directions)"),
+            "--metis-contract K, which joins runs of K vertices first".to_owned(),
+        ),
+    };
+    if arcs > MOST_ARCS || u64::from(vertices) >= MOST_ARCS {
+        return Error::new(Kind::Resource, format!("{graph} are too many for METIS"))
+            .expected(format!("at most {MOST_ARCS} of each"))
+            .advice(format!("use {coarser}, or the partitioner contiguous"));
+    }
+    let needed = arcs * BYTES_PER_ARC;
+    let gib = needed as f64 / f64::from(1 << 30);
+    Error::new(Kind::Resource, format!("METIS needs {at_least}{needed} bytes ({gib:.2} GiB) for {graph}"))
+        .expected(format!("no more than the host budget of {} bytes", options.host_memory))
+        .advice(format!("use {coarser}, the partitioner contiguous, or more --host-memory"))
+}

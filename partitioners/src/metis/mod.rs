@@ -1,0 +1,136 @@
+//! METIS: a multilevel k-way partition that cuts few edges, with parts of equal numbers of arcs.
+//!
+//! Enters: a [`Graph`] and [`MetisOptions`]. Leaves: the part of each vertex and the number of edges cut. Follows
+//! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as METIS 5.2.1 does it.
+//!
+//! METIS changes the signal handling of its process, takes its random numbers from a process-wide generator, and cannot
+//! be stopped. So it runs in a child process: the program calls [`child_main`] under a hidden sub-command, and
+//! [`MetisOptions::helper`] says how to start it. The graph goes there, and the assignment comes back, through files
+//! without a name, so that nothing stays behind however either process ends:
+//!
+//! ```text
+//! symmetric (oriented rows -> contracted symmetric CSR) -> exchange -> supervise | child -> exchange -> expand
+//! ```
+//!
+//! The limits of METIS, 2^31 - 1 arcs and about [`BYTES_PER_ARC`] bytes an arc, are checked before anything big is made.
+//! Past them, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this process keeps nothing of
+//! the size of the graph; before, while it makes the symmetric CSR, it needs less than a third of what METIS will need.
+//! Time: about 0.6 us an arc in METIS, on one thread; everything else is parallel and small beside it.
+
+mod child;
+mod exchange;
+mod limits;
+mod supervise;
+mod symmetric;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use crate::{Error, Graph, Kind, MAX_PARTS, Result, contiguous_by_weight};
+
+pub use child::child_main;
+pub use limits::{BYTES_PER_ARC, MOST_ARCS};
+
+/// How METIS is to run.
+#[derive(Clone)]
+pub struct MetisOptions<'a> {
+    /// The number of parts, 1 to [`MAX_PARTS`].
+    pub parts: u32,
+    /// The same seed on the same graph gives the same assignment.
+    pub seed: u64,
+    /// `Some(k)`: every run of `k` consecutive vertices (hosts of a crawl) becomes one vertex first, and goes to one
+    /// part as a whole.
+    pub contract: Option<u32>,
+    /// The most bytes that METIS may take.
+    pub host_memory: u64,
+    /// The directory for temporary files: 4 bytes an arc and 8 a vertex, twice that when contracted.
+    pub work_dir: PathBuf,
+    /// The program that calls [`child_main`].
+    pub helper: PathBuf,
+    /// The arguments that make it do so; those that `child_main` takes are appended.
+    pub helper_args: Vec<OsString>,
+    /// Asked about every 20 ms; once it says true, the child is killed and the call ends with
+    /// [`Kind::Interrupted`].
+    pub stopped: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// What METIS found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetisAssignment {
+    /// The part of each vertex.
+    pub parts: Vec<u32>,
+    /// The number of edges of the graph (not of the contracted one) between different parts.
+    pub cut: u64,
+    /// The most memory that the child held, in bytes; 0 where no child was needed or the system does not tell.
+    pub child_peak_bytes: u64,
+}
+
+/// Assigns the vertices of `graph` to parts by METIS. Needs no child where there is nothing to decide: for one part,
+/// for at least as many parts as (contracted) vertices, and where no edge is left between them.
+///
+/// # Errors
+/// [`Kind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`Kind::Resource`] when the graph is
+/// over METIS's limits or the budget, or files cannot be written. [`Kind::Child`] when the child cannot be started or
+/// ends without an assignment, for instance by a signal. [`Kind::Interrupted`] once `stopped` says so.
+pub fn assign(graph: &dyn Graph, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
+    let &MetisOptions { parts, stopped, .. } = options;
+    let run = options.contract.unwrap_or(1);
+    if parts == 0 || parts > MAX_PARTS {
+        let found = format!("{parts} parts for the partitioner metis");
+        return Err(Error::new(Kind::Usage, found).expected(format!("1 to {MAX_PARTS}")));
+    }
+    if run == 0 {
+        return Err(Error::new(Kind::Usage, "runs of 0 vertices to contract").expected("--metis-contract 1 or more"));
+    }
+    let coarse_vertices = graph.vertices().div_ceil(run);
+    let (coarse, child_peak_bytes) = if parts == 1 {
+        (vec![0; coarse_vertices as usize], 0)
+    } else if parts >= coarse_vertices {
+        ((0..coarse_vertices).collect(), 0)
+    } else {
+        of_contracted(graph, run, options)?
+    };
+    let expanded: Vec<u32> = if run == 1 {
+        coarse
+    } else {
+        (0..graph.vertices()).into_par_iter().map(|id| coarse[(id / run) as usize]).collect()
+    };
+    let cut = if parts == 1 { 0 } else { cut(graph, &expanded, stopped)? };
+    Ok(MetisAssignment { parts: expanded, cut, child_peak_bytes })
+}
+
+/// The parts of the contracted vertices, and the child's peak memory.
+fn of_contracted(graph: &dyn Graph, run: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+    let vertices = graph.vertices().div_ceil(run);
+    limits::check(if run == 1 { 2 * graph.edges() } else { 0 }, vertices, options)?;
+    let most_arcs = limits::most_arcs(options.host_memory);
+    let made = match symmetric::build(graph, run, most_arcs, options.stopped)? {
+        symmetric::Built::Fits(made) => made,
+        symmetric::Built::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
+    };
+    if made.heads.is_empty() {
+        let weights = made.vertex_weights;
+        return Ok((contiguous_by_weight(vertices, options.parts, |id| weights[id as usize] as u64), 0));
+    }
+    let file = exchange::write_graph(&made, options)?;
+    drop(made);
+    supervise::run(file, vertices, options)
+}
+
+/// The edges between different parts.
+fn cut(graph: &dyn Graph, parts: &[u32], stopped: &(dyn Fn() -> bool + Sync)) -> Result<u64> {
+    const VERTICES: usize = 1 << 14;
+    let cut_of = |(block, chunk): (usize, &[u32])| {
+        if stopped() {
+            return Err(Error::interrupted());
+        }
+        let mut cut = 0;
+        for (id, &own) in (block * VERTICES..).zip(chunk) {
+            graph.heads_of(id as u32, &mut |head| cut += u64::from(parts[head as usize] != own));
+        }
+        Ok(cut)
+    };
+    parts.par_chunks(VERTICES).enumerate().map(cut_of).sum()
+}

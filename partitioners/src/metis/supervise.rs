@@ -1,0 +1,121 @@
+//! The parent's side of the child: starts it, waits, kills it when asked to stop, and says how it ended.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::child::{TERMINATED, sigterm_is_blocked};
+use super::{MetisOptions, exchange};
+use crate::{Error, Kind, Result};
+
+/// How often the child and the wish to stop are looked at.
+const POLL: Duration = Duration::from_millis(20);
+
+/// A signal to the whole group of processes can end the child a moment before the caller's own handler is heard.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// How much of what the child printed goes into an error.
+const TAIL: u64 = 2048;
+
+/// A child that is killed and waited for when this is dropped, so that it is left behind in no case.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Both fail only where the child has been waited for already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs the child on the graph in `file`; the parts of its `vertices` vertices and its peak memory.
+pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
+    let unwritable = |error| exchange::unwritable(options, error);
+    let log = exchange::temporary(options).map_err(unwritable)?;
+    let handle = |file: &File| file.try_clone().map(Stdio::from).map_err(unwritable);
+    let child = Command::new(&options.helper)
+        .args(&options.helper_args)
+        .arg(std::process::id().to_string())
+        .stdin(handle(&file)?)
+        .stdout(handle(&log)?)
+        .stderr(handle(&log)?)
+        .spawn();
+    let child = child.map_err(|error| {
+        Error::new(Kind::Child, "cannot be started to run METIS").at(&options.helper).because(error).advice(OTHERS)
+    })?;
+    let status = wait(Guard(child), options)?;
+    if !status.is_some_and(|status| status.success()) {
+        return Err(failed(status, &log, options));
+    }
+    let read = exchange::read_assignment(&file, vertices, options.parts).map_err(unwritable)?;
+    read.map_err(|found| {
+        Error::new(Kind::Child, format!("METIS left {found}{}", said(&log))).expected("an assignment").advice(OTHERS)
+    })
+}
+
+const OTHERS: &str = "start again, or use the partitioner contiguous";
+
+/// How the child ended; `None` where it was killed because METIS swallowed a SIGTERM.
+fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<Option<ExitStatus>> {
+    let process = child.0.id().to_string();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        let ended = child.0.try_wait().map_err(|error| Error::new(Kind::Child, "METIS is lost").because(error))?;
+        if let Some(status) = ended {
+            return Ok(Some(status));
+        }
+        if (options.stopped)() {
+            return Err(Error::interrupted());
+        }
+        if sigterm_is_blocked(&process) {
+            return Ok(None);
+        }
+        sleep(pause);
+        pause = (pause * 2).min(POLL);
+    }
+}
+
+/// The error for a child that ended without success.
+fn failed(status: Option<ExitStatus>, log: &File, options: &MetisOptions<'_>) -> Error {
+    let until = Instant::now() + GRACE;
+    while Instant::now() < until {
+        if (options.stopped)() {
+            return Error::interrupted();
+        }
+        sleep(POLL);
+    }
+    let how = match status.map(|status| (status.signal(), status.code())) {
+        Some((Some(9), _)) => "was killed (signal 9, SIGKILL), as the system does when memory is short".to_owned(),
+        Some((Some(signal), _)) => format!("was ended by signal {signal}{}", name(signal)),
+        None | Some((None, Some(TERMINATED))) => "was ended by signal 15 (SIGTERM), or an error of its own".to_owned(),
+        Some((None, Some(code))) => format!("ended with exit code {code}"),
+        Some((None, None)) => "ended in an unknown way".to_owned(),
+    };
+    Error::new(Kind::Child, format!("METIS {how}{}", said(log))).expected("an assignment").advice(OTHERS)
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        6 => " (SIGABRT)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+/// The end of what the child printed, for a message; empty where it printed nothing.
+fn said(mut log: &File) -> String {
+    let mut bytes = Vec::new();
+    let read = log
+        .seek(SeekFrom::End(0))
+        .and_then(|end| log.seek(SeekFrom::Start(end.saturating_sub(TAIL))))
+        .and_then(|_| log.read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if read.is_err() || text.is_empty() { String::new() } else { format!("; it said: {text}") }
+}

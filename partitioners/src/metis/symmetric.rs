@@ -1,0 +1,265 @@
+//! The symmetric CSR that METIS takes, made from oriented rows.
+//!
+//! Enters: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` become the vertex `c` (with `run` = 1 each
+//! stays itself). Leaves: [`Symmetric`]. Invariants, whatever the graph says of its degrees: rows strictly ascending,
+//! no loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The
+//! result depends on the graph alone, not on the order of its rows or the number of threads.
+//!
+//! Parallel, in three passes: merge the rows of each run into a half row (heads ascending, counted), scatter both ends
+//! of every half-row entry into its place in the full rows, sort and merge those. Costs 8 bytes an entry of the half rows
+//! (at most one for each resulting arc) and 16 bytes an entry for the full rows, before merging.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::limits::Count;
+use crate::{Error, Graph, Kind, Result};
+
+/// A symmetric graph with weights.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Symmetric {
+    /// Where each row begins in `heads`; one more at the end.
+    pub(super) offsets: Vec<i32>,
+    /// The heads of all rows.
+    pub(super) heads: Vec<i32>,
+    /// How many edges each arc stands for, scaled down where the sum would not fit; `None`: one each.
+    pub(super) arc_weights: Option<Vec<i32>>,
+    /// The arcs out of each vertex in the oriented graph, and one for each vertex itself, scaled as well.
+    pub(super) vertex_weights: Vec<i32>,
+}
+
+/// What [`build`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Built {
+    Fits(Symmetric),
+    /// Too many arcs.
+    TooMany(u64, Count),
+}
+
+/// The heads of a block of half rows.
+struct Half {
+    first: u32,
+    /// The length of each row.
+    lengths: Vec<u32>,
+    /// `head << 32 | edges`.
+    entries: Vec<u64>,
+}
+
+const COUNT: u64 = u32::MAX as u64;
+
+fn head(entry: u64) -> u32 {
+    (entry >> 32) as u32
+}
+
+/// Makes the symmetric graph, unless it has more than `most_arcs` arcs.
+pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Built> {
+    let vertices = graph.vertices().div_ceil(run);
+    let found = AtomicU64::new(0);
+    let halves = half_rows(graph, run, most_arcs, &found, stopped)?;
+    let found = found.into_inner();
+    if found > most_arcs {
+        return Ok(Built::TooMany(found, Count::AtLeast));
+    }
+    let (starts, slots) = full_rows(vertices, halves);
+    check(stopped)?;
+    let (slots, lengths) = merge_rows(&starts, slots);
+    check(stopped)?;
+    let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
+    if arcs > most_arcs {
+        return Ok(Built::TooMany(arcs, Count::Exact));
+    }
+    let mut offsets = Vec::with_capacity(vertices as usize + 1);
+    let mut heads = Vec::with_capacity(arcs as usize);
+    let mut arc_weights = (run > 1).then(|| Vec::with_capacity(arcs as usize));
+    let rows = || starts.iter().zip(&lengths).flat_map(|(&start, &length)| &slots[start as usize..][..length as usize]);
+    let total = rows().map(|&entry| entry & COUNT).sum();
+    heads.extend(rows().map(|&entry| head(entry) as i32));
+    if let Some(weights) = &mut arc_weights {
+        weights.extend(rows().map(|&entry| scaled(entry & COUNT, arcs, total, i32::MAX as u64)));
+    }
+    let mut end = 0;
+    offsets.push(end);
+    offsets.extend(lengths.iter().map(|&length| {
+        end += length as i32;
+        end
+    }));
+    Ok(Built::Fits(Symmetric { offsets, heads, arc_weights, vertex_weights: vertex_weights(graph, run, vertices) }))
+}
+
+fn check(stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
+    if stopped() { Err(Error::interrupted()) } else { Ok(()) }
+}
+
+/// The ids that become vertex `c`.
+fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
+    let first = c * run;
+    first..first.saturating_add(run).min(vertices)
+}
+
+/// The rows of each run, merged. Entries are counted in `found`, and no longer kept once there are more than `most`.
+fn half_rows(
+    graph: &dyn Graph,
+    run: u32,
+    most: u64,
+    found: &AtomicU64,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Half>> {
+    let ids = graph.vertices();
+    let vertices = ids.div_ceil(run);
+    let block = ((1 << 14) / run).max(1);
+    let half = |index: u32| {
+        check(stopped)?;
+        let first = index * block;
+        let mut half = Half { first, lengths: Vec::with_capacity(block as usize), entries: Vec::new() };
+        let (mut row, mut outside) = (Row::default(), None);
+        for c in first..first.saturating_add(block).min(vertices) {
+            for id in ids_of(c, run, ids) {
+                graph.heads_of(id, &mut |head| {
+                    if head >= ids {
+                        outside = Some(head);
+                    } else if head / run != c {
+                        row.push(head / run);
+                    }
+                });
+            }
+            let merged = row.merged();
+            half.entries.extend_from_slice(merged);
+            half.lengths.push(merged.len() as u32);
+            row.clear();
+        }
+        if let Some(head) = outside {
+            return Err(Error::new(Kind::Data, format!("an arc to vertex {head} in a graph of {ids} vertices")));
+        }
+        let own = half.entries.len() as u64;
+        if found.fetch_add(own, Ordering::Relaxed) + own > most {
+            half.entries = Vec::new();
+        }
+        half.entries.shrink_to_fit();
+        Ok(half)
+    };
+    (0..vertices.div_ceil(block)).into_par_iter().map(half).collect()
+}
+
+/// A half row in the making. A run of many vertices has many arcs to the same head, so these are merged whenever the
+/// row has doubled: it never takes more than four times what it ends with, or 2 MiB.
+#[derive(Default)]
+struct Row {
+    entries: Vec<u64>,
+    merged: usize,
+}
+
+impl Row {
+    fn push(&mut self, head: u32) {
+        if self.entries.len() >= (2 * self.merged).max(1 << 18) {
+            self.merged();
+        }
+        self.entries.push(u64::from(head) << 32 | 1);
+    }
+
+    fn merged(&mut self) -> &[u64] {
+        self.merged = merge(&mut self.entries);
+        self.entries.truncate(self.merged);
+        &self.entries
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.merged = 0;
+    }
+}
+
+/// Sorts `row` and adds up entries of the same head; returns how many remain, at its beginning.
+fn merge(row: &mut [u64]) -> usize {
+    row.sort_unstable();
+    let mut kept = 0;
+    for at in 0..row.len() {
+        if kept > 0 && head(row[kept - 1]) == head(row[at]) {
+            let count = ((row[kept - 1] & COUNT) + (row[at] & COUNT)).min(COUNT);
+            row[kept - 1] = row[at] & !COUNT | count;
+        } else {
+            row[kept] = row[at];
+            kept += 1;
+        }
+    }
+    kept
+}
+
+/// Both ends of every half-row entry in the rows where they belong, in any order; and where the rows start.
+fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
+    let each = |take: &(dyn Fn(u32, u64) + Sync)| {
+        halves.par_iter().for_each(|half| {
+            let mut rest = half.entries.as_slice();
+            for (tail, &length) in (half.first..).zip(&half.lengths) {
+                let (row, after) = rest.split_at(length as usize);
+                rest = after;
+                row.iter().for_each(|&entry| {
+                    take(tail, entry);
+                    take(head(entry), u64::from(tail) << 32 | entry & COUNT);
+                });
+            }
+        });
+    };
+    let filled: Vec<AtomicU32> = (0..vertices).map(|_| AtomicU32::new(0)).collect();
+    each(&|tail, _| {
+        filled[tail as usize].fetch_add(1, Ordering::Relaxed);
+    });
+    let mut starts = Vec::with_capacity(vertices as usize + 1);
+    let mut end = 0;
+    for length in &filled {
+        starts.push(end);
+        end += u64::from(length.swap(0, Ordering::Relaxed));
+    }
+    starts.push(end);
+    let slots: Vec<AtomicU64> = (0..end).map(|_| AtomicU64::new(0)).collect();
+    each(&|tail, entry| {
+        let place = u64::from(filled[tail as usize].fetch_add(1, Ordering::Relaxed));
+        slots[(starts[tail as usize] + place) as usize].store(entry, Ordering::Relaxed);
+    });
+    (starts, slots.into_iter().map(AtomicU64::into_inner).collect())
+}
+
+/// Sorts each row and merges entries of the same head; returns how long each row is now.
+fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
+    const ROWS: usize = 1 << 12;
+    let vertices = starts.len() - 1;
+    let mut lengths = vec![0; vertices];
+    let mut blocks = Vec::with_capacity(vertices.div_ceil(ROWS));
+    let mut rest = slots.as_mut_slice();
+    for (index, lengths) in lengths.chunks_mut(ROWS).enumerate() {
+        let starts = &starts[index * ROWS..][..lengths.len() + 1];
+        let (block, after) = rest.split_at_mut((starts[lengths.len()] - starts[0]) as usize);
+        rest = after;
+        blocks.push((starts, block, lengths));
+    }
+    blocks.into_par_iter().for_each(|(starts, block, lengths)| {
+        for (ends, length) in starts.windows(2).zip(lengths) {
+            let row = &mut block[(ends[0] - starts[0]) as usize..(ends[1] - starts[0]) as usize];
+            *length = merge(row) as u32;
+        }
+    });
+    (slots, lengths)
+}
+
+fn vertex_weights(graph: &dyn Graph, run: u32, vertices: u32) -> Vec<i32> {
+    // METIS multiplies sums of weights by its tolerance, so they stay at half the range where that is possible.
+    let limit = (1 << 30).max(u64::from(vertices));
+    let weight = |c| ids_of(c, run, graph.vertices()).map(|id| u64::from(graph.out_degree(id)) + 1).sum::<u64>();
+    let total = (0..vertices).into_par_iter().map(weight).sum();
+    (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
+}
+
+/// `weight`, one of `count` whose sum is `total`, made smaller such that their sum is at most `limit` and each is still
+/// at least 1. Needs `count <= limit`.
+fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
+    if total <= limit {
+        return weight as i32;
+    }
+    let above_one = u128::from(weight - 1) * u128::from(limit - count) / u128::from(total - count);
+    1 + above_one as i32
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[path = "symmetric_tests.rs"]
+mod tests;

@@ -1,0 +1,123 @@
+//! The symmetric graph against one made by hand from all pairs.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A graph as lists of heads; loops, duplicates and both directions of a pair are allowed.
+#[derive(Debug, Clone)]
+struct Lists(Vec<Vec<u32>>);
+
+impl Graph for Lists {
+    fn vertices(&self) -> u32 {
+        self.0.len() as u32
+    }
+    fn edges(&self) -> u64 {
+        self.0.iter().map(|row| row.len() as u64).sum()
+    }
+    fn out_degree(&self, id: u32) -> u32 {
+        self.0[id as usize].len() as u32
+    }
+    fn degree(&self, _: u32) -> u32 {
+        panic!("the symmetric graph is made from the rows alone")
+    }
+    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
+        self.0[id as usize].iter().for_each(|&head| each(head));
+    }
+}
+
+fn built(graph: &dyn Graph, run: u32, most: u64) -> Built {
+    build(graph, run, most, &|| false).unwrap()
+}
+
+fn fits(graph: &dyn Graph, run: u32) -> Symmetric {
+    match built(graph, run, i32::MAX as u64) {
+        Built::Fits(made) => made,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_path_and_its_contraction() {
+    // 0 - 1 - 2 - 3 - 4, and 0 - 3
+    let graph = Lists(vec![vec![1], vec![], vec![3, 1], vec![4, 0], vec![]]);
+    let made = fits(&graph, 1);
+    assert_eq!(made.offsets, [0, 2, 4, 6, 9, 10]);
+    assert_eq!(made.heads, [1, 3, 0, 2, 1, 3, 0, 2, 4, 3]);
+    assert_eq!((made.arc_weights, made.vertex_weights), (None, vec![2, 1, 3, 3, 1]));
+    // {0, 1} - {2, 3} twice: 1 - 2 and 0 - 3; {2, 3} - {4} once
+    let made = fits(&graph, 2);
+    assert_eq!((made.offsets, made.heads), (vec![0, 1, 3, 4], vec![1, 0, 2, 1]));
+    assert_eq!((made.arc_weights, made.vertex_weights), (Some(vec![2, 2, 1, 1]), vec![3, 6, 1]));
+    let made = fits(&graph, 100);
+    assert_eq!((made.offsets, made.heads, made.vertex_weights), (vec![0, 0], vec![], vec![10]));
+}
+
+#[test]
+fn too_many_arcs_are_counted_but_not_kept() {
+    let complete = Lists((0..100).map(|tail| (0..tail).collect()).collect());
+    assert_eq!(built(&complete, 1, 9899), Built::TooMany(9900, Count::Exact));
+    assert!(matches!(built(&complete, 1, 9900), Built::Fits(_)));
+    assert_eq!(built(&complete, 1, 100), Built::TooMany(4950, Count::AtLeast), "the half rows alone are over");
+    assert_eq!(built(&complete, 10, 89), Built::TooMany(90, Count::Exact));
+    assert_eq!(fits(&complete, 10).heads.len(), 90);
+    assert_eq!(fits(&complete, 10).arc_weights.unwrap(), [100; 90]);
+}
+
+#[test]
+fn long_rows_are_merged_on_the_way() {
+    let mut row = Row::default();
+    (0..2_000_000).for_each(|at| row.push(at % 3));
+    assert!(row.entries.capacity() < 1 << 20);
+    assert_eq!(row.merged(), [666_667, (1 << 32) + 666_667, (2 << 32) + 666_666]);
+}
+
+#[test]
+fn stops_and_errs() {
+    let graph = Lists(vec![vec![1], vec![]]);
+    assert_eq!(build(&graph, 1, 10, &|| true).unwrap_err().kind, Kind::Interrupted);
+    assert_eq!(build(&Lists(vec![vec![2], vec![]]), 1, 10, &|| false).unwrap_err().kind, Kind::Data);
+}
+
+#[test]
+fn sums_of_weights_stay_in_range() {
+    let limit = 1000;
+    let weights = [1, 5, 10_000_000_000, 7_000_000_000, 1];
+    let total = weights.iter().sum();
+    let made: Vec<i32> = weights.iter().map(|&weight| scaled(weight, 5, total, limit)).collect();
+    assert_eq!(made, [1, 1, 586, 410, 1]);
+    assert_eq!(scaled(7, 5, 1000, 1000), 7);
+    assert_eq!(scaled(u64::MAX / 2, 2, u64::MAX / 2 + 1, i32::MAX as u64), i32::MAX - 1);
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_all_pairs(
+        rows in prop::collection::vec(prop::collection::vec(0_u32..60, 0..8), 60),
+        run in 1_u32..70,
+        threads in 1_usize..4,
+    ) {
+        let graph = Lists(rows);
+        let mut pairs: BTreeMap<(u32, u32), i32> = BTreeMap::new();
+        let mut weights = vec![0; 60_usize.div_ceil(run as usize)];
+        for (tail, heads) in (0..).zip(&graph.0) {
+            weights[(tail / run) as usize] += heads.len() as i32 + 1;
+            for &head in heads.iter().filter(|&&head| head / run != tail / run) {
+                *pairs.entry((tail / run, head / run)).or_default() += 1;
+                *pairs.entry((head / run, tail / run)).or_default() += 1;
+            }
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let made = pool.install(|| fits(&graph, run));
+        let arcs = (0_u32..).zip(made.offsets.windows(2));
+        let arcs: Vec<_> = arcs.flat_map(|(tail, ends)| (ends[0]..ends[1]).map(move |at| (tail, at as usize))).collect();
+        let heads: Vec<_> = arcs.iter().map(|&(tail, at)| (tail, made.heads[at] as u32)).collect();
+        prop_assert_eq!(&heads, &pairs.keys().copied().collect::<Vec<_>>());
+        if let Some(counts) = made.arc_weights {
+            prop_assert_eq!(counts, pairs.values().copied().collect::<Vec<_>>());
+        }
+        prop_assert_eq!(made.vertex_weights, weights);
+    }
+}

@@ -1,0 +1,78 @@
+//! Graphs with a known best cut, as oriented rows.
+
+use trimill_partitioners::Graph;
+
+pub(crate) struct Rows {
+    rows: Vec<Vec<u32>>,
+    degrees: Vec<u32>,
+}
+
+impl Rows {
+    /// Each edge at the end that comes first in degree order.
+    pub(crate) fn new(vertices: u32, edges: &[(u32, u32)]) -> Self {
+        let mut degrees = vec![0; vertices as usize];
+        edges.iter().for_each(|&(u, v)| {
+            degrees[u as usize] += 1;
+            degrees[v as usize] += 1;
+        });
+        let mut rows = vec![Vec::new(); vertices as usize];
+        for &(u, v) in edges {
+            let place = |id: u32| (degrees[id as usize], id);
+            let (tail, head) = if place(u) < place(v) { (u, v) } else { (v, u) };
+            rows[tail as usize].push(head);
+        }
+        Self { rows, degrees }
+    }
+
+    /// The cut, counted without the crate.
+    pub(crate) fn cut(&self, parts: &[u32]) -> u64 {
+        let cut_of = |(tail, row): (usize, &Vec<u32>)| {
+            row.iter().filter(|&&head| parts[head as usize] != parts[tail]).count() as u64
+        };
+        self.rows.iter().enumerate().map(cut_of).sum()
+    }
+}
+
+impl Graph for Rows {
+    fn vertices(&self) -> u32 {
+        self.rows.len() as u32
+    }
+    fn edges(&self) -> u64 {
+        self.rows.iter().map(|row| row.len() as u64).sum()
+    }
+    fn out_degree(&self, id: u32) -> u32 {
+        self.rows[id as usize].len() as u32
+    }
+    fn degree(&self, id: u32) -> u32 {
+        self.degrees[id as usize]
+    }
+    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
+        self.rows[id as usize].iter().for_each(|&head| each(head));
+    }
+}
+
+/// `cliques` cliques of `size` vertices, each joined to the next by one edge, the last to the first. Clique `c` has the
+/// vertices `c * size .. (c + 1) * size`.
+pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> Rows {
+    let mut edges = Vec::new();
+    for c in 0..cliques {
+        edges.extend((0..size).flat_map(|v| (0..v).map(move |u| (c * size + u, c * size + v))));
+        edges.push((c * size, (c + 1) % cliques * size + 1));
+    }
+    Rows::new(cliques * size, &edges)
+}
+
+/// A multiplicative congruential graph: no structure, so METIS has long to search. About `degree * vertices` edges.
+pub(crate) fn scrambled(vertices: u32, degree: u32) -> Rows {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % vertices
+    };
+    let mut edges: Vec<(u32, u32)> = (0..vertices * degree).map(|_| (next(), next())).collect();
+    edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1)));
+    edges.sort_unstable();
+    edges.dedup();
+    edges.retain(|&(u, v)| u != v);
+    Rows::new(vertices, &edges)
+}

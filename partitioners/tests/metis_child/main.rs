@@ -1,0 +1,59 @@
+//! METIS in its child process. METIS traps signals and wants the main thread, so this binary brings its own `main`:
+//! started with [`CHILD`] it is the child, otherwise it runs the tests below, one after another, and understands what
+//! cargo and nextest ask (`--list`, `--exact`, names).
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod graphs;
+mod tests;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The argument that makes this binary the child.
+const CHILD: &str = "metis-child";
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match args.first().and_then(|arg| arg.to_str()) {
+        Some(CHILD) => child(args),
+        Some("broken-child") => ExitCode::SUCCESS,
+        Some("shouting-child") => {
+            writeln!(std::io::stderr(), "this child  \n is unwell").unwrap();
+            ExitCode::from(77)
+        }
+        _ => run_tests(&args),
+    }
+}
+
+fn child(args: Vec<OsString>) -> ExitCode {
+    match trimill_partitioners::metis::child_main(args.into_iter().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            writeln!(std::io::stderr(), "{error}").unwrap();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_tests(args: &[OsString]) -> ExitCode {
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let names: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).filter(|arg| !arg.starts_with('-')).collect();
+    let wanted = |name: &str| {
+        let named = |filter: &&str| if has("--exact") { *filter == name } else { name.contains(*filter) };
+        !has("--ignored") && (names.is_empty() || names.iter().any(named))
+    };
+    let mut out = std::io::stdout();
+    let chosen = tests::ALL.iter().filter(|(name, _)| wanted(name));
+    if has("--list") {
+        chosen.for_each(|(name, _)| writeln!(out, "{name}: test").unwrap());
+        return ExitCode::SUCCESS;
+    }
+    let mut failed = 0;
+    for (name, test) in chosen {
+        let passed = std::panic::catch_unwind(test).is_ok();
+        failed += u8::from(!passed);
+        writeln!(out, "test {name} ... {}", if passed { "ok" } else { "FAILED" }).unwrap();
+    }
+    ExitCode::from(failed.min(1) * 101)
+}

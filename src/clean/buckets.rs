@@ -1,0 +1,281 @@
+//! Buckets of 64-bit keys, in memory while they fit, else in files of a temporary directory.
+//!
+//! Enters: batches of `(lane, key)` from many threads. Leaves: each lane's keys, once, in no order. At most `memory`
+//! bytes of keys are held; past that every further block goes to its lane's file (8 bytes a key), and so do the blocks
+//! of that lane that were in memory. A lane's file is deleted when the lane is taken, so disk is given back as the
+//! buckets are consumed.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use tempfile::TempDir;
+
+use crate::error::{Error, Result};
+use crate::lock;
+
+/// Keys staged in one thread for one lane before they are handed to the lane.
+const STAGED: usize = 256;
+
+/// Lanes of keys, filled from many threads.
+pub struct Buckets {
+    lanes: Vec<Mutex<Lane>>,
+    /// Staging areas of threads that are not at work just now.
+    idle: Mutex<Vec<Stage>>,
+    block: usize,
+    memory: u64,
+    held: AtomicU64,
+    written: AtomicU64,
+    parent: PathBuf,
+    dir: OnceLock<TempDir>,
+}
+
+#[derive(Default)]
+struct Lane {
+    filling: Vec<u64>,
+    full: Vec<Vec<u64>>,
+    len: u64,
+    on_disk: u64,
+}
+
+/// One thread's staging area: up to [`STAGED`] keys a lane.
+struct Stage {
+    keys: Vec<u64>,
+    fill: Vec<u16>,
+}
+
+impl Buckets {
+    /// `lanes` empty lanes that hold at most about `memory` bytes of keys; files go to a directory made in `parent`
+    /// when the first one is needed.
+    pub fn new(lanes: usize, memory: u64, parent: &Path) -> Self {
+        // Blocks are what is written at once. All lanes together keep at most a quarter of the memory in blocks that
+        // are being filled.
+        let block = (memory / 4 / 8 / lanes as u64).clamp(STAGED as u64, 8192) as usize;
+        Self {
+            lanes: (0..lanes).map(|_| Mutex::default()).collect(),
+            idle: Mutex::default(),
+            block,
+            memory,
+            held: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            parent: parent.to_path_buf(),
+            dir: OnceLock::new(),
+        }
+    }
+
+    /// The number of lanes.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Bytes written to files so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Adds keys: each item is a lane and a key. Called from many threads at once.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] when a bucket file cannot be written.
+    pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
+        let mut stage = lock(&self.idle)
+            .pop()
+            .unwrap_or_else(|| Stage { keys: vec![0; self.lanes.len() * STAGED], fill: vec![0; self.lanes.len()] });
+        let mut result = Ok(());
+        for (lane, key) in items {
+            let fill = stage.fill[lane] as usize;
+            stage.keys[lane * STAGED + fill] = key;
+            if fill + 1 < STAGED {
+                stage.fill[lane] = fill as u16 + 1;
+            } else {
+                stage.fill[lane] = 0;
+                result = self.append(lane, &stage.keys[lane * STAGED..][..STAGED]);
+                if result.is_err() {
+                    break;
+                }
+            }
+        }
+        lock(&self.idle).push(stage);
+        result
+    }
+
+    /// Hands over what is still staged. Call it once, after the last `extend`, before lanes are taken.
+    ///
+    /// # Errors
+    /// As [`Self::extend`].
+    pub fn flush(&self) -> Result<()> {
+        for stage in lock(&self.idle).drain(..) {
+            for lane in 0..self.lanes.len() {
+                self.append(lane, &stage.keys[lane * STAGED..][..stage.fill[lane] as usize])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a whole lane's worth of keys at once.
+    ///
+    /// # Errors
+    /// As [`Self::extend`].
+    pub fn put(&self, lane: usize, keys: Vec<u64>) -> Result<()> {
+        let mut slot = lock(&self.lanes[lane]);
+        slot.len += keys.len() as u64;
+        self.keep(lane, &mut slot, keys)
+    }
+
+    fn append(&self, lane: usize, keys: &[u64]) -> Result<()> {
+        let mut slot = lock(&self.lanes[lane]);
+        slot.len += keys.len() as u64;
+        if slot.filling.capacity() == 0 {
+            slot.filling.reserve_exact(self.block);
+        }
+        slot.filling.extend_from_slice(keys);
+        if slot.filling.len() + STAGED > self.block {
+            let block = std::mem::take(&mut slot.filling);
+            self.keep(lane, &mut slot, block)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a block in memory, or writes it and all that its lane holds.
+    fn keep(&self, lane: usize, slot: &mut Lane, block: Vec<u64>) -> Result<()> {
+        let bytes = block.capacity() as u64 * 8;
+        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory * 3 / 4 {
+            slot.full.push(block);
+            return Ok(());
+        }
+        slot.full.push(block);
+        let path = self.file_of(lane)?;
+        let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(|e| Error::write(&path, e))?;
+        for block in slot.full.drain(..) {
+            file.write_all(bytemuck::cast_slice(&block)).map_err(|e| Error::write(&path, e))?;
+            slot.on_disk += block.len() as u64;
+            self.written.fetch_add(block.len() as u64 * 8, Ordering::Relaxed);
+            self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn file_of(&self, lane: usize) -> Result<PathBuf> {
+        if self.dir.get().is_none() {
+            let dir = tempfile::Builder::new()
+                .prefix("trimill-buckets-")
+                .tempdir_in(&self.parent)
+                .map_err(|e| Error::write(&self.parent, e))?;
+            // Another thread may have been first; then this directory goes again at once.
+            let _ = self.dir.set(dir);
+        }
+        Ok(self.dir.get().map_or(&*self.parent, TempDir::path).join(format!("lane-{lane:05}")))
+    }
+
+    /// The number of keys in a lane.
+    pub fn len(&self, lane: usize) -> u64 {
+        lock(&self.lanes[lane]).len
+    }
+
+    /// Takes all keys of a lane; the lane is empty afterwards and its file is gone.
+    ///
+    /// # Errors
+    /// When the lane's file cannot be read, or does not hold what was written.
+    pub fn take(&self, lane: usize) -> Result<Vec<u64>> {
+        let mut keys = Vec::new();
+        self.take_in_pieces(lane, usize::MAX, |piece| {
+            keys = piece;
+            Ok(())
+        })?;
+        Ok(keys)
+    }
+
+    /// Takes a lane in pieces of at most `most` keys (at least one piece, maybe empty).
+    ///
+    /// # Errors
+    /// As [`Self::take`], or what `each` reports.
+    pub fn take_in_pieces(&self, lane: usize, most: usize, mut each: impl FnMut(Vec<u64>) -> Result<()>) -> Result<()> {
+        let mut slot = std::mem::take(&mut *lock(&self.lanes[lane]));
+        let filling = std::mem::take(&mut slot.filling);
+        let mut left = slot.len;
+        let mut memory = slot.full.into_iter().inspect(|block| {
+            self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
+        });
+        let mut spare: Vec<u64> = filling;
+        let mut file = match slot.on_disk {
+            0 => None,
+            _ => {
+                let path = self.file_of(lane)?;
+                Some((File::open(&path).map_err(|e| Error::read(&path, e))?, path, slot.on_disk))
+            }
+        };
+        loop {
+            let want = left.min(most as u64) as usize;
+            let mut piece = Vec::with_capacity(want);
+            while piece.len() < want {
+                let missing = want - piece.len();
+                if !spare.is_empty() {
+                    let from = spare.len() - missing.min(spare.len());
+                    piece.extend(spare.drain(from..));
+                } else if let Some(block) = memory.next() {
+                    spare = block;
+                } else if let Some((file, path, rest)) = &mut file {
+                    let now = missing.min(*rest as usize);
+                    let start = piece.len();
+                    piece.resize(start + now, 0);
+                    file.read_exact(bytemuck::cast_slice_mut(&mut piece[start..]))
+                        .map_err(|e| Error::read(&*path, e))?;
+                    *rest -= now as u64;
+                }
+            }
+            left -= want as u64;
+            if left == 0
+                && let Some((_, path, _)) = file.take()
+            {
+                std::fs::remove_file(&path).map_err(|e| Error::write(&path, e))?;
+            }
+            each(piece)?;
+            if left == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_goes_in_comes_out_whether_it_fits_or_not() {
+        let dir = tempfile::tempdir().unwrap();
+        for memory in [0, 1 << 14, 1 << 30] {
+            let buckets = Buckets::new(7, memory, dir.path());
+            (0u64..50)
+                .into_par_iter()
+                .try_for_each(|t| buckets.extend((0..4000).map(|i| ((i % 7) as usize, t * 4000 + i))))
+                .unwrap();
+            buckets.flush().unwrap();
+            assert_eq!(buckets.bytes_written() > 0, memory < 1 << 20);
+            let mut all = Vec::new();
+            for lane in 0..7 {
+                let before = all.len();
+                let len = buckets.len(lane);
+                buckets
+                    .take_in_pieces(lane, 1000, |piece| {
+                        assert!(piece.len() <= 1000);
+                        all.extend(piece);
+                        Ok(())
+                    })
+                    .unwrap();
+                assert_eq!((all.len() - before) as u64, len);
+                assert!(all[before..].iter().all(|key| (key % 4000) % 7 == lane as u64));
+            }
+            all.sort_unstable();
+            assert_eq!(all, (0..200_000).collect::<Vec<u64>>());
+            let left: Vec<_> = buckets.dir.get().iter().flat_map(|d| std::fs::read_dir(d.path()).unwrap()).collect();
+            assert!(left.is_empty(), "bucket files go as they are consumed");
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the directory goes with the buckets");
+    }
+}

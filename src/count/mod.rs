@@ -1,0 +1,73 @@
+//! Counting: a backend takes a partition's resident section and its frames, one after another, and says how many
+//! triangles start there.
+//!
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the frame passes that covers `b`. Any other
+//! partition that holds its corners has `a` as a proxy, and proxies start no count; so the sum over all partitions is
+//! the number of triangles of the graph.
+
+pub mod cpu;
+pub mod verify;
+
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::partition::section::{Frame, Resident};
+
+/// What a method keeps on the device besides arcs and frames.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Bytes for each resident arc.
+    pub per_resident_arc: u64,
+    /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
+    pub per_local: u64,
+    /// Bytes for the tables, when a partition numbers so many vertices.
+    pub tables: fn(numbered: u32, workers: u64) -> Bytes,
+    /// How many workers have a table of their own.
+    pub workers: u64,
+    /// Bytes whatever the partition.
+    pub fixed: Bytes,
+}
+
+impl Terms {
+    /// Bytes of a resident section.
+    pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {
+        Bytes(self.per_resident_arc * arcs + self.per_local * locals)
+    }
+
+    /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its frames.
+    pub fn overhead(&self, numbered: u32) -> Bytes {
+        (self.tables)(numbered, self.workers) + self.fixed
+    }
+}
+
+/// A place that counts, by one method.
+pub trait Backend: Send + Sync {
+    /// Its name: `cpu` or `cuda`.
+    fn name(&self) -> &'static str;
+    /// The name of the method.
+    fn method(&self) -> &'static str;
+    /// What the method takes.
+    fn terms(&self) -> Terms;
+    /// Begins a partition that numbers `numbered` vertices.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn begin<'a>(&'a self, resident: &'a Resident, numbered: u32) -> Result<Box<dyn PartitionCounter + 'a>>;
+}
+
+/// A partition being counted.
+pub trait PartitionCounter: Send {
+    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order, each once.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn frame(&mut self, frame: &Frame) -> Result<()>;
+
+    /// The number of triangles that start at a local vertex.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn finish(self: Box<Self>) -> Result<u64>;
+
+    /// Bytes that the method holds besides the resident section and the frames, at most, as measured.
+    fn bytes(&self) -> Bytes;
+}

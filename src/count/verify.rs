@@ -1,0 +1,331 @@
+//! The verifier: slow, plain, and without a line in common with the stations that it checks.
+//!
+//! Enters: the arcs that a reader yields, ids and all. Leaves: a [`Verdict`] with everything that a result says of the
+//! graph as a whole. It neither cleans through buckets, nor orients, nor partitions: it sorts all arcs in memory, keeps for
+//! every vertex its full neighbourhood, and merges the two neighbourhoods of every edge. Each triangle is met three
+//! times, once for each of its edges.
+//!
+//! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; about
+//! 64 bytes an arc at the peak. For tiny graphs [`brute_force`] checks the verifier itself.
+
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::input::ArcSink;
+
+/// What the verifier found. `2 * edges = arcs - loops - duplicates + arcs_added`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Vertices with an edge after cleaning.
+    pub vertices: u64,
+    /// Undirected edges after cleaning.
+    pub edges: u64,
+    /// Triangles.
+    pub triangles: u128,
+    /// Paths of two edges: `deg (deg - 1) / 2` summed over the vertices.
+    pub wedges: u128,
+    /// Arcs that came in.
+    pub arcs: u64,
+    /// Arcs from a vertex to itself, repetitions too.
+    pub loops: u64,
+    /// Repetitions of the same ordered pair, loops apart.
+    pub duplicates: u64,
+    /// Arcs that were added so that each has its reverse.
+    pub arcs_added: u64,
+    /// Distinct ordered pairs, loops apart, whose reverse did not come in.
+    pub arcs_without_reverse: u64,
+    /// Local clustering coefficient, averaged over `vertices`; 0 for a vertex of degree 1.
+    pub mean_local_clustering: f64,
+    /// The largest degree.
+    pub max_degree: u64,
+}
+
+impl Verdict {
+    /// The share of wedges that are closed, 0 where there is none.
+    pub fn transitivity(&self) -> f64 {
+        if self.wedges == 0 { 0.0 } else { 3.0 * self.triangles as f64 / self.wedges as f64 }
+    }
+}
+
+/// Collects arcs from a reader and counts.
+#[derive(Debug, Default)]
+pub struct Verifier(Mutex<Vec<(u64, u64)>>);
+
+impl ArcSink for Verifier {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(batch);
+        Ok(())
+    }
+}
+
+impl Verifier {
+    /// A verifier without arcs.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts what was collected.
+    ///
+    /// # Errors
+    /// [`Interrupted`](crate::error::Kind::Interrupted) when `control` was stopped.
+    ///
+    /// # Panics
+    /// When the numbers contradict each other, which would be a fault of this module.
+    pub fn finish(self, control: &Control) -> Result<Verdict> {
+        let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
+
+        arcs.retain(|(tail, head)| tail != head);
+        verdict.loops = verdict.arcs - arcs.len() as u64;
+        let with_duplicates = arcs.len();
+        arcs.par_sort_unstable();
+        arcs.dedup();
+        verdict.duplicates = (with_duplicates - arcs.len()) as u64;
+        control.check()?;
+
+        let missing: Vec<(u64, u64)> = arcs
+            .par_iter()
+            .map(|&(tail, head)| (head, tail))
+            .filter(|reverse| arcs.binary_search(reverse).is_err())
+            .collect();
+        verdict.arcs_without_reverse = missing.len() as u64;
+        verdict.arcs_added = missing.len() as u64;
+        arcs.extend(missing);
+        arcs.par_sort_unstable();
+        control.check()?;
+
+        let graph = Neighbourhoods::new(&arcs);
+        drop(arcs);
+        verdict.vertices = graph.len() as u64;
+        verdict.edges = graph.neighbours.len() as u64 / 2;
+        assert_eq!(2 * verdict.edges, verdict.arcs - verdict.loops - verdict.duplicates + verdict.arcs_added);
+
+        let corners = graph.corners(control)?;
+        let sum: u128 = corners.iter().map(|&t| u128::from(t)).sum();
+        assert_eq!(sum % 3, 0, "every triangle has three corners");
+        verdict.triangles = sum / 3;
+
+        let mut clustering = 0.0;
+        for (vertex, triangles) in corners.iter().enumerate() {
+            let degree = graph.of(vertex).len() as u128;
+            let wedges = degree * (degree - 1) / 2;
+            verdict.wedges += wedges;
+            verdict.max_degree = verdict.max_degree.max(degree as u64);
+            if wedges > 0 {
+                clustering += *triangles as f64 / wedges as f64;
+            }
+        }
+        verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
+        Ok(verdict)
+    }
+}
+
+/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
+struct Neighbourhoods {
+    starts: Vec<usize>,
+    neighbours: Vec<usize>,
+}
+
+impl Neighbourhoods {
+    /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
+    fn new(arcs: &[(u64, u64)]) -> Self {
+        let (mut ids, mut starts) = (Vec::new(), Vec::new());
+        for (at, &(tail, _)) in arcs.iter().enumerate() {
+            if ids.last() != Some(&tail) {
+                ids.push(tail);
+                starts.push(at);
+            }
+        }
+        starts.push(arcs.len());
+        // Each head is a tail too, so the count of the smaller ids is its place among them.
+        let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
+        Self { starts, neighbours }
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn of(&self, vertex: usize) -> &[usize] {
+        &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
+    }
+
+    /// The triangles at each vertex.
+    fn corners(&self, control: &Control) -> Result<Vec<u64>> {
+        let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
+        (0..self.len()).into_par_iter().try_for_each(|u| {
+            control.check()?;
+            for &v in self.of(u).iter().filter(|&&v| u < v) {
+                let common = common(self.of(u), self.of(v));
+                // A triangle at a vertex is met on both edges that it has there.
+                twice[u].fetch_add(common, Relaxed);
+                twice[v].fetch_add(common, Relaxed);
+            }
+            Ok(())
+        })?;
+        Ok(twice
+            .into_iter()
+            .map(|twice| {
+                let twice = twice.into_inner();
+                assert_eq!(twice % 2, 0, "a triangle has two edges at each corner");
+                twice / 2
+            })
+            .collect())
+    }
+}
+
+/// How many numbers two sorted lists share.
+fn common(a: &[usize], b: &[usize]) -> u64 {
+    let (mut i, mut j, mut found) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            Ordering::Less => i += 1,
+            Ordering::Greater => j += 1,
+            Ordering::Equal => (i, j, found) = (i + 1, j + 1, found + 1),
+        }
+    }
+    found
+}
+
+/// The most ids that [`brute_force`] takes.
+pub const BRUTE_FORCE_IDS: u64 = 512;
+
+/// Counts the triangles of the graph that `arcs` makes once symmetrised and rid of loops and duplicates, by looking at
+/// every three vertices. The plainest definition, for tests: `O(n^3)`.
+///
+/// # Panics
+/// When an id is not below [`BRUTE_FORCE_IDS`].
+pub fn brute_force(arcs: &[(u64, u64)]) -> u128 {
+    const WORDS: usize = BRUTE_FORCE_IDS as usize / 64;
+    let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
+    assert!(n <= BRUTE_FORCE_IDS, "brute force takes ids below {BRUTE_FORCE_IDS}");
+    let mut matrix = vec![[0u64; WORDS]; n as usize];
+    for &(u, v) in arcs.iter().filter(|(u, v)| u != v) {
+        matrix[u as usize][v as usize / 64] |= 1 << (v % 64);
+        matrix[v as usize][u as usize / 64] |= 1 << (u % 64);
+    }
+    let adjacent = |u: usize, v: usize| matrix[u][v / 64] >> (v % 64) & 1 == 1;
+    let mut triangles = 0;
+    for a in 0..matrix.len() {
+        for b in (a + 1..matrix.len()).filter(|&b| adjacent(a, b)) {
+            triangles += (b + 1..matrix.len()).filter(|&c| adjacent(a, c) && adjacent(b, c)).count() as u128;
+        }
+    }
+    triangles
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn verify(arcs: &[(u64, u64)]) -> Verdict {
+        let verifier = Verifier::new();
+        for batch in arcs.chunks(7) {
+            verifier.arcs(batch).unwrap();
+        }
+        verifier.finish(&Control::silent()).unwrap()
+    }
+
+    /// Zachary's karate club (Journal of Anthropological Research 33, 1977); of each member the friends listed later.
+    const KARATE: [&[u64]; 34] = [
+        &[2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 18, 20, 22, 32],
+        &[3, 4, 8, 14, 18, 20, 22, 31],
+        &[4, 8, 9, 10, 14, 28, 29, 33],
+        &[8, 13, 14],
+        &[7, 11],
+        &[7, 11, 17],
+        &[17],
+        &[],
+        &[31, 33, 34],
+        &[34],
+        &[],
+        &[],
+        &[],
+        &[34],
+        &[33, 34],
+        &[33, 34],
+        &[],
+        &[],
+        &[33, 34],
+        &[34],
+        &[33, 34],
+        &[],
+        &[33, 34],
+        &[26, 28, 30, 33, 34],
+        &[26, 28, 32],
+        &[32],
+        &[30, 34],
+        &[34],
+        &[32, 34],
+        &[33, 34],
+        &[33, 34],
+        &[33, 34],
+        &[34],
+        &[],
+    ];
+
+    #[test]
+    fn the_karate_club_has_its_published_numbers() {
+        let arcs: Vec<(u64, u64)> =
+            (1..).zip(KARATE).flat_map(|(u, friends)| friends.iter().map(move |&v| (u, v))).collect();
+        let verdict = verify(&arcs);
+        assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (34, 78, 45));
+        assert_eq!((verdict.wedges, verdict.max_degree), (528, 17));
+        assert!((verdict.mean_local_clustering - 0.570_638).abs() < 5e-7);
+        assert!((verdict.transitivity() - 135.0 / 528.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_cleaning_does_is_told_in_the_words_of_the_report() {
+        const FAR: u64 = u64::MAX;
+        // A loop twice, an arc three times, one with its reverse, and a triangle among far ids.
+        let arcs = [(5, 5), (1, 2), (5, 5), (1, 2), (2, 1), (1, 2), (FAR, 1), (2, FAR)];
+        let verdict = verify(&arcs);
+        assert_eq!((verdict.arcs, verdict.loops, verdict.duplicates), (8, 2, 2));
+        assert_eq!((verdict.arcs_without_reverse, verdict.arcs_added), (2, 2));
+        assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (3, 3, 1));
+        assert_eq!((verdict.wedges, verdict.max_degree, verdict.mean_local_clustering), (3, 2, 1.0));
+    }
+
+    #[test]
+    fn nothing_is_an_answer() {
+        assert_eq!(verify(&[]), Verdict::default());
+        assert_eq!(verify(&[(7, 7)]), Verdict { arcs: 1, loops: 1, ..Verdict::default() });
+        assert_eq!(verify(&[(7, 7)]).transitivity(), 0.0);
+    }
+
+    #[test]
+    fn complete_graphs_have_their_closed_form() {
+        for n in [2u64, 3, 4, 5, 64, 65, 130] {
+            let arcs: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+            let closed = u128::from(n) * u128::from(n - 1) * u128::from(n - 2) / 6;
+            assert_eq!(brute_force(&arcs), closed);
+            let verdict = verify(&arcs);
+            assert_eq!((verdict.triangles, verdict.wedges), (closed, 3 * closed));
+        }
+    }
+
+    #[test]
+    fn it_stops_when_asked() {
+        let control = Control::silent();
+        control.stop();
+        let error = Verifier::new().finish(&control).unwrap_err();
+        assert_eq!(error.kind(), crate::error::Kind::Interrupted);
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_all_triples(arcs in prop::collection::vec((0u64..40, 0u64..40), 0..400)) {
+            prop_assert_eq!(verify(&arcs).triangles, brute_force(&arcs));
+        }
+    }
+}

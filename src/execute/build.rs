@@ -1,0 +1,84 @@
+//! Builds partitions: induce, prune, spill.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::partition::prune::{Prune, prune};
+use crate::partition::sections::Sections;
+use crate::plan::Plan;
+use crate::spill::{Codec, PartitionHeader, SpillSummary, SpillWriter};
+
+/// A partition on disk, and what it took to build.
+pub struct Built {
+    /// The number of the partition.
+    pub part: u32,
+    /// The spill.
+    pub spill: SpillSummary,
+    /// How long inducing and pruning took.
+    pub pruning: Duration,
+    /// How long filtering, encoding and writing took.
+    pub spilling: Duration,
+}
+
+/// What all partitions of a job have in common.
+#[derive(Clone, Copy)]
+pub struct Builder<'a> {
+    /// The graph.
+    pub graph: &'a OrientedGraph,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What is pruned.
+    pub prune: Prune,
+    /// Where the spills go.
+    pub dir: &'a Path,
+    /// Marks the spills of this job.
+    pub fingerprint: u128,
+}
+
+impl Builder<'_> {
+    /// Builds one partition; runs in the current thread pool.
+    ///
+    /// # Errors
+    /// When the spill cannot be written, or when stopped.
+    pub fn build(&self, part: u32, control: &Control) -> Result<Built> {
+        let start = Instant::now();
+        let size = &self.plan.sizes[part as usize];
+        let locals = self.plan.assignment.locals(part);
+        let pruned = prune(self.graph, locals, self.prune, control)?;
+        let pruning = start.elapsed();
+        let start = Instant::now();
+        let sections = Sections::new(&pruned);
+        let header = PartitionHeader {
+            partition: part,
+            fingerprint: self.fingerprint,
+            locals: locals.len() as u32,
+            numbered: sections.numbered(),
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+        };
+        let mut writer = SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?;
+        sections.resident(control, |chunk| writer.resident(&chunk))?;
+        sections.frames(self.plan.frame_limit, control, |frame| writer.frame(&frame))?;
+        let spill = writer.finish()?;
+        Ok(Built { part, spill, pruning, spilling: start.elapsed() })
+    }
+}
+
+/// The name of a partition's spill.
+pub fn file_name(part: u32) -> String {
+    format!("part-{part:05}.spill")
+}
+
+/// The bytes that must be free on disk before partitions are spilled: all of them, or those that may wait at a time;
+/// a quarter more than estimated.
+pub fn disk_needed(plan: &Plan, at_a_time: usize) -> Bytes {
+    let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
+    spills.sort_unstable_by(|a, b| b.cmp(a));
+    Bytes(spills.iter().take(at_a_time).sum::<u64>() * 5 / 4)
+}

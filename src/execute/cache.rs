@@ -1,0 +1,88 @@
+//! What `trimill cache` does: lists the cached graphs, removes some or all.
+
+use std::path::Path;
+
+use super::setup::default_cache_dir;
+use crate::bytes::Bytes;
+use crate::clean::cache::{Cache, Entry};
+use crate::error::{Error, Result};
+use crate::report::{CacheEntry, CacheReport};
+use crate::request::RemoveRequest;
+
+fn open(dir: Option<&Path>) -> Result<Cache> {
+    Cache::open(dir.unwrap_or(&default_cache_dir()), None)
+}
+
+fn report(cache: &Cache, entries: Vec<Entry>) -> CacheReport {
+    CacheReport {
+        directory: cache.dir().to_path_buf(),
+        bytes: entries.iter().map(|entry| entry.bytes).sum(),
+        entries: entries
+            .into_iter()
+            .map(|entry| CacheEntry {
+                inputs: entry.inputs(),
+                key: entry.key,
+                vertices: u64::from(entry.vertices),
+                edges: entry.edges,
+                bytes: entry.bytes,
+                idle_seconds: entry.idle_seconds,
+            })
+            .collect(),
+    }
+}
+
+/// Lists the cache.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
+    let cache = open(dir)?;
+    let entries = cache.entries()?;
+    Ok(report(&cache, entries))
+}
+
+/// Removes the graphs that `request` names, by key or by input, and then those that were used longest ago until the rest
+/// fits the limit.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`] for a name that stands for no graph of the cache; nothing is removed then.
+pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
+    let cache = open(dir)?;
+    let entries = cache.entries()?;
+    let named = |entry: &Entry, name: &str| {
+        let path = Path::new(name).canonicalize();
+        (!name.is_empty() && entry.key.starts_with(name))
+            || entry.inputs().iter().any(|input| path.as_ref().is_ok_and(|path| path == input))
+    };
+    for name in &request.which {
+        if !entries.iter().any(|entry| named(entry, name)) {
+            return Err(Error::data(cache.dir(), format!("nothing in the cache is called '{name}'"))
+                .expected("a key or an input that trimill cache list shows"));
+        }
+    }
+    let mut gone: Vec<String> = Vec::new();
+    let mut total = Bytes::ZERO;
+    // The last used come first, so what is past the limit was used longest ago.
+    for entry in &entries {
+        if request.which.iter().any(|name| named(entry, name)) {
+            gone.push(entry.key.clone());
+        } else {
+            total += entry.bytes;
+            if request.max.is_some_and(|most| total > most) {
+                gone.push(entry.key.clone());
+            }
+        }
+    }
+    let removed = cache.remove(|entry| gone.contains(&entry.key))?;
+    Ok(report(&cache, removed))
+}
+
+/// Removes everything.
+///
+/// # Errors
+/// When a file cannot be removed.
+pub fn clear(dir: Option<&Path>) -> Result<CacheReport> {
+    let cache = open(dir)?;
+    let removed = cache.remove(|_| true)?;
+    Ok(report(&cache, removed))
+}

@@ -1,0 +1,42 @@
+//! What `trimill inspect` does: tells what a spill, or a directory of spills, holds.
+
+use serde_json::{Value, json};
+
+use crate::control::{Control, Unit};
+use crate::error::{Error, Result};
+use crate::request::InspectRequest;
+use crate::spill::{Manifest, SpillReader};
+
+/// Inspects a spill, or all spills of a manifest, which are then compared with it.
+///
+/// # Errors
+/// Spills or a manifest that are missing, damaged, or not of the same job.
+pub fn inspect(request: &InspectRequest, control: &Control) -> Result<Value> {
+    let path = &request.path;
+    if !path.is_dir() {
+        let spill = SpillReader::open(path, None)?;
+        if request.verify {
+            spill.verify(control)?;
+        }
+        return value(&spill.report(), request);
+    }
+    let manifest = Manifest::read(path)?;
+    let task = control.task("inspect", Some(manifest.partitions.len() as u64), Unit::Partitions);
+    for partition in &manifest.partitions {
+        let spill = manifest.open(path, partition)?;
+        if request.verify {
+            spill.verify(control)?;
+        }
+        task.advance(1);
+    }
+    value(&manifest, request)
+}
+
+fn value(report: &impl serde::Serialize, request: &InspectRequest) -> Result<Value> {
+    let mut value = serde_json::to_value(report)
+        .map_err(|e| Error::data(&request.path, format!("its report cannot be told: {e}")))?;
+    if let Value::Object(fields) = &mut value {
+        fields.insert("verified".into(), json!(request.verify));
+    }
+    Ok(value)
+}

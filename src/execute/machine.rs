@@ -1,0 +1,37 @@
+//! What this machine has, and what the process took.
+
+use std::fs;
+
+use crate::bytes::Bytes;
+
+/// The memory of the machine, or of the control group that the process is in, whichever is less.
+pub fn memory() -> Bytes {
+    let info = rustix::system::sysinfo();
+    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    Bytes(group.map_or(machine, |group: u64| machine.min(group)))
+}
+
+/// The most resident memory that the process had at a time since [`forget_peak`] (mapped file pages count).
+pub fn peak_memory() -> Bytes {
+    kib_of("/proc/self/status", "VmHWM:")
+}
+
+/// The memory that programs can still take, as the system estimates it.
+pub fn free_memory() -> Bytes {
+    kib_of("/proc/meminfo", "MemAvailable:")
+}
+
+/// A value that the system tells in KiB; none where it does not tell.
+fn kib_of(file: &str, name: &str) -> Bytes {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|kib| kib.trim().parse().ok());
+    Bytes(kib.unwrap_or(0u64) * 1024)
+}
+
+/// Starts the measuring of [`peak_memory`] anew, so that a job in a batch reports its own.
+pub fn forget_peak() {
+    // Where the system does not allow it, the peak is that of the whole process: larger, never smaller.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}

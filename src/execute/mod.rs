@@ -1,0 +1,20 @@
+//! Runs a job: the stations one after another, or at the same time where they can overlap.
+//!
+//! Enters: a resolved [`Job`]. Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
+//! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
+//! it runs ahead; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
+//! `trimill plan` does.
+
+pub mod build;
+pub mod cache;
+pub mod count;
+pub mod doctor;
+pub mod generate;
+pub mod graph;
+pub mod inspect;
+pub mod machine;
+pub mod partition;
+pub mod plan;
+pub mod setup;
+pub mod spill_dir;
+pub mod verify;

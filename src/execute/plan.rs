@@ -1,0 +1,92 @@
+//! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
+
+use super::build::disk_needed;
+use super::count::planned;
+use super::setup::Setup;
+use crate::assign::Helper;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::Result;
+use crate::job::Job;
+use crate::partition::sizes;
+use crate::plan::floor;
+use crate::report::plan::Alternative;
+use crate::report::{PlanReport, PlannedPartition};
+
+/// Plans a job.
+///
+/// # Errors
+/// What any station up to the plan reports; a budget below the floor.
+pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
+    let setup = Setup::new(job, helper)?;
+    let planned = planned(job, &setup, control, &mut Vec::new())?;
+    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backend.terms());
+    let partitions: Vec<PlannedPartition> = plan
+        .sizes
+        .iter()
+        .zip(&plan.predictions)
+        .enumerate()
+        .map(|(id, (size, predicted))| PlannedPartition {
+            id: id as u32,
+            local_vertices: size.locals,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+            resident_bytes: predicted.resident,
+            frames: predicted.frames,
+            largest_frame_bytes: predicted.largest_frame,
+            spill_bytes: predicted.spill,
+            stream_bytes: predicted.stream,
+            peak_bytes_predicted: predicted.peak,
+            ..PlannedPartition::default()
+        })
+        .collect();
+    let floor = floor(graph, &terms);
+    let parts = plan.assignment.parts();
+    let overhead = terms.overhead(graph.vertices()) + plan.frame_limit + plan.frame_limit;
+    let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
+    // Other numbers of parts, with evenly heavy resident sections.
+    let alternatives = [1, 2, 4, 8, 16, 32, 64, 128]
+        .map(|parts: u32| {
+            let largest = Bytes(whole.get().div_ceil(u64::from(parts)))
+                + if parts == 1 { terms.overhead(graph.vertices()) } else { overhead };
+            Alternative {
+                parts,
+                largest_peak_bytes: largest,
+                stream_bytes: if parts == 1 { whole } else { Bytes::ZERO },
+                fits: largest <= planned.device,
+            }
+        })
+        .to_vec();
+    let mut advice = Vec::new();
+    if plan.parts_asked != parts {
+        advice.push(format!(
+            "{} parts do not fit {}: they were split into {parts}; --parts {parts} or more avoids that",
+            plan.parts_asked, planned.device
+        ));
+    }
+    let n = u64::from(graph.vertices());
+    // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
+    let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizes::array_bytes(graph.vertices()).max(Bytes(13 * n));
+    Ok(PlanReport {
+        vertices: n,
+        edges: graph.edges(),
+        backend: planned.backend.name().into(),
+        method: planned.backend.method().into(),
+        partitions,
+        device_memory: planned.device,
+        smallest_device_memory: floor.device,
+        frame_bytes: plan.frame_limit,
+        host_memory: setup.host_memory,
+        host_arrays_bytes: host_arrays,
+        disk_bytes: if parts == 1 && !job.keep_spill {
+            Bytes::ZERO
+        } else {
+            disk_needed(plan, if job.keep_spill { parts as usize } else { 3 })
+        },
+        alternatives,
+        advice,
+        ..PlanReport::of(job)
+    }
+    .complete())
+}

@@ -1,0 +1,122 @@
+//! From a job's settings to what does the work: threads, budgets, directories, the cache, the backend.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::machine;
+use crate::assign::Helper;
+use crate::bytes::Bytes;
+use crate::clean::Workspace;
+use crate::clean::cache::Cache;
+use crate::count::Backend;
+use crate::count::cpu::Cpu;
+use crate::error::{Error, Result};
+use crate::job::{self, Job};
+use crate::report::doctor::Directory;
+
+/// The implementations that a job's settings stand for.
+pub struct Setup {
+    /// All parallel work runs here.
+    pub pool: ThreadPool,
+    /// The budget of the host.
+    pub host_memory: Bytes,
+    /// Where buckets and graphs are prepared.
+    pub work_dir: PathBuf,
+    /// Where partitions are spilled.
+    pub spill_dir: PathBuf,
+    /// The cache, if it is used.
+    pub cache: Option<Cache>,
+    /// How METIS is run.
+    pub helper: Option<Helper>,
+    device_memory: Option<Bytes>,
+}
+
+impl Setup {
+    /// Sets a job up; directories that are named and not there are made.
+    ///
+    /// # Errors
+    /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
+    /// ([`crate::error::Kind::Usage`]).
+    pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(job.threads.map_or(0, NonZeroUsize::get))
+            .thread_name(|i| format!("trimill-{i}"))
+            .build()
+            .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
+        let host_memory = job.host_memory.unwrap_or(default_host_memory());
+        let spill_dir = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
+        for dir in [&spill_dir, &work_dir] {
+            std::fs::create_dir_all(dir).map_err(|e| Error::write(dir, e))?;
+            if Directory::survey(dir.clone()).in_ram {
+                tracing::warn!("{} is in RAM: what is spilled there takes memory; name a disk with --work-dir", dir.display());
+            }
+        }
+        let cache = match job.cache {
+            true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),
+            false => None,
+        };
+        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, device_memory: job.device_memory })
+    }
+
+    /// Where cleaning and orienting may work.
+    pub fn workspace(&self) -> Workspace<'_> {
+        Workspace { memory: self.host_memory, dir: &self.work_dir }
+    }
+
+    /// The backend of a job for a graph of so many vertices, and its device budget.
+    ///
+    /// # Errors
+    /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
+    /// [`crate::error::Kind::Usage`] where the name is wrong.
+    pub fn backend(&self, job: &Job, vertices: u32) -> Result<(Box<dyn Backend>, Bytes)> {
+        if job.backend == job::Backend::Cuda {
+            return Err(no_cuda());
+        }
+        match job.method.as_deref() {
+            None | Some("bitmap" | "auto") => {}
+            Some("lstc") => return Err(no_cuda()),
+            Some(other) => {
+                return Err(Error::usage(format!("the method '{other}'")).expected("bitmap, the method of the CPU backend"));
+            }
+        }
+        let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
+        if device > self.host_memory {
+            return Err(Error::usage(format!("a device budget of {device} within a host budget of {}", self.host_memory))
+                .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
+        }
+        // The tables of the counter follow the number of threads of the pool.
+        Ok((Box::new(self.pool.install(|| Cpu::new(device, vertices))), device))
+    }
+
+    /// Bytes of mapped graph pages that may be resident while partitions are built and counted within `device`.
+    pub fn page_budget(&self, device: Bytes, frame: Bytes) -> Bytes {
+        // The builder holds a resident chunk or a frame, and its coded blocks.
+        let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
+        self.host_memory.saturating_sub(device).saturating_sub(builder).max(Bytes::mib(32))
+    }
+}
+
+/// Why `--backend cuda` can't be.
+fn no_cuda() -> Error {
+    match trimill_kernels::find() {
+        Err(absence) => Error::resource(format!("no usable GPU: {absence}")).advice("use --backend cpu"),
+        Ok(_) => Error::resource("this version of the program counts on the CPU only").advice("use --backend cpu"),
+    }
+}
+
+/// Half of the memory.
+pub fn default_host_memory() -> Bytes {
+    Bytes(machine::memory().get() / 2)
+}
+
+/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`, or a folder beside other temporary files.
+pub fn default_cache_dir() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+        .join("trimill")
+}

@@ -1,0 +1,104 @@
+//! The directory of the spills: a temporary one that goes with the job, or one that is kept.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::bytes::Bytes;
+use crate::clean::cache::free_space;
+use crate::error::{Error, Result};
+use crate::spill::Manifest;
+use crate::spill::manifest::MANIFEST_NAME;
+
+/// Where a job spills.
+pub enum SpillDir {
+    /// Goes when this value is dropped: after the job, after an error, after an interruption.
+    Temporary(TempDir),
+    /// Stays; until [`SpillDir::complete`] was called, what was written goes as well.
+    Kept {
+        /// The directory.
+        dir: PathBuf,
+        /// Files written by this job so far.
+        written: Vec<PathBuf>,
+    },
+}
+
+impl SpillDir {
+    /// Makes the directory for a job with this fingerprint.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
+    pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
+        if !keep {
+            let dir = tempfile::Builder::new()
+                .prefix("trimill-spill-")
+                .tempdir_in(parent)
+                .map_err(|e| Error::write(parent, e).advice("name a directory that can be written with --spill-dir"))?;
+            return Ok(Self::Temporary(dir));
+        }
+        let manifest = parent.join(MANIFEST_NAME);
+        if manifest.exists() {
+            let there = Manifest::read(parent).map(|manifest| manifest.fingerprint);
+            if there.ok() != Some(fingerprint) {
+                return Err(Error::resource("holds the spilled partitions of another job")
+                    .at(parent)
+                    .advice("name another --spill-dir, or remove what is there"));
+            }
+            std::fs::remove_file(&manifest).map_err(|e| Error::write(&manifest, e))?;
+        }
+        Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(dir) => dir.path(),
+            Self::Kept { dir, .. } => dir,
+        }
+    }
+
+    /// Checks that `needed` bytes are free.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] with both numbers when they are not.
+    pub fn check_space(&self, needed: Bytes) -> Result<()> {
+        let free = free_space(self.path())?;
+        if free < needed {
+            return Err(Error::resource(format!("{free} free on its disk"))
+                .at(self.path())
+                .expected(format!("{needed} for the spilled partitions"))
+                .advice("free some space or name another --spill-dir"));
+        }
+        Ok(())
+    }
+
+    /// Notes a file, so that it goes if the job does not complete.
+    pub fn wrote(&mut self, file: &Path) {
+        if let Self::Kept { written, .. } = self {
+            written.push(file.to_path_buf());
+        }
+    }
+
+    /// Whether spills stay.
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Kept { .. })
+    }
+
+    /// The job is complete: what is to be kept stays.
+    pub fn complete(mut self) {
+        if let Self::Kept { written, .. } = &mut self {
+            written.clear();
+        }
+    }
+}
+
+impl Drop for SpillDir {
+    fn drop(&mut self) {
+        if let Self::Kept { written, .. } = self {
+            for file in written {
+                // A file that can't be removed has no manifest beside it, so nobody takes it for a job's result.
+                let _ = std::fs::remove_file(file);
+            }
+        }
+    }
+}

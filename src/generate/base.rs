@@ -1,0 +1,163 @@
+//! Products of a given graph: the blow-up, and the tensor product with a complete graph. A real crawl becomes a graph of
+//! any size that keeps its hubs, its locality and its cores, with a count that follows from the crawl's.
+//!
+//! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`,
+//! since a triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`,
+//! `T -> k (k - 1)(k - 2) T`).
+//!
+//! The base is passed over twice: once to count the edges of each chunk of its vertices, so that every position of the
+//! product is found again, and once to write. A block reads the chunks that it touches from their beginning; chunks
+//! hold a few thousand edges, more only where one vertex alone has more. Memory: at most 8 MiB for the chunks.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Known, Sequence, sized};
+use crate::control::Control;
+use crate::error::{Error, Result};
+
+/// A simple undirected graph of which another is made.
+pub trait BaseGraph: Sync {
+    /// Ids are below this number.
+    fn vertices(&self) -> u64;
+
+    /// How many undirected edges it has.
+    fn edges(&self) -> u64;
+
+    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` lies in `range`: each once, in the same
+    /// order at every call, and for a range in the order of its parts.
+    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
+
+    /// Its triangles, where they have been counted.
+    fn triangles_known(&self) -> Option<u128>;
+}
+
+/// The fewest vertices of a chunk, and the most chunks.
+const CHUNK: u64 = 256;
+const CHUNKS: u64 = 1 << 20;
+
+/// A product of a given graph with `k` copies of every vertex.
+pub(super) struct Product<'a> {
+    base: &'a dyn BaseGraph,
+    k: u64,
+    /// Whether copies of equal number are joined.
+    diagonal: bool,
+    chunk: u64,
+    /// How many edges of the base come before each chunk; one more at the end.
+    starts: Vec<u64>,
+    vertices: u64,
+    edges: u64,
+}
+
+impl<'a> Product<'a> {
+    pub(super) fn blowup(base: &'a dyn BaseGraph, copies: u64, control: &Control) -> Result<Self> {
+        if copies == 0 {
+            return Err(Error::usage("a blow-up with 0 copies has no vertices").expected("at least 1 copy"));
+        }
+        Self::new(base, copies, true, control)
+    }
+
+    pub(super) fn tensor_complete(base: &'a dyn BaseGraph, q: u64, control: &Control) -> Result<Self> {
+        if q < 2 {
+            return Err(Error::usage(format!("a tensor product with K_{q} has no edges")).expected("q of at least 2"));
+        }
+        Self::new(base, q, false, control)
+    }
+
+    fn new(base: &'a dyn BaseGraph, k: u64, diagonal: bool, control: &Control) -> Result<Self> {
+        let n = base.vertices();
+        let vertices = sized(u128::from(n).checked_mul(k.into()), "vertices")?;
+        // Checked before the pass over the base, which may take long.
+        let per_edge = u128::from(k) * u128::from(if diagonal { k } else { k - 1 });
+        let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
+
+        let chunk = n.div_ceil(CHUNKS).max(CHUNK);
+        let counts: Vec<u64> = (0..n.div_ceil(chunk) as usize)
+            .into_par_iter()
+            .map(|number| {
+                control.check()?;
+                let mut count = 0;
+                base.edges_of(vertices_of(number, chunk, n), &mut |_, _| count += 1);
+                Ok(count)
+            })
+            .collect::<Result<_>>()?;
+        let mut starts = vec![0];
+        starts.extend(counts.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum)
+        }));
+        debug_assert_eq!(starts.last(), Some(&base.edges()));
+        Ok(Self { base, k, diagonal, chunk, starts, vertices, edges })
+    }
+
+    /// Copies of `v` that one copy of `u` meets.
+    fn partners(&self) -> u64 {
+        if self.diagonal { self.k } else { self.k - 1 }
+    }
+
+    /// Appends the edges at `range` among those that `{u, v}` becomes.
+    fn append_edge(&self, [u, v]: [u64; 2], range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let partners = self.partners();
+        let (mut x, mut y) = (range.start / partners, range.start % partners);
+        for _ in range {
+            let other = if !self.diagonal && y >= x { y + 1 } else { y };
+            out.push([u * self.k + x, v * self.k + other]);
+            y += 1;
+            if y == partners {
+                (x, y) = (x + 1, 0);
+            }
+        }
+    }
+}
+
+fn vertices_of(number: usize, chunk: u64, n: u64) -> Range<u64> {
+    let first = number as u64 * chunk;
+    first..n.min(first + chunk)
+}
+
+impl Sequence for Product<'_> {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        let k = u128::from(self.k);
+        let factor = if self.diagonal {
+            k.checked_pow(3)
+        } else {
+            k.checked_mul(k - 1).and_then(|pairs| pairs.checked_mul(k - 2))
+        };
+        let triangles = match (self.base.triangles_known(), factor) {
+            (Some(triangles), Some(factor)) => triangles.checked_mul(factor),
+            _ => None,
+        };
+        Known { vertices: None, edges: Some(self.edges.into()), triangles }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let per_edge = self.k * self.partners();
+        let chunks = self.starts.len() - 1;
+        let first = self.starts.partition_point(|&start| start <= range.start / per_edge) - 1;
+        let mut next = range.start;
+        for number in first..chunks {
+            if next >= range.end {
+                break;
+            }
+            let mut start = self.starts[number] * per_edge;
+            self.base.edges_of(vertices_of(number, self.chunk, self.base.vertices()), &mut |u, v| {
+                let end = start + per_edge;
+                if next < end && next < range.end {
+                    let stop = end.min(range.end);
+                    self.append_edge([u, v], next - start..stop - start, out);
+                    next = stop;
+                }
+                start = end;
+            });
+        }
+    }
+}

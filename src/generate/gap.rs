@@ -1,0 +1,143 @@
+//! GAP-kron and GAP-urand: the two generated graphs of the GAP Benchmark Suite (Beamer, Asanovic and Patterson,
+//! arXiv:1508.03619), draw for draw.
+//!
+//! Both make `16 * 2^scale` draws in blocks of 2^18; block `b` draws from a Mersenne Twister (MT19937) seeded with
+//! `27491095 + b`. GAP-kron is the R-MAT recursion (Chakrabarti, Zhan and Faloutsos, SDM 2004) with the probabilities
+//! of Graph500, `A = 0.57` and `B = C = 0.19`. GAP's own program renames the vertices by a random permutation afterwards;
+//! that changes no count, destroys locality, and is left out.
+
+use std::ops::Range;
+
+use rand_mt::Mt;
+
+use super::{BLOCK, Known, Sequence};
+use crate::error::{Error, Result};
+
+const SEED: u64 = 27_491_095;
+const DRAWS_PER_VERTEX: u64 = 16;
+
+/// Where the published matrix divides the 32-bit numbers: `A`, `A + B`, `A + B + C`, as sums of `float`s times 2^32.
+const T_A: u32 = 2_448_131_456;
+const T_AB: u32 = 3_264_174_976;
+const T_ABC: u32 = 4_080_219_008;
+
+/// Scale, vertices with an edge, edges, triangles. Scale 27 is the suite's GAP-kron, with LAGraph's published count
+/// (Szarnyas et al., arXiv:2104.01661).
+const KRON: [(u32, u64, u128, u128); 7] = [
+    (10, 898, 10_496, 74_720),
+    (16, 46_715, 909_645, 15_656_287),
+    (18, 173_984, 3_805_448, 82_728_031),
+    (20, 645_650, 15_699_687, 423_625_371),
+    (22, 2_396_233, 64_155_718, 2_111_140_967),
+    (24, 8_870_632, 260_376_709, 10_283_205_554),
+    (27, 63_073_984, 2_111_632_322, 106_873_365_648),
+];
+
+/// Scale, edges, triangles. Scale 27 is the suite's GAP-urand.
+const URAND: [(u32, u128, u128); 2] = [(20, 16_776_968, 5_492), (27, 2_147_483_370, 5_378)];
+
+fn checked(scale: u32) -> Result<u32> {
+    if (1..=31).contains(&scale) {
+        Ok(scale)
+    } else {
+        Err(Error::usage(format!("scale {scale} is out of range")).expected("1 to 31"))
+    }
+}
+
+/// The generator of the block that begins at draw `start`.
+fn generator(start: u64) -> Mt {
+    debug_assert_eq!(start % BLOCK, 0);
+    // At most 2^17 blocks at scale 31, so the seed never exceeds 32 bits.
+    Mt::new((SEED + start / BLOCK) as u32)
+}
+
+/// GAP-kron.
+pub(super) struct Kron {
+    scale: u32,
+}
+
+impl Kron {
+    pub(super) fn new(scale: u32) -> Result<Self> {
+        Ok(Self { scale: checked(scale)? })
+    }
+}
+
+impl Sequence for Kron {
+    fn vertices(&self) -> u64 {
+        1 << self.scale
+    }
+
+    fn edges(&self) -> u64 {
+        DRAWS_PER_VERTEX << self.scale
+    }
+
+    fn known(&self) -> Known {
+        KRON.iter().find(|row| row.0 == self.scale).map_or(Known::default(), |&(_, vertices, edges, triangles)| Known {
+            vertices: Some(vertices),
+            edges: Some(edges),
+            triangles: Some(triangles),
+        })
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let mut random = generator(range.start);
+        for _ in range {
+            let (mut source, mut destination) = (0u64, 0u64);
+            for _ in 0..self.scale {
+                let draw = random.next_u32();
+                let lower = draw >= T_AB;
+                let right = draw >= if lower { T_ABC } else { T_A };
+                source = source << 1 | u64::from(lower);
+                destination = destination << 1 | u64::from(right);
+            }
+            out.push([source, destination]);
+        }
+    }
+}
+
+/// GAP-urand.
+pub(super) struct Urand {
+    scale: u32,
+}
+
+impl Urand {
+    pub(super) fn new(scale: u32) -> Result<Self> {
+        Ok(Self { scale: checked(scale)? })
+    }
+}
+
+impl Sequence for Urand {
+    fn vertices(&self) -> u64 {
+        1 << self.scale
+    }
+
+    fn edges(&self) -> u64 {
+        DRAWS_PER_VERTEX << self.scale
+    }
+
+    fn known(&self) -> Known {
+        URAND.iter().find(|row| row.0 == self.scale).map_or(Known::default(), |&(_, edges, triangles)| Known {
+            vertices: None,
+            edges: Some(edges),
+            triangles: Some(triangles),
+        })
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let mut random = generator(range.start);
+        let vertices = 1u32 << self.scale;
+        let share = u32::MAX / vertices;
+        // The highest draws, which would favour some vertices, are drawn again.
+        let limit = vertices * share;
+        let mut vertex = || loop {
+            let draw = random.next_u32();
+            if draw < limit {
+                return u64::from(draw / share);
+            }
+        };
+        for _ in range {
+            let source = vertex();
+            out.push([source, vertex()]);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Lattices: the ring lattice, where the small-world graphs of Watts and Strogatz (Nature 393, 1998) begin, and the
+//! king's grid. Perfect locality, no hubs, triangles everywhere.
+
+use std::ops::Range;
+
+use super::{Known, Sequence, sized};
+use crate::error::{Error, Result};
+
+/// `C_n(1..k)`.
+#[derive(Debug)]
+pub(super) struct RingLattice {
+    vertices: u64,
+    k: u64,
+    edges: u64,
+}
+
+impl RingLattice {
+    pub(super) fn new(vertices: u64, k: u64) -> Result<Self> {
+        if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
+            return Err(Error::usage(format!("a ring lattice of {vertices} vertices with k = {k} is none"))
+                .expected("k at least 1 and more than 2 k vertices")
+                .advice("where every vertex meets every other, take the complete graph"));
+        }
+        let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
+        Ok(Self { vertices, k, edges })
+    }
+
+    /// `n k (k - 1) / 2` triangles whose corners lie within a stretch of `k`. Where `n <= 3 k`, also those that go
+    /// around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
+    /// vertex, and three corners could be the first.
+    fn triangles(&self) -> Option<u128> {
+        let (n, k) = (u128::from(self.vertices), u128::from(self.k));
+        let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
+        let around = match (3 * k).checked_sub(n) {
+            Some(slack) => n.checked_mul((slack + 1).checked_mul(slack + 2)?)? / 6,
+            None => 0,
+        };
+        within.checked_add(around)
+    }
+}
+
+impl Sequence for RingLattice {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles() }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        out.extend(range.map(|edge| {
+            let (vertex, step) = (edge / self.k, edge % self.k + 1);
+            // Not `vertex + step`, which could pass 2^64.
+            let left = self.vertices - vertex;
+            [vertex, if step < left { vertex + step } else { step - left }]
+        }));
+    }
+}
+
+/// The grid in which a king moves. Row after row; of each cell the steps right, down, and both diagonals of the square
+/// whose upper left corner it is.
+#[derive(Debug)]
+pub(super) struct KingsGrid {
+    rows: u64,
+    columns: u64,
+    vertices: u64,
+    edges: u64,
+}
+
+impl KingsGrid {
+    pub(super) fn new(rows: u64, columns: u64) -> Result<Self> {
+        if rows == 0 || columns == 0 {
+            return Err(Error::usage(format!("a grid of {rows} rows and {columns} columns has no cells")));
+        }
+        let (r, c) = (u128::from(rows), u128::from(columns));
+        let vertices = sized(r.checked_mul(c), "vertices")?;
+        let edges = sized(Some(r * (c - 1) + c * (r - 1) + 2 * (r - 1) * (c - 1)), "edges")?;
+        Ok(Self { rows, columns, vertices, edges })
+    }
+}
+
+impl Sequence for KingsGrid {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        let squares = u128::from(self.rows - 1) * u128::from(self.columns - 1);
+        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: Some(4 * squares) }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let columns = self.columns;
+        // Edges of every row but the last. A single row has fewer, so there the bound does no harm.
+        let per_row = columns.saturating_mul(4).saturating_sub(3);
+        out.extend(range.map(|edge| {
+            let (row, rest) = (edge / per_row, edge % per_row);
+            let first = row * columns;
+            if row + 1 == self.rows {
+                return [first + rest, first + rest + 1];
+            }
+            let cell = first + rest / 4;
+            match rest % 4 {
+                // The last cell of a row has but one edge, its first: down.
+                0 => [cell, cell + columns],
+                1 => [cell, cell + 1],
+                2 => [cell, cell + columns + 1],
+                _ => [cell + 1, cell + columns],
+            }
+        }));
+    }
+}

@@ -1,0 +1,158 @@
+//! Cliques and what is made of them: the Hamming graphs (of which the complete graph is the one with a single letter)
+//! and a ring of cliques. The most triangles an edge can have, and answers that pass 2^32 and 2^64 early.
+
+use std::ops::Range;
+
+use super::{Known, Sequence, sized};
+use crate::error::{Error, Result};
+
+/// Pairs `a < b` of `q` things.
+fn pairs(q: u128) -> Option<u128> {
+    Some(q.checked_mul(q.saturating_sub(1))? / 2)
+}
+
+/// Triples of `q` things.
+fn triples(q: u128) -> Option<u128> {
+    Some(pairs(q)?.checked_mul(q.saturating_sub(2))? / 3)
+}
+
+/// The pair `a < b` at a position of the order (0,1), (0,2), (1,2), (0,3), ...
+fn pair_at(position: u64) -> (u64, u64) {
+    let b = ((8 * u128::from(position) + 1).isqrt() as u64).div_ceil(2);
+    (position - (u128::from(b) * u128::from(b - 1) / 2) as u64, b)
+}
+
+/// The complete graph: words of one letter.
+pub(super) fn complete(vertices: u64) -> Result<Hamming> {
+    if vertices < 2 {
+        return Err(
+            Error::usage(format!("a complete graph of {vertices} vertices has no edges")).expected("at least 2")
+        );
+    }
+    Hamming::new(1, vertices)
+}
+
+/// The Hamming graph `H(d, q)`. Its edges are a clique `K_q` for each letter and each choice of the other letters.
+#[derive(Debug)]
+pub(super) struct Hamming {
+    q: u64,
+    /// `q^(d - 1)`: cliques for each letter.
+    words: u64,
+    vertices: u64,
+    edges: u64,
+    triangles: Option<u128>,
+}
+
+impl Hamming {
+    pub(super) fn new(d: u32, q: u64) -> Result<Self> {
+        if d == 0 || q < 2 {
+            return Err(Error::usage(format!("words of {d} letters of an alphabet of {q} have no edges"))
+                .expected("d of at least 1 and q of at least 2"));
+        }
+        let cliques = |words: u64| u128::from(d) * u128::from(words);
+        let vertices = sized(u128::from(q).checked_pow(d), "vertices")?;
+        let words = vertices / q;
+        let edges = sized(pairs(q.into()).and_then(|pairs| pairs.checked_mul(cliques(words))), "edges")?;
+        let triangles = triples(q.into()).and_then(|triples| triples.checked_mul(cliques(words)));
+        Ok(Self { q, words, vertices, edges, triangles })
+    }
+
+    /// The first vertex of a clique, and the distance from one of its vertices to the next. The cliques of the last
+    /// letter come first.
+    fn clique(&self, number: u64) -> (u64, u64) {
+        let stride = (0..number / self.words).fold(1, |stride, _| stride * self.q);
+        let others = number % self.words;
+        (others / stride * stride * self.q + others % stride, stride)
+    }
+}
+
+impl Sequence for Hamming {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let per_clique = (u128::from(self.q) * u128::from(self.q - 1) / 2) as u64; // at most `self.edges`
+        let mut number = range.start / per_clique;
+        let (mut a, mut b) = pair_at(range.start % per_clique);
+        let (mut first, mut stride) = self.clique(number);
+        for _ in range {
+            out.push([first + a * stride, first + b * stride]);
+            a += 1;
+            if a == b {
+                (a, b) = (0, b + 1);
+            }
+            if b == self.q {
+                (b, number) = (1, number + 1);
+                (first, stride) = self.clique(number);
+            }
+        }
+    }
+}
+
+/// Cliques in a ring.
+#[derive(Debug)]
+pub(super) struct RingOfCliques {
+    cliques: u64,
+    size: u64,
+    vertices: u64,
+    edges: u64,
+    triangles: Option<u128>,
+}
+
+impl RingOfCliques {
+    pub(super) fn new(cliques: u64, size: u64) -> Result<Self> {
+        if cliques < 3 || size < 2 {
+            return Err(Error::usage(format!("a ring of {cliques} cliques of {size} vertices is none"))
+                .expected("at least 3 cliques of at least 2 vertices"));
+        }
+        let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));
+        let vertices = sized(all(Some(size.into())), "vertices")?;
+        let edges = sized(all(pairs(size.into()).map(|pairs| pairs + 1)), "edges")?;
+        Ok(Self { cliques, size, vertices, edges, triangles: all(triples(size.into())) })
+    }
+}
+
+impl Sequence for RingOfCliques {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles: self.triangles }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        // The edges of a clique in the order of `pair_at`, then the one from its last vertex to the next clique.
+        let per_clique = self.edges / self.cliques;
+        let mut clique = range.start / per_clique;
+        let (mut a, mut b) = pair_at(range.start % per_clique);
+        for _ in range {
+            let first = clique * self.size;
+            if b < self.size {
+                out.push([first + a, first + b]);
+                a += 1;
+                if a == b {
+                    (a, b) = (0, b + 1);
+                }
+            } else {
+                let next = if clique + 1 == self.cliques { 0 } else { first + self.size };
+                out.push([first + self.size - 1, next]);
+                clique += 1;
+                (a, b) = (0, 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Kronecker products of stars: extreme hubs and exactly known counts at any size (Kepner et al., 'Design, Generation,
+//! and Validation of Extreme Scale Power-Law Graphs', arXiv:1803.01281).
+//!
+//! Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices joins two tuples
+//! when they are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
+//!
+//! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: before `j` the
+//! factors stand on their loops, in `j` the step goes up from centre to leaf, after `j` any arc of the factor may
+//! follow. So the edges are one section for each `j`, within it a mixed radix counter: every edge once, no loop, and
+//! any position can be reached at once.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use super::{Known, Sequence, sized};
+use crate::error::{Error, Result};
+
+/// Which loops the factors of a product of stars have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum StarKind {
+    /// None: the product is bipartite, without triangles.
+    #[default]
+    #[value(name = "Bk")]
+    Bk,
+    /// One on each centre; the loop that the product has at vertex 0 is removed.
+    #[value(name = "B1k")]
+    B1k,
+    /// One on the last leaf of each factor; the loop that the product has at its last vertex is removed.
+    #[value(name = "B2k")]
+    B2k,
+}
+
+impl FromStr for StarKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "Bk" => Ok(Self::Bk),
+            "B1k" => Ok(Self::B1k),
+            "B2k" => Ok(Self::B2k),
+            _ => Err(format!("'{text}' is no kind of star; expected Bk, B1k or B2k")),
+        }
+    }
+}
+
+impl fmt::Display for StarKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Bk => "Bk",
+            Self::B1k => "B1k",
+            Self::B2k => "B2k",
+        })
+    }
+}
+
+/// Reads the leaves of the factors as people write them: `3-4-5`.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
+    text.split('-')
+        .map(|number| match number.parse() {
+            Ok(leaves) if leaves > 0 => Ok(leaves),
+            _ => Err(format!("'{text}' does not name stars; expected their numbers of leaves, such as 3-4-5")),
+        })
+        .collect()
+}
+
+/// One star of the product.
+#[derive(Debug, Clone, Copy)]
+struct Factor {
+    leaves: u64,
+    /// What one step in this factor's digit is worth in the id.
+    stride: u64,
+    /// The vertex with a loop.
+    looped: Option<u64>,
+}
+
+impl Factor {
+    /// The number of its arcs, both directions and the loop.
+    fn arcs(&self) -> u64 {
+        2 * self.leaves + u64::from(self.looped.is_some())
+    }
+
+    /// Its arcs in order: from the centre to each leaf, from each leaf to the centre, the loop; as parts of ids.
+    fn arc(&self, number: u64) -> [u64; 2] {
+        let ends = if number < self.leaves {
+            [0, number + 1]
+        } else if number < 2 * self.leaves {
+            [number - self.leaves + 1, 0]
+        } else {
+            let vertex = self.looped.unwrap_or_default();
+            [vertex, vertex]
+        };
+        ends.map(|end| end * self.stride)
+    }
+}
+
+/// The edges whose ends differ first in one certain factor.
+#[derive(Debug)]
+struct Section {
+    /// Where it begins in the whole sequence.
+    start: u64,
+    /// The part of both ids that the loops before it give.
+    prefix: u64,
+    /// The factor, and those after it.
+    first: usize,
+}
+
+/// A product of stars.
+#[derive(Debug)]
+pub(super) struct Stars {
+    kind: StarKind,
+    factors: Vec<Factor>,
+    sections: Vec<Section>,
+    vertices: u64,
+    edges: u64,
+}
+
+impl Stars {
+    pub(super) fn new(leaves: &[u64], kind: StarKind) -> Result<Self> {
+        if leaves.is_empty() || leaves.contains(&0) {
+            return Err(Error::usage("a product of stars needs at least one star and each star a leaf"));
+        }
+        let mut factors = Vec::with_capacity(leaves.len());
+        let mut vertices = Some(1u128);
+        for &leaves in leaves.iter().rev() {
+            let looped = match kind {
+                StarKind::Bk => None,
+                StarKind::B1k => Some(0),
+                StarKind::B2k => Some(leaves),
+            };
+            let stride = sized(vertices, "vertices")?;
+            factors.push(Factor { leaves, stride, looped });
+            vertices = u128::from(stride).checked_mul(u128::from(leaves) + 1);
+        }
+        let vertices = sized(vertices, "vertices")?;
+        factors.reverse();
+
+        let (mut sections, mut edges, mut prefix) = (Vec::new(), 0u128, 0);
+        for (first, factor) in factors.iter().enumerate() {
+            let size = factors[first + 1..]
+                .iter()
+                .try_fold(u128::from(factor.leaves), |size, later| size.checked_mul(u128::from(later.arcs())));
+            sections.push(Section { start: sized(Some(edges), "edges")?, prefix, first });
+            edges = u128::from(sized(size.and_then(|size| size.checked_add(edges)), "edges")?);
+            // Without loops the ends differ in every factor, so also in the first.
+            let Some(looped) = factor.looped else { break };
+            prefix += looped * factor.stride;
+        }
+        Ok(Self { kind, factors, sections, vertices, edges: edges as u64 })
+    }
+
+    /// `prod (a m_i + b)` over the factors, `None` when it is over 2^128.
+    fn product(&self, a: u128, b: u128) -> Option<u128> {
+        self.factors.iter().try_fold(1u128, |product, factor| product.checked_mul(a * u128::from(factor.leaves) + b))
+    }
+
+    /// The paper's closed forms.
+    fn triangles(&self) -> Option<u128> {
+        match self.kind {
+            StarKind::Bk => Some(0),
+            StarKind::B1k => {
+                let closed = self.product(3, 1)?.checked_add(2)?;
+                Some(closed.checked_sub(self.product(1, 1)?.checked_mul(3)?)? / 6)
+            }
+            StarKind::B2k => {
+                let closed = self.product(0, 4)?.checked_add(2)?;
+                Some(closed.checked_sub(self.product(0, 2)?.checked_mul(3)?)? / 6)
+            }
+        }
+    }
+
+    /// Appends `count` edges of one section, from its `at`-th on.
+    fn append_section(&self, section: &Section, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
+        let factors = &self.factors[section.first..];
+        // In the first factor only the steps up count, and these come first among its arcs.
+        let radix = |level: usize| if level == 0 { factors[0].leaves } else { factors[level].arcs() };
+        let last = factors.len() - 1;
+        let mut digits = vec![0; factors.len()];
+        for level in (0..=last).rev() {
+            digits[level] = at % radix(level);
+            at /= radix(level);
+        }
+        // ids[level]: both ids as the prefix and the factors before `level` give them.
+        let mut ids = vec![[section.prefix; 2]; factors.len()];
+        let mut changed = 0;
+        for _ in 0..count {
+            for level in changed..last {
+                let [tail, head] = factors[level].arc(digits[level]);
+                ids[level + 1] = [ids[level][0] + tail, ids[level][1] + head];
+            }
+            let [tail, head] = factors[last].arc(digits[last]);
+            out.push([ids[last][0] + tail, ids[last][1] + head]);
+
+            changed = last;
+            digits[changed] += 1;
+            while changed > 0 && digits[changed] == radix(changed) {
+                digits[changed] = 0;
+                changed -= 1;
+                digits[changed] += 1;
+            }
+        }
+    }
+}
+
+impl Sequence for Stars {
+    fn vertices(&self) -> u64 {
+        self.vertices
+    }
+
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn known(&self) -> Known {
+        Known { vertices: Some(self.vertices), edges: Some(u128::from(self.edges)), triangles: self.triangles() }
+    }
+
+    fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
+        let ends = self.sections.iter().skip(1).map(|section| section.start).chain([self.edges]);
+        for (section, end) in self.sections.iter().zip(ends) {
+            let (from, to) = (range.start.max(section.start), range.end.min(end));
+            if from < to {
+                self.append_section(section, from - section.start, to - from, out);
+            }
+        }
+    }
+}

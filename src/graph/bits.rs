@@ -1,0 +1,199 @@
+//! Sets of vertices as bits, with the rank of a member in constant time.
+//!
+//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` for every word, so a rank is two loads
+//! and one count of bits (which is slow on the oldest x86-64 that programs are built for, so there should be one only).
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::bytes::Bytes;
+
+/// A set under construction: bits are set from many threads.
+#[derive(Debug)]
+pub struct Marks {
+    words: Vec<AtomicU64>,
+    len: u32,
+}
+
+impl Marks {
+    /// The empty set over `0..len`.
+    pub fn new(len: u32) -> Self {
+        let mut words = Vec::new();
+        words.resize_with((len as usize).div_ceil(64), AtomicU64::default);
+        Self { words, len }
+    }
+
+    /// Adds `i`.
+    #[inline]
+    pub fn set(&self, i: u32) {
+        let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
+        // Most marks of a hub-heavy graph are already there: a plain load keeps their cache line shared.
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether `i` is in the set by now.
+    #[inline]
+    pub fn contains(&self, i: u32) -> bool {
+        self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
+    }
+
+    /// Removes everything.
+    pub fn clear(&mut self) {
+        self.words.par_iter_mut().for_each(|word| *word.get_mut() = 0);
+    }
+
+    /// The finished set, with ranks. Takes the words over; nothing is copied.
+    pub fn finish(self) -> Bits {
+        let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
+        Bits::new(words, self.len)
+    }
+}
+
+/// A finished set over `0..len`.
+#[derive(Debug, Clone, Default)]
+pub struct Bits {
+    words: Vec<u64>,
+    ranks: Vec<u32>,
+    len: u32,
+    count: u32,
+}
+
+impl Bits {
+    fn new(words: Vec<u64>, len: u32) -> Self {
+        let mut count = 0;
+        let ranks = words
+            .iter()
+            .map(|word| {
+                let rank = count;
+                count += word.count_ones();
+                rank
+            })
+            .collect();
+        Self { words, ranks, len, count }
+    }
+
+    /// The set of all of `0..len`.
+    pub fn full(len: u32) -> Self {
+        let mut words = vec![u64::MAX; (len as usize).div_ceil(64)];
+        if !len.is_multiple_of(64)
+            && let Some(last) = words.last_mut()
+        {
+            *last = (1 << (len % 64)) - 1;
+        }
+        Self::new(words, len)
+    }
+
+    /// Bytes of a set over `0..len`.
+    pub const fn bytes(len: u32) -> Bytes {
+        let words = (len as u64).div_ceil(64);
+        Bytes(words * 12)
+    }
+
+    /// Members of either set.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self::new(self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect(), self.len)
+    }
+
+    /// The number of members.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The size of the universe.
+    pub fn universe(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether `i` is a member.
+    #[inline]
+    pub fn contains(&self, i: u32) -> bool {
+        self.words[i as usize / 64] >> (i % 64) & 1 != 0
+    }
+
+    /// The number of members below `i` (`i` at most `len`).
+    #[inline]
+    pub fn rank(&self, i: u32) -> u32 {
+        let word = i as usize / 64;
+        match self.ranks.get(word) {
+            Some(&before) => before + (self.words[word] & ((1 << (i % 64)) - 1)).count_ones(),
+            None => self.count,
+        }
+    }
+
+    /// The members in `range`, ascending.
+    pub fn iter(&self, range: std::ops::Range<u32>) -> Members<'_> {
+        let end = range.end.min(self.len);
+        let word = range.start as usize / 64;
+        let current = if range.start < end { self.words[word] & (u64::MAX << (range.start % 64)) } else { 0 };
+        Members { words: &self.words, word, current, end }
+    }
+
+    /// The words, 64 members each, lowest first.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}
+
+/// Iterator over the members of a set.
+#[derive(Debug)]
+pub struct Members<'a> {
+    words: &'a [u64],
+    word: usize,
+    current: u64,
+    end: u32,
+}
+
+impl Iterator for Members<'_> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.current == 0 {
+            self.word += 1;
+            if self.word as u64 * 64 >= u64::from(self.end) {
+                return None;
+            }
+            self.current = self.words[self.word];
+        }
+        let i = self.word as u32 * 64 + self.current.trailing_zeros();
+        self.current &= self.current - 1;
+        (i < self.end).then_some(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranks_and_members_are_those_of_a_plain_set(members in prop::collection::btree_set(0u32..3000, 0..400), len in 3000u32..3100, a in 0u32..3000, b in 0u32..3100) {
+            let marks = Marks::new(len);
+            members.iter().for_each(|&i| marks.set(i));
+            let bits = marks.finish();
+            prop_assert_eq!(bits.count() as usize, members.len());
+            for i in [0, a, b.min(len), len] {
+                prop_assert_eq!(bits.rank(i) as usize, members.range(..i).count());
+            }
+            let range = a..b;
+            let expected: BTreeSet<u32> = members.iter().copied().filter(|i| range.contains(i)).collect();
+            prop_assert_eq!(bits.iter(range).collect::<BTreeSet<_>>(), expected);
+        }
+
+        #[test]
+        fn a_full_set_ranks_to_itself(len in 1u32..2000) {
+            let bits = Bits::full(len);
+            prop_assert_eq!(bits.count(), len);
+            prop_assert_eq!(bits.rank(len), len);
+            prop_assert_eq!(bits.rank(len / 2), len / 2);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The oriented graph: each edge once, as an arc from its lower to its higher end in degree order.
+//!
+//! Vertices `0..n` are those with an edge, in input order (ids). Row `id` holds the heads of its arcs as *numbers*
+//! (see [`super::numbering`]), ascending, all below the number of `id`. Rows stand in the order of ids, so a crawl's
+//! locality is kept where partitions are made of neighbouring ids; heads are numbers, so a partition's marks and ranks
+//! are bits over numbers and filtered rows stay sorted in every partition's own numbering.
+//!
+//! The rows lie in a mapped file ([`super::file`]); in memory are 8 bytes a vertex (number of an id, id of a number).
+
+use crate::bytes::Bytes;
+use crate::clean::CleanReport;
+use crate::mapped::MappedFile;
+
+use super::file::Layout;
+use super::numbering::Numbering;
+use super::pages::PageLimit;
+
+/// A graph, oriented and ready to be partitioned.
+#[derive(Debug)]
+pub struct OrientedGraph {
+    pub(super) file: MappedFile,
+    pub(super) layout: Layout,
+    pub(super) numbering: Numbering,
+    pub(super) pages: PageLimit,
+    /// Keeps a graph file that is not cached alive, and removes it in the end.
+    pub(super) _temporary: Option<tempfile::TempPath>,
+}
+
+impl OrientedGraph {
+    /// The number of vertices with an edge.
+    pub fn vertices(&self) -> u32 {
+        self.layout.vertices
+    }
+
+    /// The number of edges, each one arc here.
+    pub fn edges(&self) -> u64 {
+        self.layout.edges
+    }
+
+    /// What cleaning removed and added.
+    pub fn report(&self) -> &CleanReport {
+        &self.layout.report
+    }
+
+    /// The identity of the input that this was made from.
+    pub fn source(&self) -> &str {
+        &self.layout.source
+    }
+
+    /// Where each row begins, in arcs; `vertices() + 1` values.
+    pub fn offsets(&self) -> &[u64] {
+        self.file.slice(self.layout.offsets())
+    }
+
+    /// The undirected degree of each id.
+    pub fn degrees(&self) -> &[u32] {
+        self.file.slice(self.layout.degrees())
+    }
+
+    /// The heads of all rows, as numbers.
+    pub fn heads(&self) -> &[u32] {
+        self.file.slice(self.layout.heads())
+    }
+
+    /// The row of `id`: numbers, ascending.
+    #[inline]
+    pub fn row(&self, id: u32) -> &[u32] {
+        let offsets = self.offsets();
+        &self.heads()[offsets[id as usize] as usize..offsets[id as usize + 1] as usize]
+    }
+
+    /// The length of the row of `id`.
+    #[inline]
+    pub fn out_degree(&self, id: u32) -> u32 {
+        let offsets = self.offsets();
+        (offsets[id as usize + 1] - offsets[id as usize]) as u32
+    }
+
+    /// Numbers of ids and ids of numbers.
+    pub fn numbering(&self) -> &Numbering {
+        &self.numbering
+    }
+
+    /// The id that the input used for vertex `id`.
+    pub fn original_id(&self, id: u32) -> u64 {
+        match self.layout.ids() {
+            Some(range) => self.file.slice::<u64>(range)[id as usize],
+            None => self.layout.offset_of_ids + u64::from(id),
+        }
+    }
+
+    /// The vertex that the input called `original`, if it has an edge.
+    pub fn vertex_of(&self, original: u64) -> Option<u32> {
+        match self.layout.ids() {
+            Some(range) => self.file.slice::<u64>(range).binary_search(&original).ok().map(|id| id as u32),
+            None => original
+                .checked_sub(self.layout.offset_of_ids)
+                .filter(|&id| id < u64::from(self.vertices()))
+                .map(|id| id as u32),
+        }
+    }
+
+    /// The id of the first declared vertex: what line 1 of a single-column assignment file is about.
+    pub fn first_declared_id(&self) -> u64 {
+        self.layout.first_id
+    }
+
+    /// How many lines a single-column assignment file has; `None` where ids are sparse.
+    pub fn declared_lines(&self) -> Option<u64> {
+        self.layout.declared_lines
+    }
+
+    /// Paths with a middle: the sum of `deg (deg - 1) / 2`.
+    pub fn wedges(&self) -> u128 {
+        self.degrees().iter().map(|&d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum()
+    }
+
+    /// Bytes of offsets and heads: what a device needs to hold this graph whole.
+    pub fn csr_bytes(&self) -> Bytes {
+        Bytes::of::<u64>(u64::from(self.vertices()) + 1) + Bytes::of::<u32>(self.edges())
+    }
+
+    /// Bytes of the arrays over all vertices that this value keeps in memory.
+    pub fn array_bytes(&self) -> Bytes {
+        Bytes::of::<u32>(2 * u64::from(self.vertices()))
+    }
+
+    /// The file that holds the rows.
+    pub fn path(&self) -> &std::path::Path {
+        self.file.path()
+    }
+
+    /// Bounds the resident pages of this graph (and of other mapped files of the process).
+    pub fn limit_pages(&self, bytes: Bytes) {
+        self.pages.set(bytes.get());
+    }
+
+    /// Gives pages back if there are more than allowed; called every few thousand rows by all who read rows.
+    pub fn relieve(&self) {
+        if self.pages.is_exceeded() {
+            self.release();
+        }
+    }
+
+    /// Gives all pages back.
+    pub fn release(&self) {
+        self.file.release(0..self.file.bytes().len());
+    }
+}

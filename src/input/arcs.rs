@@ -1,0 +1,72 @@
+//! A source of arcs as the next station sees it, and one that lies in memory.
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::input::{ArcSink, Source};
+
+/// Something that delivers the arcs of a graph, as often as it is asked.
+pub trait ArcSource: Sync {
+    /// Delivers every arc once, from any number of threads, and returns how many there were.
+    ///
+    /// # Errors
+    /// What is wrong with the data, or what the sink reports.
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
+
+    /// The number of vertices, where the format declares one.
+    fn declared_vertices(&self) -> Option<u64>;
+
+    /// The lowest id of the declared vertices: 1 for formats that count from one.
+    fn first_id(&self) -> u64;
+
+    /// At most so many arcs (an estimate where the format does not tell): used to size buckets, never for a result.
+    fn arcs_at_most(&self) -> u64;
+}
+
+impl ArcSource for Source {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        Self::scan(self, sink, control)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Self::declared_vertices(self)
+    }
+
+    fn first_id(&self) -> u64 {
+        u64::from(self.one_based())
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        Self::arcs_at_most(self)
+    }
+}
+
+/// A graph given as a list of arcs in memory.
+#[derive(Debug, Clone, Default)]
+pub struct ArcList {
+    /// The arcs `(tail, head)`, loops and duplicates allowed.
+    pub arcs: Vec<(u64, u64)>,
+    /// The number of declared vertices `0..n`, if there is one.
+    pub declared: Option<u64>,
+}
+
+impl ArcSource for ArcList {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        for batch in self.arcs.chunks(4096) {
+            control.check()?;
+            sink.arcs(batch)?;
+        }
+        Ok(self.arcs.len() as u64)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        self.declared
+    }
+
+    fn first_id(&self) -> u64 {
+        0
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.arcs.len() as u64
+    }
+}

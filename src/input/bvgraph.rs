@@ -1,0 +1,205 @@
+//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
+//! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
+//!
+//! Ids are `0..nodes`. Neither offsets nor any other file is needed or written. Rows refer to earlier rows, so without
+//! offsets one thread decodes all of them (about 90 million arcs a second) and hands batches of 65,536 arcs to the
+//! others. Memory: the rows of the reference window, and 1 MiB for each batch in flight.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dsi_bitstream::dispatch::CodesRead;
+use dsi_bitstream::impls::BufBitReader;
+use dsi_bitstream::traits::{BE, BitSeek, Endianness, LE};
+use webgraph::prelude::{CompFlags, get_endianness, parse_properties};
+
+use super::bvgraph_bits::{Trouble, Words};
+use super::bvgraph_rows::{RowLimits, Rows};
+use super::file::InputFile;
+use super::parallel::hand_over;
+use super::{ArcSink, Reader, check_vertices};
+use crate::control::{Control, Task};
+use crate::error::{Error, Result};
+
+/// Arcs handed over at once.
+const BATCH: usize = 1 << 16;
+
+/// The two files of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Files {
+    base: PathBuf,
+    pub(super) graph: PathBuf,
+    pub(super) properties: PathBuf,
+}
+
+impl Files {
+    /// The files meant by `NAME.graph`, `NAME.properties` or `NAME`.
+    pub(super) fn of(path: &Path) -> Self {
+        let named = matches!(path.extension().and_then(|e| e.to_str()), Some("graph" | "properties"));
+        let base = if named { path.with_extension("") } else { path.to_path_buf() };
+        let with = |suffix: &str| {
+            let mut name = OsString::from(&base);
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Self { graph: with(".graph"), properties: with(".properties"), base }
+    }
+
+    /// Refuses names that other WebGraph programs take for another graph's: `crawl.2024` for `crawl`.
+    pub(super) fn check_name(&self) -> Result<()> {
+        let Some(name) = self.base.file_name().map(Path::new).filter(|name| name.extension().is_some()) else {
+            return Ok(());
+        };
+        let better = name.to_string_lossy().replace('.', "-");
+        Err(Error::data(&self.graph, format!("the base name '{}' has a dot", name.display()))
+            .expected("a BVGraph's base name without dots, since what follows a dot is taken for a suffix")
+            .advice(format!("rename both files to {better}.graph and {better}.properties")))
+    }
+}
+
+/// What the properties say.
+struct Properties {
+    little_endian: bool,
+    nodes: u64,
+    arcs: u64,
+    flags: CompFlags,
+}
+
+/// A graph whose properties were read and checked.
+pub(super) struct Bvgraph {
+    file: InputFile,
+    properties: Properties,
+}
+
+impl Bvgraph {
+    pub(super) fn open(files: &Files, work_dir: &Path) -> Result<Self> {
+        files.check_name()?;
+        if !files.graph.exists() {
+            return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
+        }
+        let properties = Properties::read(files)?;
+        let file = InputFile::open(&files.graph, work_dir)?;
+        Ok(Self { file, properties })
+    }
+
+    fn scan_as<E: Endianness>(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>
+    where
+        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
+    {
+        let Properties { nodes, arcs, flags, .. } = &self.properties;
+        let trouble = RefCell::new(Trouble::default());
+        let bits = BufBitReader::<E, _>::new(Words::new(&self.file.file, self.file.bytes, task, &trouble));
+        let limits = RowLimits { nodes: *nodes, arcs: *arcs };
+        let mut rows = Rows::new(bits, flags, limits).map_err(|e| self.damaged(format!("unknown codes ({e})")))?;
+        hand_over(
+            |batch: &mut Vec<(u64, u64)>| {
+                control.check()?;
+                batch.clear();
+                rows.fill(batch, BATCH).map_err(|found| match trouble.take() {
+                    Trouble::Unreadable(e) => Error::read(&self.file.path, e),
+                    Trouble::Ended => self.damaged(format!("{found}: the stream ends too early")),
+                    Trouble::None => self.damaged(found),
+                })?;
+                Ok(!batch.is_empty())
+            },
+            |batch| {
+                control.check()?;
+                sink.arcs(batch)
+            },
+        )?;
+        self.check_end(&mut rows)?;
+        Ok(*arcs)
+    }
+
+    /// Checks that the rows held all arcs and filled the file.
+    fn check_end<B: BitSeek<Error = io::Error> + CodesRead<E>, E: Endianness>(
+        &self,
+        rows: &mut Rows<E, B>,
+    ) -> Result<()> {
+        let Properties { nodes, arcs, .. } = self.properties;
+        let found = rows.arcs();
+        if found != arcs {
+            return Err(self
+                .damaged(format!("{found} arcs in {nodes} rows"))
+                .expected(format!("{arcs}, as the properties say")));
+        }
+        let end = rows.bit_position().map_err(|e| Error::read(&self.file.path, e))?;
+        // Writers fill up to a whole byte or word; 128 bits leave room for wide ones.
+        if end > 8 * self.file.bytes || 8 * self.file.bytes - end > 128 {
+            return Err(self
+                .damaged(format!("{} bytes", self.file.bytes))
+                .expected(format!("{} for the {nodes} rows of the properties", end.div_ceil(8))));
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, found: String) -> Error {
+        Error::data(&self.file.path, found)
+            .advice("the file is cut or damaged, or its .properties is another graph's: fetch both again")
+    }
+}
+
+impl Properties {
+    fn read(files: &Files) -> Result<Self> {
+        let path = &files.properties;
+        if !path.is_file() {
+            return Err(Error::data(path, "does not exist")
+                .expected("the properties of a BVGraph beside its .graph")
+                .advice("fetch it too; if the .graph is of another format, name that with --format"));
+        }
+        let damaged = |found: String| {
+            Error::data(path, found).expected("the properties of a BVGraph").advice("fetch the file again")
+        };
+        let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;
+        let class = String::from_utf8_lossy(&text)
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("graphclass=").map(str::to_owned));
+        if let Some(class) = class.filter(|class| !class.ends_with("BVGraph")) {
+            return Err(damaged(format!("a graph of class {class}")));
+        }
+        let endianness = get_endianness(&files.base).map_err(|e| damaged(format!("damaged: {}", e.root_cause())))?;
+        let little_endian = endianness == LE::NAME;
+        let read = match endianness.as_str() {
+            LE::NAME => parse_properties::<LE>(path),
+            BE::NAME => parse_properties::<BE>(path),
+            _ => return Err(damaged(format!("endianness '{endianness}'")).expected("'big' or 'little'")),
+        };
+        let (nodes, arcs, flags) = read.map_err(|e| {
+            // The outer contexts name the key, the inner ones say why.
+            let why: Vec<String> = e.chain().map(ToString::to_string).collect();
+            damaged(why.join(": ").replace(&format!(" in {}", path.display()), ""))
+        })?;
+        let nodes = nodes as u64;
+        check_vertices(nodes).map_err(|error| error.at(path))?;
+        if u128::from(arcs) > u128::from(nodes) * u128::from(nodes) {
+            return Err(damaged(format!("{arcs} arcs between {nodes} vertices")));
+        }
+        if flags.compression_window > 1 << 20 || flags.min_interval_length as u64 > 1 << 32 {
+            return Err(damaged(format!(
+                "a window of {} rows and intervals of at least {}",
+                flags.compression_window, flags.min_interval_length
+            )));
+        }
+        Ok(Self { little_endian, nodes, arcs, flags })
+    }
+}
+
+impl Reader for Bvgraph {
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.properties.nodes)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.properties.arcs
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        if self.properties.little_endian {
+            self.scan_as::<LE>(sink, control, task)
+        } else {
+            self.scan_as::<BE>(sink, control, task)
+        }
+    }
+}

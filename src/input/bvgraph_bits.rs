@@ -1,0 +1,117 @@
+//! The bit stream of a BVGraph in bounded memory: words out of a buffer of 1 MiB.
+//!
+//! Reading through a mapped file would keep every page resident. Behind the end stand a few zeros, since a bit reader
+//! looks ahead of what it needs; what tries to go on reads nothing but an error, so a cut stream ends.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use dsi_bitstream::traits::{WordRead, WordSeek};
+
+use crate::control::Task;
+
+const BUFFER: usize = 1 << 20;
+/// Words of zeros behind the end.
+const BEHIND: u64 = 4;
+
+/// Why no more words came. The decoder only panics, so it is noted here.
+#[derive(Debug, Default)]
+pub(super) enum Trouble {
+    /// They did come.
+    #[default]
+    None,
+    /// The file ended.
+    Ended,
+    /// The system could not read it.
+    Unreadable(io::Error),
+}
+
+/// Reads a file as words of 32 bits.
+pub(super) struct Words<'a> {
+    file: &'a File,
+    bytes: u64,
+    task: &'a Task,
+    trouble: &'a RefCell<Trouble>,
+    buffer: Vec<u8>,
+    /// The next byte of `buffer`.
+    next: usize,
+    /// Where the byte after `buffer` is in the file.
+    end: u64,
+}
+
+impl<'a> Words<'a> {
+    pub(super) fn new(file: &'a File, bytes: u64, task: &'a Task, trouble: &'a RefCell<Trouble>) -> Self {
+        Self { file, bytes, task, trouble, buffer: Vec::new(), next: 0, end: 0 }
+    }
+
+    #[cold]
+    fn refill(&mut self) -> io::Result<()> {
+        self.next = 0;
+        let left = self.bytes.saturating_sub(self.end);
+        if left == 0 {
+            let behind = (self.end - self.bytes.next_multiple_of(4)) / 4;
+            if behind >= BEHIND {
+                self.trouble.replace(Trouble::Ended);
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.buffer.clear();
+            self.buffer.resize(4, 0);
+        } else {
+            let now = left.min(BUFFER as u64) as usize;
+            // The last word is filled up with zeros.
+            self.buffer.clear();
+            self.buffer.resize(now.next_multiple_of(4), 0);
+            if let Err(error) = self.file.read_exact_at(&mut self.buffer[..now], self.end) {
+                let kind = error.kind();
+                self.buffer.clear();
+                self.trouble.replace(Trouble::Unreadable(error));
+                return Err(kind.into());
+            }
+            self.task.advance(now as u64);
+        }
+        self.end += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn buffered(&mut self) -> Option<u32> {
+        let word = self.buffer.get(self.next..)?.first_chunk::<4>()?;
+        self.next += 4;
+        Some(u32::from_ne_bytes(*word))
+    }
+}
+
+impl WordRead for Words<'_> {
+    type Error = io::Error;
+    type Word = u32;
+
+    #[inline(always)]
+    fn read_word(&mut self) -> io::Result<u32> {
+        loop {
+            if let Some(word) = self.buffered() {
+                return Ok(word);
+            }
+            self.refill()?;
+        }
+    }
+
+    #[inline(always)]
+    fn read_word_opt(&mut self) -> Option<u32> {
+        self.buffered()
+    }
+}
+
+impl WordSeek for Words<'_> {
+    type Error = io::Error;
+
+    fn word_pos(&mut self) -> io::Result<u64> {
+        Ok((self.end - (self.buffer.len() - self.next) as u64) / 4)
+    }
+
+    fn set_word_pos(&mut self, word: u64) -> io::Result<()> {
+        (self.buffer, self.next, self.end) = (Vec::new(), 0, 4 * word);
+        Ok(())
+    }
+}

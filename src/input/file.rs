@@ -1,0 +1,200 @@
+//! An opened input file: what every reader starts from.
+//!
+//! Everything reads by position (`pread`, mapped windows), so tasks share one descriptor. What cannot be read twice
+//! (standard input, a pipe) is first copied to an anonymous temporary file, which is gone when it is closed. So is
+//! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use crate::control::Task;
+use crate::error::{Error, Result};
+use crate::mapped::Window;
+
+/// How the bytes of a file are compressed, as its first bytes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    fn of(head: &[u8]) -> Option<Self> {
+        if head.starts_with(&[0x1f, 0x8b, 8]) {
+            Some(Self::Gzip)
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+}
+
+/// A file that is open, is not empty, and can be read at any position.
+#[derive(Debug)]
+pub(super) struct InputFile {
+    /// What messages call it.
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) bytes: u64,
+    pub(super) compression: Option<Compression>,
+    /// Whether `path` holds these bytes (or there is no such path, as for standard input).
+    pub(super) spooled: bool,
+}
+
+impl InputFile {
+    /// Opens the file at `path`; a pipe is copied into `work_dir` first.
+    pub(super) fn open(path: &Path, work_dir: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => Error::data(path, "does not exist").advice("check the path"),
+            _ => Error::read(path, e),
+        })?;
+        let metadata = file.metadata().map_err(|e| Error::read(path, e))?;
+        if metadata.is_dir() {
+            return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
+        }
+        if metadata.is_file() { Self::new(path, file, false) } else { Self::spool(path, file, work_dir) }
+    }
+
+    /// Copies standard input into `work_dir`.
+    pub(super) fn stdin(work_dir: &Path) -> Result<Self> {
+        Self::spool(Path::new("(standard input)"), io::stdin().lock(), work_dir)
+    }
+
+    /// Copies what `from` yields into an anonymous file in `work_dir`.
+    fn spool(path: &Path, mut from: impl Read, work_dir: &Path) -> Result<Self> {
+        let mut file = tempfile::tempfile_in(work_dir).map_err(|e| Error::write(work_dir, e))?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let read = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::read(path, e)),
+            };
+            io::Write::write_all(&mut file, &buffer[..read]).map_err(|e| Error::write(work_dir, e))?;
+        }
+        Self::new(path, file, true)
+    }
+
+    fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {
+        let bytes = file.metadata().map_err(|e| Error::read(path, e))?.len();
+        if bytes == 0 {
+            return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
+        }
+        let mut input = Self { path: path.to_path_buf(), file, bytes, compression: None, spooled };
+        input.compression = Compression::of(&input.raw_head(4)?);
+        Ok(input)
+    }
+
+    /// This file where it is plain, else its plain text in an anonymous file in `work_dir`.
+    pub(super) fn decompressed(self, work_dir: &Path) -> Result<Self> {
+        if self.compression.is_none() {
+            return Ok(self);
+        }
+        let mut file = tempfile::tempfile_in(work_dir).map_err(|e| Error::write(work_dir, e))?;
+        let mut stream = self.stream(None)?;
+        loop {
+            let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
+            let read = plain.len();
+            if read == 0 {
+                break;
+            }
+            io::Write::write_all(&mut file, plain).map_err(|e| Error::write(work_dir, e))?;
+            stream.consume(read);
+        }
+        drop(stream);
+        Self::new(&self.path, file, self.spooled)
+    }
+
+    /// The first bytes as they lie on disk, at most `most`.
+    pub(super) fn raw_head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        Pread { file: &self.file, at: 0, task: None }
+            .take(most)
+            .read_to_end(&mut head)
+            .map_err(|e| Error::read(&self.path, e))?;
+        Ok(head)
+    }
+
+    /// The first bytes after decompression, at most `most`.
+    pub(super) fn head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.stream(None)?.take(most).read_to_end(&mut head).map_err(|e| self.damaged(e))?;
+        Ok(head)
+    }
+
+    /// All bytes in order, decompressed; `task` hears of the bytes read from disk.
+    pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
+        let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });
+        Ok(match self.compression {
+            None => Box::new(raw),
+            Some(Compression::Gzip) => {
+                Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(raw)))
+            }
+            Some(Compression::Zstd) => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(&self.path, e))?;
+                Box::new(BufReader::with_capacity(1 << 18, decoder))
+            }
+        })
+    }
+
+    /// The error for a stream that could not be read on.
+    pub(super) fn damaged(&self, error: io::Error) -> Error {
+        let (name, suffix) = match self.compression {
+            None => return Error::read(&self.path, error),
+            Some(Compression::Gzip) => ("gzip", ".gz"),
+            Some(Compression::Zstd) => ("zstd", ".zst"),
+        };
+        let found = if error.kind() == io::ErrorKind::UnexpectedEof {
+            format!("the {name} stream is truncated: it ends in the middle")
+        } else {
+            format!("the {name} stream is damaged ({error})")
+        };
+        Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
+    }
+
+    /// Maps a range of the bytes on disk.
+    pub(super) fn window(&self, start: u64, end: u64) -> Result<Window> {
+        Window::new(&self.file, &self.path, start..end.min(self.bytes))
+    }
+
+    /// The 1-based line of the byte at `at` of a plain file. Reads all before it: for errors only.
+    pub(super) fn line_of(&self, at: u64) -> Result<u64> {
+        let (mut line, mut start) = (1, 0);
+        while start < at {
+            let end = at.min(start + (8 << 20));
+            line += memchr::memchr_iter(b'\n', &self.window(start, end)?).count() as u64;
+            start = end;
+        }
+        Ok(line)
+    }
+
+    /// Completes an error about byte `at` of a plain file with the file and the line.
+    pub(super) fn locate(&self, error: Error, at: u64) -> Error {
+        match self.line_of(at) {
+            Ok(line) => error.at(&self.path).line(line),
+            Err(_) => error.at(&self.path),
+        }
+    }
+}
+
+/// Reads a shared descriptor from a position of its own.
+struct Pread<'a> {
+    file: &'a File,
+    at: u64,
+    task: Option<&'a Task>,
+}
+
+impl Read for Pread<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        if let Some(task) = self.task {
+            task.advance(read as u64);
+        }
+        Ok(read)
+    }
+}

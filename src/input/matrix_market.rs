@@ -1,0 +1,147 @@
+//! Matrix Market coordinate files: a square sparse matrix as the arcs of a graph.
+//!
+//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line.
+//! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
+//! stored. Values are not looked at. As many entries as the header says, all inside the matrix.
+//! Parsed by all threads; memory: a window a thread.
+
+use super::batch::Batch;
+use super::file::InputFile;
+use super::head::Head;
+use super::lines::{self, Sizes};
+use super::number::{columns, whole};
+use super::pairs::{self, Dialect};
+use super::parallel::in_order;
+use super::{ArcSink, Reader, check_vertices};
+use crate::control::{Control, Task};
+use crate::error::{Error, Result};
+
+/// A matrix whose header was read and checked.
+pub(super) struct MatrixMarket {
+    file: InputFile,
+    sizes: Sizes,
+    matrix: Matrix,
+    entries: u64,
+    /// Where the entries begin.
+    start: u64,
+}
+
+/// What an entry must be.
+struct Matrix {
+    rows: u64,
+    values: bool,
+}
+
+impl Dialect for Matrix {
+    #[inline(always)]
+    fn check(&self, row: u64, column: u64, more: bool) -> Result<(), (String, String)> {
+        if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
+            let found = format!("the entry {row} {column}, which is outside of the matrix");
+            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
+        }
+        if self.values && !more {
+            return Err((format!("the entry {row} {column} without a value"), "three columns".into()));
+        }
+        Ok(())
+    }
+}
+
+impl MatrixMarket {
+    /// Reads the header of a plain file.
+    pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
+        let mut head = Head::new(&file, sizes)?;
+        let values = banner(&mut head)?;
+        let Some(line) = head.next_content()? else {
+            return Err(head.error("the file ends before the size of the matrix"));
+        };
+        let numbers: Vec<Option<u64>> = columns(&line).map(whole).collect();
+        let [Some(rows), Some(cols), Some(entries)] = numbers[..] else {
+            return Err(head
+                .error(format!("'{}'", super::number::shown(&line)))
+                .expected("the size of the matrix: rows, columns, entries"));
+        };
+        if rows != cols {
+            return Err(head
+                .error(format!("a matrix of {rows} rows and {cols} columns"))
+                .expected("a square matrix")
+                .advice("a rectangular matrix is no graph; give its two sides ids of their own"));
+        }
+        check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
+        let start = head.end;
+        drop(head);
+        Ok(Self { matrix: Matrix { rows, values }, entries, start, file, sizes })
+    }
+
+    /// The line of the first entry beyond those that the header counts.
+    fn first_surplus(&self) -> Result<u64> {
+        let mut head = Head::new(&self.file, self.sizes)?;
+        let mut left = self.entries;
+        while let Some(line) = head.next()? {
+            let entry = !pairs::is_blank_or_comment(line);
+            if head.end > self.start && entry {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
+        }
+        Ok(head.number)
+    }
+}
+
+impl Reader for MatrixMarket {
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.matrix.rows)
+    }
+
+    /// The header's entries, but no more than fit into the file.
+    fn arcs_at_most(&self) -> u64 {
+        self.entries.min(self.file.bytes.div_ceil(4))
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        task.advance(self.start);
+        let ranges: Vec<_> = lines::ranges(&self.file, self.start, self.sizes.window).collect();
+        let found = in_order(&ranges, |range| {
+            control.check()?;
+            let lines = lines::read(&self.file, self.start, range, self.sizes)?;
+            let mut batch = Batch::new(sink, control);
+            pairs::parse(&lines, &self.matrix, &mut batch)
+                .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
+            task.advance(range.end - range.start);
+            batch.finish()
+        })?;
+        if found == self.entries {
+            return Ok(found);
+        }
+        let line = if found > self.entries { self.first_surplus()? } else { self.file.line_of(self.file.bytes)? };
+        Err(Error::data(&self.file.path, format!("{found} entries"))
+            .line(line)
+            .expected(format!("{} entries, as the header says", self.entries))
+            .advice("the file may be cut or joined; fetch it again"))
+    }
+}
+
+/// Reads the first line; returns whether entries have values.
+fn banner(head: &mut Head<'_>) -> Result<bool> {
+    let line = head.next()?.unwrap_or_default();
+    let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let ["%%matrixmarket", object, layout, field, symmetry] = words[..] else {
+        let expected = "the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'";
+        return Err(head.error("no complete Matrix Market banner").expected(expected));
+    };
+    if object != "matrix" || layout != "coordinate" {
+        return Err(head.error(format!("'{object} {layout}'")).expected("'matrix coordinate', a sparse matrix"));
+    }
+    let values = match field {
+        "pattern" => false,
+        "integer" | "unsigned-integer" | "real" | "double" => true,
+        _ => return Err(head.error(format!("a matrix of field '{field}'")).expected("pattern, integer or real")),
+    };
+    if !matches!(symmetry, "general" | "symmetric" | "skew-symmetric") {
+        let expected = "general, symmetric or skew-symmetric";
+        return Err(head.error(format!("a matrix of symmetry '{symmetry}'")).expected(expected));
+    }
+    Ok(values)
+}

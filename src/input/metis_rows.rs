@@ -1,0 +1,136 @@
+//! The rows of a METIS file as a state machine over bytes, so that a line may be longer than any window.
+
+use super::batch::{Batch, Failure};
+
+/// What a METIS header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Vertices, `n`.
+    pub(super) vertices: u64,
+    /// Undirected edges, `m`.
+    pub(super) edges: u64,
+    /// Columns before the first neighbour: the vertex's size and weights.
+    pub(super) before_neighbours: u64,
+    /// Whether a weight follows each neighbour.
+    pub(super) edge_weights: bool,
+}
+
+/// Parses rows from the beginning of a line.
+pub(super) struct Rows<'a> {
+    header: &'a Header,
+    /// The vertex of the current line, 1-based.
+    vertex: u64,
+    /// Columns of it that are complete.
+    column: u64,
+    /// The digits of the current column so far.
+    number: Option<u64>,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    /// At the beginning of a line.
+    Start,
+    Row,
+    Comment,
+}
+
+impl<'a> Rows<'a> {
+    /// `vertex`: that of the first line fed, 1-based.
+    pub(super) fn new(header: &'a Header, vertex: u64) -> Self {
+        Self { header, vertex, column: 0, number: None, state: State::Start }
+    }
+
+    /// Takes the next bytes.
+    pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut Batch<'_>) -> Result<(), Failure> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.state == State::Comment {
+                let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) else { return Ok(()) };
+                at += newline + 1;
+                self.state = State::Start;
+                continue;
+            }
+            match bytes[at] {
+                b'0'..=b'9' => {
+                    at = self.take_digits(bytes, at);
+                    continue;
+                }
+                b' ' | b'\t' | b'\r' => {
+                    self.end_column(at, batch)?;
+                    self.state = State::Row;
+                }
+                b'\n' => self.end_line(at, batch)?,
+                b'%' if self.state == State::Start => self.state = State::Comment,
+                byte => {
+                    let found = format!("'{}' in the line of vertex {}", byte.escape_ascii(), self.vertex);
+                    return Err(Failure::bad(at, found, "non-negative integers"));
+                }
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds a run of digits to the current column; returns where it ends.
+    #[inline(always)]
+    fn take_digits(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        let mut value = self.number.unwrap_or(0);
+        while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
+            // Ids have at most 10 digits; of a weight only the form matters.
+            value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+            at += 1;
+        }
+        self.number = Some(value);
+        self.state = State::Row;
+        at
+    }
+
+    /// The file ends here.
+    pub(super) fn finish(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        if self.state == State::Row { self.end_line(0, batch) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn end_column(&mut self, at: usize, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        let Some(value) = self.number.take() else { return Ok(()) };
+        let header = self.header;
+        if self.vertex > header.vertices {
+            let found = format!("a line for vertex {}", self.vertex);
+            return Err(Failure::bad(at, found, format!("{} lines, as the header says", header.vertices)));
+        }
+        let column = self.column;
+        self.column += 1;
+        if column < header.before_neighbours || (header.edge_weights && (column - header.before_neighbours) % 2 == 1) {
+            return Ok(());
+        }
+        if value.wrapping_sub(1) >= header.vertices {
+            let found = format!("neighbour {value} in the line of vertex {}", self.vertex);
+            return Err(Failure::bad(at, found, format!("neighbours from 1 to {}", header.vertices)));
+        }
+        Ok(batch.push(self.vertex, value)?)
+    }
+
+    fn end_line(&mut self, at: usize, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        self.end_column(at, batch)?;
+        let header = self.header;
+        let neighbours = self.column.saturating_sub(header.before_neighbours);
+        if self.vertex <= header.vertices
+            && (self.column < header.before_neighbours || (header.edge_weights && neighbours % 2 == 1))
+        {
+            let found = format!("{} numbers in the line of vertex {}", self.column, self.vertex);
+            let expected = format!(
+                "{} for the vertex, then {}",
+                header.before_neighbours,
+                if header.edge_weights {
+                    "a neighbour and a weight for each edge"
+                } else {
+                    "a neighbour for each edge"
+                }
+            );
+            return Err(Failure::bad(at, found, expected));
+        }
+        (self.vertex, self.column, self.state) = (self.vertex + 1, 0, State::Start);
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Decimal numbers in text, and what to say about a field that is none.
+
+/// Reads the run of digits at `at`: its value, and where it ends.
+///
+/// `None` when there is no digit, or when the value does not fit `u64`.
+#[inline(always)]
+pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let mut end = at;
+    let mut value = 0u64;
+    while let Some(byte) = bytes.get(end) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        end += 1;
+    }
+    match end - at {
+        0 => None,
+        // 19 digits always fit.
+        1..=19 => Some((value, end)),
+        _ => checked(&bytes[at..end]).map(|value| (value, end)),
+    }
+}
+
+#[cold]
+fn checked(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+}
+
+/// Whether `byte` stands between the columns of a line.
+#[inline(always)]
+pub(super) const fn separates(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b',')
+}
+
+/// The columns of a line (without its end), for the paths where speed does not matter.
+pub(super) fn columns(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.strip_suffix(b"\r").unwrap_or(line).split(|&byte| separates(byte)).filter(|column| !column.is_empty())
+}
+
+/// The number that a whole column is, if it is one.
+pub(super) fn whole(column: &[u8]) -> Option<u64> {
+    digits(column, 0).filter(|&(_, end)| end == column.len()).map(|(value, _)| value)
+}
+
+/// Names what a column holds that is not a number, for an error: `the word 'abc'`, `the negative number -4`.
+pub(super) fn describe(column: &[u8]) -> String {
+    let shown = shown(column);
+    let unsigned = column.strip_prefix(b"-").unwrap_or(column);
+    let plain = unsigned.iter().all(u8::is_ascii_digit) && !unsigned.is_empty();
+    if plain && unsigned.len() < column.len() {
+        format!("the negative number {shown}")
+    } else if plain {
+        format!("the number {shown}, which is too large")
+    } else if shown.parse::<f64>().is_ok() && unsigned.first().is_some_and(|b| b.is_ascii_digit() || *b == b'.') {
+        format!("the number {shown}, which is not an integer")
+    } else {
+        format!("'{shown}'")
+    }
+}
+
+/// At most 40 characters of `bytes`, with what cannot be printed escaped.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(160)]);
+    let mut shown: String = text.chars().take(40).flat_map(|c| c.escape_debug()).collect();
+    if text.chars().nth(40).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stop_at_the_first_other_byte_and_at_the_limit() {
+        assert_eq!(digits(b"12 3", 0), Some((12, 2)));
+        assert_eq!(digits(b"12 3", 3), Some((3, 4)));
+        assert_eq!(digits(b"x", 0), None);
+        assert_eq!(digits(b"", 0), None);
+        assert_eq!(digits(b"18446744073709551615", 0), Some((u64::MAX, 20)));
+        assert_eq!(digits(b"18446744073709551616", 0), None);
+        assert_eq!(digits(b"99999999999999999999", 0), None);
+        assert_eq!(digits(b"0000000000000000000000000007", 0), Some((7, 28)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_named() {
+        for (column, words) in [
+            ("-4", "negative number -4"),
+            ("18446744073709551616", "too large"),
+            ("1.5", "not an integer"),
+            ("1e3", "not an integer"),
+            ("abc", "'abc'"),
+            ("inf", "'inf'"),
+            ("1x", "'1x'"),
+        ] {
+            assert!(describe(column.as_bytes()).contains(words), "{column}: {}", describe(column.as_bytes()));
+        }
+    }
+}

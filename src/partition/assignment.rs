@@ -1,0 +1,137 @@
+//! Which partition each vertex is local in.
+
+use std::ops::Range;
+
+/// For every vertex the one partition where it is local, and for every partition its locals.
+///
+/// Takes 8 bytes a vertex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    part_of: Vec<u32>,
+    members: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Assignment {
+    /// Makes it from the part of each vertex; every value is below `parts`.
+    ///
+    /// # Panics
+    /// When a value is not.
+    pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
+        let mut starts = vec![0u32; parts as usize + 1];
+        for &part in &part_of {
+            starts[part as usize + 1] += 1;
+        }
+        for part in 0..parts as usize {
+            starts[part + 1] += starts[part];
+        }
+        let mut next = starts.clone();
+        let mut members = vec![0; part_of.len()];
+        for (id, &part) in part_of.iter().enumerate() {
+            members[next[part as usize] as usize] = id as u32;
+            next[part as usize] += 1;
+        }
+        Self { part_of, members, starts }
+    }
+
+    /// The number of partitions.
+    pub fn parts(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
+
+    /// The part of each vertex.
+    pub fn part_of(&self) -> &[u32] {
+        &self.part_of
+    }
+
+    /// The locals of a partition, ascending ids.
+    pub fn locals(&self, part: u32) -> &[u32] {
+        &self.members[self.starts[part as usize] as usize..self.starts[part as usize + 1] as usize]
+    }
+
+    /// Splits every part into runs of its locals (ascending ids) such that no run weighs more than `most`, unless it is
+    /// a single vertex. Any subset of a part's locals is a valid partition, so every part can be made to fit; parts
+    /// that fit already stay whole, and runs of one part are even in weight.
+    #[must_use]
+    pub fn split(self, most: u64, weight: impl Fn(u32) -> u64) -> Self {
+        let mut part_of = self.part_of.clone();
+        let mut parts = 0;
+        for part in 0..self.parts() {
+            let runs = runs(self.locals(part), most, &weight);
+            for run in &runs {
+                for &id in &self.locals(part)[run.clone()] {
+                    part_of[id as usize] = parts;
+                }
+                parts += 1;
+            }
+            parts += u32::from(runs.is_empty());
+        }
+        if parts == self.parts() { self } else { Self::new(part_of, parts) }
+    }
+}
+
+/// Cuts `locals` into the fewest runs of at most `most`, then evens them out as far as that number allows.
+fn runs(locals: &[u32], most: u64, weight: impl Fn(u32) -> u64) -> Vec<Range<usize>> {
+    let cut = |limit: u64| {
+        let mut runs = Vec::new();
+        let (mut start, mut sum) = (0, 0u64);
+        for (i, &id) in locals.iter().enumerate() {
+            let w = weight(id);
+            if sum + w > limit && i > start {
+                runs.push(start..i);
+                (start, sum) = (i, 0);
+            }
+            sum += w;
+        }
+        if start < locals.len() {
+            runs.push(start..locals.len());
+        }
+        runs
+    };
+    let fewest = cut(most);
+    if fewest.len() < 2 {
+        return fewest;
+    }
+    let total: u64 = locals.iter().map(|&id| weight(id)).sum();
+    // The even share grows in small steps until the number of runs is that of the greedy cut.
+    let (even, mut slack) = (total.div_ceil(fewest.len() as u64), 0);
+    while even + slack < most {
+        let runs = cut(even + slack);
+        if runs.len() == fewest.len() {
+            return runs;
+        }
+        slack += (even / 64).max(1);
+    }
+    fewest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splitting_keeps_every_vertex_and_every_bound() {
+        let assignment = Assignment::new((0..1000).map(|id| id % 3).collect(), 4);
+        let weight = |id: u32| u64::from(id % 17) + 1;
+        let split = assignment.clone().split(200, weight);
+        assert!(split.parts() > 4);
+        let mut seen = vec![false; 1000];
+        for part in 0..split.parts() {
+            let locals = split.locals(part);
+            assert!(locals.iter().map(|&id| weight(id)).sum::<u64>() <= 200);
+            assert!(locals.iter().all(|id| id % 3 == locals[0] % 3), "a split never joins parts");
+            locals.iter().for_each(|&id| assert!(!std::mem::replace(&mut seen[id as usize], true)));
+        }
+        assert!(seen.into_iter().all(|s| s));
+        assert_eq!(assignment.clone().split(u64::MAX, weight), assignment);
+    }
+
+    #[test]
+    fn a_vertex_heavier_than_the_bound_stands_alone() {
+        let split = Assignment::new(vec![0; 5], 1).split(10, |id| if id == 2 { 50 } else { 4 });
+        assert_eq!(
+            (0..split.parts()).map(|p| split.locals(p).to_vec()).collect::<Vec<_>>(),
+            [vec![0, 1], vec![2], vec![3, 4]]
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! Pruning: drops what cannot close a triangle counted in this partition.
+//!
+//! A triangle is counted where its lowest corner `a` is local, so both other corners are heads of a local row. Three
+//! levels ([`Prune`]); each leaves a [`Pruned`] view from which the sections are made.
+
+use std::fmt;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::induce::{RUN, Subgraph, induce, numbers_of};
+use crate::control::Control;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::graph::bits::{Bits, Marks};
+
+/// What is kept of an induced subgraph.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prune {
+    /// The whole induced subgraph.
+    None,
+    /// What Algorithm 2 of LSTC leaves: proxies without an in-arc go, with their out-arcs, until none is left.
+    ZeroIndegree,
+    /// A proxy only if a local vertex points at it; an arc out of a proxy only if a local vertex also points at its
+    /// head.
+    #[default]
+    Direct,
+}
+
+impl Prune {
+    /// The name on the command line and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ZeroIndegree => "zero-indegree",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+impl fmt::Display for Prune {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A pruned subgraph, as a view of the oriented graph.
+pub struct Pruned<'g> {
+    /// The graph.
+    pub graph: &'g OrientedGraph,
+    /// The locals, as a set of numbers.
+    pub local: Bits,
+    /// Locals and kept proxies. A vertex's rank in this set is its local number.
+    pub kept: Bits,
+    /// Where an arc out of a proxy may lead; `None` means to all that is kept.
+    closing: Option<Bits>,
+}
+
+impl Pruned<'_> {
+    /// Whether an arc out of a kept proxy to `head` (a number) is kept.
+    #[inline]
+    pub fn keeps_head(&self, head: u32) -> bool {
+        self.closing.as_ref().unwrap_or(&self.kept).contains(head)
+    }
+}
+
+/// Induces and prunes the subgraph of `locals` (ids).
+///
+/// # Errors
+/// Only when stopped.
+pub fn prune<'g>(graph: &'g OrientedGraph, locals: &[u32], level: Prune, control: &Control) -> Result<Pruned<'g>> {
+    match level {
+        Prune::None => {
+            let Subgraph { graph, local, present } = induce(graph, locals, control)?;
+            Ok(Pruned { graph, local, kept: present, closing: None })
+        }
+        Prune::ZeroIndegree => Ok(without_zero_indegree(induce(graph, locals, control)?)),
+        Prune::Direct => direct(graph, locals, control),
+    }
+}
+
+/// Algorithm 2 of LSTC to its fixpoint, in one sweep: arcs go from larger numbers to smaller ones, so in falling order
+/// of numbers it is known of a proxy whether anything that stays points at it. `O(arcs of the kept vertices)`, one
+/// thread: this level is there to be compared with.
+fn without_zero_indegree(subgraph: Subgraph<'_>) -> Pruned<'_> {
+    let Subgraph { graph, local, present } = subgraph;
+    let (kept, reached) = (Marks::new(graph.vertices()), Marks::new(graph.vertices()));
+    let id_of = &graph.numbering().id_of;
+    for (w, &word) in present.words().iter().enumerate().rev() {
+        let mut rest = word;
+        while rest != 0 {
+            let bit = rest.ilog2();
+            rest ^= 1 << bit;
+            let number = w as u32 * 64 + bit;
+            if local.contains(number) || reached.contains(number) {
+                kept.set(number);
+                for &head in graph.row(id_of[number as usize]) {
+                    reached.set(head);
+                }
+            }
+        }
+        if w % RUN == 0 {
+            graph.relieve();
+        }
+    }
+    Pruned { graph, local, kept: kept.finish(), closing: None }
+}
+
+/// The default level, straight from the locals' rows: `O(arcs of the locals)`; nothing is induced first.
+fn direct<'g>(graph: &'g OrientedGraph, locals: &[u32], control: &Control) -> Result<Pruned<'g>> {
+    let local = numbers_of(graph, locals);
+    let closing = Marks::new(graph.vertices());
+    let (offsets, heads) = (graph.offsets(), graph.heads());
+    locals.par_chunks(RUN).try_for_each(|ids| {
+        control.check()?;
+        for &id in ids {
+            let row = &heads[offsets[id as usize] as usize..offsets[id as usize + 1] as usize];
+            row.iter().for_each(|&head| closing.set(head));
+        }
+        graph.relieve();
+        Ok(())
+    })?;
+    let closing = closing.finish();
+    Ok(Pruned { graph, kept: local.union(&closing), local, closing: Some(closing) })
+}

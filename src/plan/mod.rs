@@ -1,0 +1,173 @@
+//! Planning: how many partitions, how large their frames, what each will take, and whether it fits.
+//!
+//! Enters: an oriented graph, how to assign its vertices, what the counting method takes and the budget. Leaves: a
+//! [`Plan`] whose partitions all fit, before any is built.
+//!
+//! ```text
+//! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x frame + tables of the method
+//! ```
+//!
+//! A partition is never loaded whole: its resident section stays and the proxies' rows pass in frames, so only the
+//! resident section depends on the number of partitions. Any subset of a part's locals is a valid partition, so a part
+//! that is too big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit
+//! into each of two frames; every graph fits every budget above it.
+
+pub mod predict;
+
+use serde::Serialize;
+
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::Terms;
+use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
+use crate::partition::assignment::Assignment;
+use crate::partition::prune::Prune;
+use crate::partition::section::{frame_bytes, smallest_frame_limit};
+use crate::partition::sizes::{PartitionSize, sizes};
+use predict::{Prediction, predict};
+
+/// The largest frame that is chosen by itself: larger ones are no faster to pass.
+const LARGEST_FRAME: Bytes = Bytes::mib(256);
+
+/// What a plan must keep to.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of the device.
+    pub device: Bytes,
+    /// Bytes of a frame, where the user chose them.
+    pub frame: Option<Bytes>,
+    /// What is pruned.
+    pub prune: Prune,
+}
+
+/// Assigns vertices to so many parts.
+pub trait Assign: Sync {
+    /// The assignment to `parts` parts.
+    ///
+    /// # Errors
+    /// What the partitioner reports.
+    fn assign(&self, parts: u32) -> Result<Assignment>;
+
+    /// Whether asking again for another number of parts is cheap (METIS and files are asked once; what does not fit
+    /// is split).
+    fn is_cheap(&self) -> bool;
+
+    /// The number of parts, where it is given and not to be chosen.
+    fn parts(&self) -> Option<u32>;
+}
+
+/// Partitions that fit, and what each will take.
+pub struct Plan {
+    /// Who is local where.
+    pub assignment: Assignment,
+    /// The most bytes of a frame.
+    pub frame_limit: Bytes,
+    /// For each partition its sizes.
+    pub sizes: Vec<PartitionSize>,
+    /// For each partition what it will take.
+    pub predictions: Vec<Prediction>,
+    /// Parts before those that did not fit were split.
+    pub parts_asked: u32,
+}
+
+/// The smallest budgets that work.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Floor {
+    /// The smallest device budget.
+    pub device: Bytes,
+    /// The smallest frame.
+    pub frame: Bytes,
+}
+
+/// The floor of a graph under a method.
+pub fn floor(graph: &OrientedGraph, terms: &Terms) -> Floor {
+    let longest = longest_row(graph);
+    let frame = smallest_frame_limit(longest);
+    let least = Terms { workers: 1, ..*terms };
+    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices()) + frame + frame;
+    Floor { device, frame }
+}
+
+fn longest_row(graph: &OrientedGraph) -> u32 {
+    graph.offsets().windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0) as u32
+}
+
+/// Plans.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when the budget or the frame is below the floor, which the message names; what the
+/// partitioner reports.
+pub fn plan(
+    graph: &OrientedGraph,
+    assign: &dyn Assign,
+    terms: &Terms,
+    limits: Limits,
+    control: &Control,
+) -> Result<Plan> {
+    let Floor { device: least, frame: least_frame } = floor(graph, terms);
+    let Limits { device, frame, prune } = limits;
+    if device < least {
+        return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
+            .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
+            .advice(format!("raise --device-memory to {} or more", least.get())));
+    }
+    if let Some(frame) = frame.filter(|&frame| frame < least_frame || frame > Bytes(8 << 30)) {
+        return Err(Error::resource(format!("frames of {} bytes", frame.get()))
+            .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_frame.get()))
+            .advice("change --frame-bytes or leave it out"));
+    }
+    let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(id))).get();
+    // As one partition there are no proxies: one frame without rows, never cut.
+    let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + frame_bytes(graph.vertices(), 0, 0);
+    let overhead = terms.overhead(graph.vertices());
+    let room = device.saturating_sub(overhead);
+    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(LARGEST_FRAME).max(least_frame));
+    let longest = terms.resident(1, u64::from(longest_row(graph)));
+    if frame_limit + frame_limit + longest > room {
+        return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
+            .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
+            .advice("lower --frame-bytes or raise --device-memory"));
+    }
+    let most = room - frame_limit - frame_limit;
+
+    let assignment = match assign.parts() {
+        Some(parts) => assign.assign(parts)?,
+        None if whole <= room => assign.assign(1)?,
+        None => fewest(assign, whole, most, &weight, control)?,
+    };
+    let parts_asked = assignment.parts();
+    let bound = if assignment.parts() == 1 && whole <= room { whole } else { most };
+    let assignment = assignment.split(bound.get(), weight);
+    let sizes = sizes(graph, &assignment, prune, control)?;
+    let predictions = sizes.iter().map(|size| predict(size, terms, frame_limit)).collect();
+    Ok(Plan { assignment, frame_limit, sizes, predictions, parts_asked })
+}
+
+/// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.
+fn fewest(
+    assign: &dyn Assign,
+    whole: Bytes,
+    most: Bytes,
+    weight: &impl Fn(u32) -> u64,
+    control: &Control,
+) -> Result<Assignment> {
+    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+    loop {
+        control.check()?;
+        let assignment = assign.assign(parts)?;
+        let heaviest = (0..assignment.parts())
+            .map(|part| assignment.locals(part).iter().map(|&id| weight(id)).sum::<u64>())
+            .max()
+            .unwrap_or(0);
+        if heaviest <= most.get() || !assign.is_cheap() {
+            return Ok(assignment);
+        }
+        // Parts shrink about in proportion; past a few thousand, splitting the heavy ones is as good.
+        let next = (u64::from(parts) * heaviest).div_ceil(most.get()).max(u64::from(parts) + 1);
+        if next > 4096 {
+            return Ok(assignment);
+        }
+        parts = next as u32;
+    }
+}

@@ -1,0 +1,177 @@
+//! The header of a spill, and what all parts of the format share.
+//!
+//! Enters and leaves: 160 bytes, little-endian, at the start of the file; `docs/spill-format.md` is the specification.
+//! A header is valid only if the file is whole: it is written last.
+
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::codec::Codec;
+use crate::error::{Error, Result};
+
+/// The version of the format that is written and read.
+pub const VERSION: u32 = 1;
+
+/// The first bytes of every spill.
+pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
+
+/// Bytes of the header.
+pub(super) const HEADER_BYTES: usize = 160;
+
+/// Where the header's own checksum stands; it covers everything before it.
+const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+
+/// What the errors of damaged spills advise.
+pub(super) const REBUILD: &str = "delete the spill and build it again";
+
+/// A spill that is not what it should be.
+pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
+    Error::data(path, found).advice(REBUILD)
+}
+
+/// What is known of a partition before its sections are written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PartitionHeader {
+    /// The number of the partition, from 0.
+    pub partition: u32,
+    /// The fingerprint of the job that the partition belongs to.
+    pub fingerprint: u128,
+    /// Local vertices.
+    pub locals: u32,
+    /// Locals and kept proxies together.
+    pub numbered: u32,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left by pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left by pruning.
+    pub arcs_kept: u64,
+}
+
+/// The whole header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) codec: Codec,
+    pub(super) partition: PartitionHeader,
+    pub(super) frames: u32,
+    pub(super) resident_arcs: u64,
+    pub(super) frame_arcs: u64,
+    pub(super) raw_bytes: u64,
+    pub(super) index_offset: u64,
+    pub(super) index_bytes: u64,
+    pub(super) index_checksum: u64,
+}
+
+impl Header {
+    /// The header as it stands in the file, with its checksum.
+    pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let p = &self.partition;
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend([self.codec.byte(), 0, 0, 0]);
+        bytes.extend(p.fingerprint.to_le_bytes());
+        for value in [p.partition, p.locals, p.numbered, self.frames] {
+            bytes.extend(value.to_le_bytes());
+        }
+        for value in [self.resident_arcs, self.frame_arcs] {
+            bytes.extend(value.to_le_bytes());
+        }
+        for value in [p.proxies_induced, p.proxies_kept, p.arcs_induced, p.arcs_kept] {
+            bytes.extend(value.to_le_bytes());
+        }
+        for value in [self.raw_bytes, self.index_offset, self.index_bytes, self.index_checksum] {
+            bytes.extend(value.to_le_bytes());
+        }
+        let mut header = [0; HEADER_BYTES];
+        header[..bytes.len()].copy_from_slice(&bytes);
+        let checksum = xxh3_64(&header[..CHECKSUM_AT]);
+        header[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        header
+    }
+
+    /// Reads a header: magic first, then version, then checksum, then the rest.
+    ///
+    /// # Errors
+    /// Not a spill, another version, or damaged.
+    pub(super) fn parse(path: &Path, bytes: &[u8; HEADER_BYTES]) -> Result<Self> {
+        if bytes[..8] != MAGIC {
+            return Err(Error::data(path, "is not a spill: the magic is missing")
+                .expected("'TRIMSPIL' at the start")
+                .advice("name a file written by 'trimill partition', or build the damaged spill again"));
+        }
+        let mut fields = Fields(&bytes[8..]);
+        let version = fields.u32().unwrap_or_default();
+        if version != VERSION {
+            return Err(damaged(path, format!("a spill of version {version}")).expected(format!("version {VERSION}")));
+        }
+        if bytes[CHECKSUM_AT..] != checksum(bytes).to_le_bytes() {
+            return Err(damaged(path, "header: the checksum does not match, so the header is damaged"));
+        }
+        Self::fields(path, &mut fields).unwrap_or_else(|| Err(damaged(path, "header: too short")))
+    }
+
+    /// The fields after the version; `None` if they end early.
+    fn fields(path: &Path, f: &mut Fields<'_>) -> Option<Result<Self>> {
+        let [codec, reserved @ ..] = f.take::<4>()?;
+        let Some(codec) = Codec::of_byte(codec) else {
+            return Some(Err(damaged(path, format!("header: codec {codec}")).expected("0 or 1")));
+        };
+        if reserved != [0; 3] {
+            return Some(Err(damaged(path, "header: reserved bytes are set")));
+        }
+        let fingerprint = u128::from_le_bytes(f.take()?);
+        let [partition, locals, numbered, frames] = [f.u32()?, f.u32()?, f.u32()?, f.u32()?];
+        let [resident_arcs, frame_arcs] = [f.u64()?, f.u64()?];
+        let [proxies_induced, proxies_kept, arcs_induced, arcs_kept] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
+        let [raw_bytes, index_offset, index_bytes, index_checksum] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
+        let partition = PartitionHeader {
+            partition,
+            fingerprint,
+            locals,
+            numbered,
+            proxies_induced,
+            proxies_kept,
+            arcs_induced,
+            arcs_kept,
+        };
+        Some(Ok(Self {
+            codec,
+            partition,
+            frames,
+            resident_arcs,
+            frame_arcs,
+            raw_bytes,
+            index_offset,
+            index_bytes,
+            index_checksum,
+        }))
+    }
+}
+
+/// The checksum that a header's bytes should carry. Through the index's it vouches for the whole file.
+pub(super) fn checksum(header: &[u8; HEADER_BYTES]) -> u64 {
+    xxh3_64(&header[..CHECKSUM_AT])
+}
+
+/// Reads little-endian fields one after another.
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+
+impl Fields<'_> {
+    pub(super) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (field, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*field)
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+}

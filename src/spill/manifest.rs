@@ -1,0 +1,223 @@
+//! The manifest: which spills belong to a job.
+//!
+//! Enters: a [`SpillSummary`] for each partition, and what the job was. Leaves: `manifest.json` beside the spills, written
+//! to a temporary file and renamed, and back. The last field, `checksum`, is the xxh3-64 of all bytes of the file with
+//! its own 16 digits as zeros, so any flipped byte is found; each partition's `bytes` and `checksum` say which file is
+//! meant, so a spill that was replaced is found, too.
+
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::hex;
+use super::reader::SpillReader;
+use super::writer::SpillSummary;
+use crate::error::{Error, Result};
+
+/// The name of the manifest in the directory of the spills.
+pub const MANIFEST_NAME: &str = "manifest.json";
+
+/// The version of the manifest that is written and read.
+pub const MANIFEST_VERSION: u32 = 1;
+
+/// How every manifest ends: the digits stand between these two.
+const BEFORE_DIGITS: &str = ",\n  \"checksum\": \"";
+const AFTER_DIGITS: &str = "\"\n}\n";
+const DIGITS: usize = 16;
+
+const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
+
+/// The spills of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The version of the manifest.
+    pub version: u32,
+    /// The fingerprint of the job; all spills carry it.
+    #[serde(with = "hex::of_u128")]
+    pub fingerprint: u128,
+    /// What the job was.
+    pub job: ManifestJob,
+    /// Vertices of the graph.
+    pub vertices: u64,
+    /// Edges of the graph.
+    pub edges: u64,
+    /// The partitions, in order of their numbers.
+    pub partitions: Vec<ManifestPartition>,
+}
+
+/// What a job was, for people; the fingerprint is what is compared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestJob {
+    /// The input as it was named.
+    pub input: String,
+    /// The partitioner.
+    pub partitioner: String,
+    /// The prune level.
+    pub prune: String,
+    /// The seed.
+    pub seed: String,
+    /// The number of partitions.
+    pub parts: String,
+}
+
+/// One spill of a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestPartition {
+    /// The number of the partition.
+    pub id: u32,
+    /// The name of the file, beside the manifest.
+    pub file: String,
+    /// The length of the file.
+    pub bytes: u64,
+    /// The checksum in the header of the file, which vouches for all of it.
+    #[serde(with = "hex::of_u64")]
+    pub checksum: u64,
+    /// Local vertices.
+    pub locals: u32,
+    /// Locals and kept proxies together.
+    pub numbered: u32,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left by pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left by pruning.
+    pub arcs_kept: u64,
+    /// Arcs of the resident section.
+    pub resident_arcs: u64,
+    /// Arcs of all frames.
+    pub frame_arcs: u64,
+    /// The number of frames.
+    pub frames: u32,
+    /// Bytes of the largest frame once decoded.
+    pub largest_frame_bytes: u64,
+    /// Bytes of all rows before coding.
+    pub raw_bytes: u64,
+}
+
+impl From<&SpillSummary> for ManifestPartition {
+    fn from(spill: &SpillSummary) -> Self {
+        let header = &spill.header;
+        Self {
+            id: header.partition,
+            file: spill.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            bytes: spill.bytes,
+            checksum: spill.checksum,
+            locals: header.locals,
+            numbered: header.numbered,
+            proxies_induced: header.proxies_induced,
+            proxies_kept: header.proxies_kept,
+            arcs_induced: header.arcs_induced,
+            arcs_kept: header.arcs_kept,
+            resident_arcs: spill.resident_arcs,
+            frame_arcs: spill.frame_arcs,
+            frames: spill.frames,
+            largest_frame_bytes: spill.largest_frame_bytes,
+            raw_bytes: spill.raw_bytes,
+        }
+    }
+}
+
+impl Manifest {
+    /// Writes `dir/manifest.json`, replacing one that is there, and returns its path.
+    ///
+    /// # Errors
+    /// When the directory does not take it.
+    pub fn write(&self, dir: &Path) -> Result<PathBuf> {
+        let path = dir.join(MANIFEST_NAME);
+        let failed = |error| Error::write(&path, error);
+        let json = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
+        let body = json.strip_suffix("\n}").unwrap_or(&json);
+        let with = |digits: &str| format!("{body}{BEFORE_DIGITS}{digits}{AFTER_DIGITS}");
+        let checksum = xxh3_64(with(&"0".repeat(DIGITS)).as_bytes());
+        let mut file = tempfile::Builder::new()
+            .prefix(".manifest.")
+            .suffix(".tmp")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(dir)
+            .map_err(failed)?;
+        file.write_all(with(&format!("{checksum:016x}")).as_bytes()).map_err(failed)?;
+        file.as_file().sync_all().map_err(failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        Ok(path)
+    }
+
+    /// Reads `dir/manifest.json`.
+    ///
+    /// # Errors
+    /// When it is missing, not JSON, of another version, damaged or edited, or names files elsewhere.
+    pub fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join(MANIFEST_NAME);
+        let text = std::fs::read(&path).map_err(|error| Error::read(&path, error).advice(ADVICE))?;
+        #[derive(Deserialize)]
+        struct Any {
+            version: u32,
+        }
+        let not_json = |error: serde_json::Error| {
+            let found = format!("not a manifest: {error}");
+            Error::data(&path, found).line(error.line() as u64).advice(ADVICE)
+        };
+        let Any { version } = serde_json::from_slice(&text).map_err(not_json)?;
+        if version != MANIFEST_VERSION {
+            return Err(Error::data(&path, format!("a manifest of version {version}"))
+                .expected(format!("version {MANIFEST_VERSION}"))
+                .advice(ADVICE));
+        }
+        let Some(body) = checked_body(&text) else {
+            return Err(Error::data(&path, "the checksum at its end is missing or wrong: damaged or edited")
+                .expected("the manifest as it was written")
+                .advice(ADVICE));
+        };
+        let manifest: Self = serde_json::from_slice(&[body, b"\n}"].concat()).map_err(not_json)?;
+        match manifest.partitions.iter().find(|partition| !is_plain_name(&partition.file)) {
+            Some(partition) => {
+                Err(Error::data(&path, format!("partition {}: file '{}'", partition.id, partition.file))
+                    .expected("the name of a file beside the manifest")
+                    .advice(ADVICE))
+            }
+            None => Ok(manifest),
+        }
+    }
+
+    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the very file that the manifest means.
+    ///
+    /// # Errors
+    /// When it is missing or damaged, belongs to another job, or is another file than the one the manifest was written for.
+    pub fn open(&self, dir: &Path, partition: &ManifestPartition) -> Result<SpillReader> {
+        let path = dir.join(&partition.file);
+        let spill = SpillReader::open(&path, Some(self.fingerprint))?;
+        let found = (spill.header().partition, spill.bytes(), spill.checksum());
+        let meant = (partition.id, partition.bytes, partition.checksum);
+        if found != meant {
+            let told = |(id, bytes, checksum): (u32, u64, u64)| {
+                format!("partition {id} in {bytes} bytes with checksum {checksum:016x}")
+            };
+            return Err(Error::data(&path, told(found))
+                .expected(format!("{}, as the manifest says", told(meant)))
+                .advice(ADVICE));
+        }
+        Ok(spill)
+    }
+}
+
+/// The manifest's text up to its checksum, if that is right.
+fn checked_body(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_suffix(AFTER_DIGITS.as_bytes())?;
+    let (rest, digits) = rest.split_last_chunk::<DIGITS>()?;
+    let body = rest.strip_suffix(BEFORE_DIGITS.as_bytes())?;
+    let zeroed = [rest, &[b'0'; DIGITS], AFTER_DIGITS.as_bytes()].concat();
+    (format!("{:016x}", xxh3_64(&zeroed)).as_bytes() == digits).then_some(body)
+}
+
+/// Whether `file` names a file of the directory itself.
+fn is_plain_name(file: &str) -> bool {
+    !file.contains('\0') && Path::new(file).file_name().is_some_and(|name| name == file)
+}

@@ -1,0 +1,30 @@
+//! Spills: partitions on disk, encoded, compressed and checksummed.
+//!
+//! Enters: a partition's header, its [`Resident`](crate::partition::section::Resident) section in chunks and its
+//! [`Frame`](crate::partition::section::Frame)s, in ascending order. Leaves: one file a partition, and a manifest that
+//! names the files of a job. `docs/spill-format.md` has the layout byte by byte.
+//!
+//! Invariants: a file has its final name, and a valid header, only when it is whole. Every byte is under a checksum: the
+//! header's own, the index's (kept in the header), the blocks' (kept in the index), so whatever is cut or flipped is
+//! found before it is used. Time: encoding and decoding run in parallel over blocks of about 1 MiB. Memory: what is being
+//! written or read, and a few MiB a thread.
+
+mod block;
+pub mod codec;
+mod format;
+mod hex;
+mod index;
+pub mod manifest;
+mod planes;
+mod reader;
+mod report;
+mod verify;
+mod writer;
+
+pub use codec::Codec;
+pub use format::{PartitionHeader, VERSION};
+pub use index::FrameInfo;
+pub use manifest::{Manifest, ManifestJob, ManifestPartition};
+pub use reader::SpillReader;
+pub use report::{FrameReport, SectionReport, SpillReport};
+pub use writer::{SpillSummary, SpillWriter};

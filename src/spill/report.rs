@@ -1,0 +1,157 @@
+//! What a spill holds, for people and for JSON.
+//!
+//! Enters: an open [`SpillReader`]; no block is read. Leaves: a [`SpillReport`].
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::block::raw_bytes;
+use super::codec::Codec;
+use super::format::{PartitionHeader, VERSION};
+use super::hex;
+use super::reader::SpillReader;
+
+/// What a spill holds. Bytes are `raw` before coding (4 for each local's number, each row's length and each head) and
+/// `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpillReport {
+    /// The file.
+    pub file: PathBuf,
+    /// The length of the file.
+    pub bytes: u64,
+    /// The version of the format.
+    pub version: u32,
+    /// The codec.
+    pub codec: Codec,
+    /// The header's checksum, which vouches for the whole file.
+    #[serde(with = "hex::of_u64")]
+    pub checksum: u64,
+    /// The fingerprint of the job.
+    #[serde(with = "hex::of_u128")]
+    pub fingerprint: u128,
+    /// The number of the partition.
+    pub partition: u32,
+    /// Local vertices.
+    pub locals: u32,
+    /// Locals and kept proxies together.
+    pub numbered: u32,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left by pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left by pruning.
+    pub arcs_kept: u64,
+    /// The resident section.
+    pub resident: SectionReport,
+    /// The frames.
+    pub frames: Vec<FrameReport>,
+    /// All sections together.
+    pub total: SectionReport,
+}
+
+/// What a section holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SectionReport {
+    /// Rows.
+    pub rows: u64,
+    /// Arcs.
+    pub arcs: u64,
+    /// Blocks.
+    pub blocks: u64,
+    /// Bytes before coding.
+    pub raw_bytes: u64,
+    /// Bytes after coding.
+    pub stored_bytes: u64,
+    /// Bytes in host memory once decoded; for all sections together the sum.
+    pub decoded_bytes: u64,
+    /// `raw_bytes / stored_bytes`.
+    pub ratio: f64,
+}
+
+/// What a frame covers and holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrameReport {
+    /// The first local number of the range.
+    pub first: u32,
+    /// The end of the range.
+    pub end: u32,
+    /// What is in it.
+    #[serde(flatten)]
+    pub section: SectionReport,
+}
+
+impl SpillReader {
+    /// What the header and the index say.
+    pub fn report(&self) -> SpillReport {
+        let section = |blocks: Range<usize>, numbered: bool, decoded_bytes: u64| {
+            let (rows, arcs) = self.index.sum(blocks.clone());
+            let (raw, stored) = (raw_bytes(numbered, rows, arcs), self.index.stored(blocks.clone()));
+            SectionReport {
+                rows,
+                arcs,
+                blocks: blocks.len() as u64,
+                raw_bytes: raw,
+                stored_bytes: stored,
+                decoded_bytes,
+                ratio: ratio(raw, stored),
+            }
+        };
+        let resident = section(0..self.resident_blocks(), true, self.resident_decoded_bytes());
+        let frames: Vec<_> = self
+            .index
+            .frames
+            .iter()
+            .map(|frame| FrameReport {
+                first: frame.range.start,
+                end: frame.range.end,
+                section: section(frame.blocks.clone(), false, frame.decoded_bytes()),
+            })
+            .collect();
+        let mut total = resident;
+        for FrameReport { section, .. } in &frames {
+            total.rows += section.rows;
+            total.arcs += section.arcs;
+            total.blocks += section.blocks;
+            total.raw_bytes += section.raw_bytes;
+            total.stored_bytes += section.stored_bytes;
+            total.decoded_bytes += section.decoded_bytes;
+        }
+        total.ratio = ratio(total.raw_bytes, total.stored_bytes);
+        let PartitionHeader {
+            partition,
+            fingerprint,
+            locals,
+            numbered,
+            proxies_induced,
+            proxies_kept,
+            arcs_induced,
+            arcs_kept,
+        } = *self.header();
+        SpillReport {
+            file: self.path().to_path_buf(),
+            bytes: self.bytes(),
+            version: VERSION,
+            codec: self.codec(),
+            checksum: self.checksum(),
+            fingerprint,
+            partition,
+            locals,
+            numbered,
+            proxies_induced,
+            proxies_kept,
+            arcs_induced,
+            arcs_kept,
+            resident,
+            frames,
+            total,
+        }
+    }
+}
+
+fn ratio(raw: u64, stored: u64) -> f64 {
+    if stored == 0 { 0.0 } else { raw as f64 / stored as f64 }
+}

@@ -1,0 +1,62 @@
+//! Checks a spill to the last byte.
+//!
+//! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows
+//! strictly ascending, resident heads below their own number, frames' heads below their range's end), each proxy's heads are
+//! compared with its own number, and each frame must have one row for each proxy of its range. A few blocks are decoded
+//! at a time. Memory: a bit for each vertex of the partition, and a few MiB a thread.
+
+use super::format::damaged;
+use super::reader::SpillReader;
+use crate::control::{Control, Unit};
+use crate::error::Result;
+use crate::graph::bits::Marks;
+use crate::partition::section::{Frame, Resident};
+
+impl SpillReader {
+    /// Reads everything and checks every checksum and every invariant.
+    ///
+    /// # Errors
+    /// What is damaged, and where; or when stopped.
+    pub fn verify(&self, control: &Control) -> Result<()> {
+        let task = control.task("verify", Some(self.bytes()), Unit::Bytes);
+        let at_once = 2 * rayon::current_num_threads().max(1);
+        let locals = Marks::new(self.header().numbered);
+        let mut last = None;
+        let mut run = Resident::default();
+        for start in (0..self.resident_blocks()).step_by(at_once) {
+            control.check()?;
+            let blocks = start..self.resident_blocks().min(start + at_once);
+            self.read_resident_run(blocks.clone(), &mut run)?;
+            if run.numbers.first().is_some_and(|&first| last.is_some_and(|last| last >= first)) {
+                return Err(damaged(self.path(), "resident section: its numbers do not ascend strictly"));
+            }
+            last = run.numbers.last().copied().or(last);
+            run.numbers.iter().for_each(|&number| locals.set(number));
+            task.advance(self.index.stored(blocks));
+        }
+        drop(run);
+        let mut run = Frame::default();
+        for (i, info) in self.index.frames.iter().enumerate() {
+            let mut proxies = info.range.clone().filter(|&number| !locals.contains(number));
+            let mut start = info.blocks.start;
+            while start < info.blocks.end {
+                control.check()?;
+                let blocks = start..info.blocks.end.min(start + at_once);
+                self.read_frame_run(i, blocks.clone(), &mut run)?;
+                for row in 0..run.offsets.len() - 1 {
+                    let own = proxies.next();
+                    if own.is_none() || run.row(row).last().copied() >= own {
+                        let own = own.map_or_else(|| "of no proxy".into(), |own| format!("of proxy {own}"));
+                        return Err(damaged(self.path(), format!("frame {i}: the row {own} reaches too far")));
+                    }
+                }
+                start = blocks.end;
+                task.advance(self.index.stored(blocks));
+            }
+            if let Some(own) = proxies.next() {
+                return Err(damaged(self.path(), format!("frame {i}: proxy {own} has no row")));
+            }
+        }
+        Ok(())
+    }
+}

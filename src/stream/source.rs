@@ -1,0 +1,98 @@
+//! Where a partition's sections come from.
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::partition::prune::Pruned;
+use crate::partition::section::{Frame, Resident};
+use crate::partition::sections::Sections;
+use crate::spill::SpillReader;
+
+/// Delivers a partition's sections in their order.
+pub trait PartitionSource: Send {
+    /// Locals and kept proxies together.
+    fn numbered(&self) -> u32;
+
+    /// The number of frames, at least one.
+    fn frames(&self) -> usize;
+
+    /// Reads the resident section. Called once, first.
+    ///
+    /// # Errors
+    /// When it is damaged or cannot be read.
+    fn read_resident(&mut self, into: &mut Resident) -> Result<()>;
+
+    /// Reads frame `i`; called in ascending order, once each.
+    ///
+    /// # Errors
+    /// When it is damaged or cannot be read.
+    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()>;
+}
+
+impl PartitionSource for SpillReader {
+    fn numbered(&self) -> u32 {
+        self.header().numbered
+    }
+
+    fn frames(&self) -> usize {
+        Self::frames(self)
+    }
+
+    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
+        Self::read_resident(self, into)
+    }
+
+    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+        Self::read_frame(self, i, into)
+    }
+}
+
+/// A partition that is the whole graph: nothing to spill, one frame without rows.
+pub struct Whole {
+    resident: Resident,
+    numbered: u32,
+}
+
+impl Whole {
+    /// Takes the rows of `pruned`, whose vertices are all local.
+    ///
+    /// # Errors
+    /// When stopped.
+    pub fn new(pruned: &Pruned<'_>, control: &Control) -> Result<Self> {
+        let graph = pruned.graph;
+        let mut resident = Resident {
+            numbers: Vec::with_capacity(graph.vertices() as usize),
+            offsets: Vec::with_capacity(graph.vertices() as usize + 1),
+            heads: Vec::with_capacity(graph.edges() as usize),
+        };
+        resident.offsets.push(0);
+        let sections = Sections::new(pruned);
+        sections.resident(control, |chunk| {
+            let base = resident.heads.len() as u64;
+            resident.numbers.extend_from_slice(&chunk.numbers);
+            resident.offsets.extend(chunk.offsets[1..].iter().map(|offset| offset + base));
+            resident.heads.extend_from_slice(&chunk.heads);
+            Ok(())
+        })?;
+        Ok(Self { resident, numbered: sections.numbered() })
+    }
+}
+
+impl PartitionSource for Whole {
+    fn numbered(&self) -> u32 {
+        self.numbered
+    }
+
+    fn frames(&self) -> usize {
+        1
+    }
+
+    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
+        *into = std::mem::take(&mut self.resident);
+        Ok(())
+    }
+
+    fn read_frame(&mut self, _: usize, into: &mut Frame) -> Result<()> {
+        *into = Frame { range: 0..self.numbered, offsets: vec![0], heads: Vec::new() };
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Cleaning, orienting, inducing, pruning and counting against plain readings of their definitions.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{oriented, simple, triangles};
+use proptest::prelude::*;
+use trimill::bytes::Bytes;
+use trimill::control::Control;
+use trimill::count::Backend;
+use trimill::count::cpu::Cpu;
+use trimill::graph::OrientedGraph;
+use trimill::partition::assignment::Assignment;
+use trimill::partition::prune::{Prune, prune};
+use trimill::partition::section::{Resident, smallest_frame_limit};
+use trimill::partition::sections::Sections;
+use trimill::partition::sizes::{PartitionSize, sizes};
+
+const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
+
+fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    // Sparse ids, few of them, so that loops, duplicates, reverse arcs and triangles are common.
+    (2u64..40, 1u64..5, 0u64..3).prop_flat_map(|(n, stretch, base)| {
+        prop::collection::vec((0..n, 0..n), 0..300)
+            .prop_map(move |arcs| arcs.into_iter().map(|(u, v)| (u * stretch + base, v * stretch + base)).collect())
+    })
+}
+
+/// The oriented graph's definition, on original ids: degree, then id.
+fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
+    let mut degree = BTreeMap::<u64, u64>::new();
+    for &(u, v) in edges {
+        *degree.entry(u).or_default() += 1;
+        *degree.entry(v).or_default() += 1;
+    }
+    edges.iter().map(|&(u, v)| if (degree[&u], u) < (degree[&v], v) { (u, v) } else { (v, u) }).collect()
+}
+
+fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
+    let id_of = &graph.numbering().id_of;
+    (0..graph.vertices())
+        .flat_map(|id| {
+            let row = graph.row(id);
+            assert!(row.is_sorted_by(|a, b| a < b));
+            assert!(row.iter().all(|&head| head < graph.numbering().number_of[id as usize]));
+            row.iter().map(move |&head| (graph.original_id(id), graph.original_id(id_of[head as usize])))
+        })
+        .collect()
+}
+
+/// Algorithms 1 and 2 of LSTC, and the `direct` level, read literally on sets.
+fn sizes_by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Prune) -> PartitionSize {
+    let mut vertices = locals.clone();
+    for &(u, v) in arcs {
+        if locals.contains(&u) || locals.contains(&v) {
+            vertices.extend([u, v]);
+        }
+    }
+    let induced: BTreeSet<_> =
+        arcs.iter().copied().filter(|(u, v)| vertices.contains(u) && vertices.contains(v)).collect();
+    let (mut kept_vertices, mut kept) = (vertices.clone(), induced.clone());
+    match level {
+        Prune::None => {}
+        Prune::ZeroIndegree => loop {
+            let gone: Vec<u32> = kept_vertices
+                .iter()
+                .copied()
+                .filter(|h| !locals.contains(h) && !kept.iter().any(|(_, v)| v == h))
+                .collect();
+            if gone.is_empty() {
+                break;
+            }
+            for h in gone {
+                kept_vertices.remove(&h);
+                kept.retain(|&(u, _)| u != h);
+            }
+        },
+        Prune::Direct => {
+            let pointed: BTreeSet<u32> = arcs.iter().filter(|(u, _)| locals.contains(u)).map(|&(_, v)| v).collect();
+            kept_vertices.retain(|v| locals.contains(v) || pointed.contains(v));
+            kept.retain(|(u, v)| locals.contains(u) || (pointed.contains(u) && pointed.contains(v)));
+        }
+    }
+    PartitionSize {
+        locals: locals.len() as u64,
+        resident_arcs: arcs.iter().filter(|(u, _)| locals.contains(u)).count() as u64,
+        proxies_induced: (vertices.len() - locals.len()) as u64,
+        arcs_induced: induced.len() as u64,
+        proxies_kept: (kept_vertices.len() - locals.len()) as u64,
+        arcs_kept: kept.len() as u64,
+    }
+}
+
+/// Builds one partition's sections, checks their invariants against the predicted size, and counts it.
+fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: Bytes, size: &PartitionSize) -> u64 {
+    let control = Control::silent();
+    let pruned = prune(graph, locals, level, &control).unwrap();
+    let sections = Sections::new(&pruned);
+    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
+    sections
+        .resident(&control, |chunk| {
+            let base = resident.heads.len() as u64;
+            resident.numbers.extend(&chunk.numbers);
+            resident.offsets.extend(chunk.offsets[1..].iter().map(|o| o + base));
+            resident.heads.extend(&chunk.heads);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(resident.numbers.len() as u64, size.locals);
+    assert_eq!(resident.heads.len() as u64, size.resident_arcs);
+    assert_eq!(u64::from(sections.proxies()), size.proxies_kept);
+    let cpu = Cpu::new(Bytes::mib(64), graph.vertices());
+    let mut counter = cpu.begin(&resident, sections.numbered()).unwrap();
+    let (mut next, mut rows, mut arcs) = (0, 0, resident.heads.len() as u64);
+    sections
+        .frames(limit, &control, |frame| {
+            assert_eq!(frame.range.start, next);
+            next = frame.range.end;
+            rows += frame.offsets.len() as u64 - 1;
+            arcs += frame.heads.len() as u64;
+            for i in 0..frame.offsets.len() - 1 {
+                assert!(frame.row(i).is_sorted_by(|a, b| a < b));
+            }
+            counter.frame(&frame)
+        })
+        .unwrap();
+    assert_eq!((next, rows, arcs), (sections.numbered(), size.proxies_kept, size.arcs_kept));
+    counter.finish().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn cleaning_and_orienting_follow_the_definition(arcs in any_arcs(), memory in prop::sample::select(vec![0u64, 1 << 30]), huge in any::<bool>()) {
+        // With huge ids the second way of renaming is taken.
+        let arcs: Vec<(u64, u64)> = if huge { arcs.iter().map(|&(u, v)| (u << 40, v << 40)).collect() } else { arcs };
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes(memory));
+        let edges = simple(&arcs);
+        prop_assert_eq!(graph.edges() as usize, edges.len());
+        prop_assert_eq!(arcs_of(&graph), arcs_by_definition(&edges));
+        let report = graph.report();
+        let distinct: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).collect();
+        prop_assert_eq!(report.arcs as usize, arcs.len());
+        prop_assert_eq!(report.loops_removed as usize, arcs.iter().filter(|(u, v)| u == v).count());
+        prop_assert_eq!(report.duplicates_removed, report.arcs - report.loops_removed - distinct.len() as u64);
+        prop_assert_eq!(report.arcs_without_reverse as usize, distinct.iter().filter(|(u, v)| !distinct.contains(&&(*v, *u))).count());
+        prop_assert_eq!(2 * graph.edges(), report.arcs - report.loops_removed - report.duplicates_removed + report.arcs_added);
+        let ids: BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+        prop_assert_eq!(report.vertices_declared as usize, ids.len());
+        for id in ids {
+            let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
+            prop_assert_eq!(graph.vertex_of(id).map(|v| graph.original_id(v)), with_edge.then_some(id));
+        }
+        let wedges: u128 = graph.degrees().iter().map(|&d| u128::from(d) * (u128::from(d) - 1) / 2).sum();
+        prop_assert_eq!(graph.wedges(), wedges);
+        drop(graph);
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn every_partition_has_the_size_of_its_definition_and_the_sum_is_exact(
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_frame in 1u64..20,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let n = graph.vertices();
+        let part_of: Vec<u32> = (0..n).map(|id| (trimill::clean::ids::mix(u64::from(id) ^ salt) % u64::from(parts)) as u32).collect();
+        let assignment = Assignment::new(part_of.clone(), parts);
+        let number_of = &graph.numbering().number_of;
+        let arcs_by_number: BTreeSet<(u32, u32)> =
+            (0..n).flat_map(|id| graph.row(id).iter().map(move |&head| (number_of[id as usize], head))).collect();
+        let longest = (0..n).map(|id| graph.out_degree(id)).max().unwrap_or(0);
+        let limit = Bytes(smallest_frame_limit(longest).get() + rows_a_frame * 16);
+        for level in LEVELS {
+            let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
+            prop_assert_eq!(sizes.len(), parts as usize);
+            let mut total = 0;
+            for part in 0..parts {
+                let locals: BTreeSet<u32> = assignment.locals(part).iter().map(|&id| number_of[id as usize]).collect();
+                prop_assert_eq!(sizes[part as usize], sizes_by_definition(&arcs_by_number, &locals, level), "level {}", level);
+                total += build_and_count(&graph, assignment.locals(part), level, limit, &sizes[part as usize]);
+            }
+            prop_assert_eq!(total, triangles(&simple(&arcs)), "level {}", level);
+        }
+    }
+}
+
+#[test]
+fn more_than_64_partitions_are_sized_in_groups() {
+    let arcs: Vec<(u64, u64)> =
+        (0..4000u64).map(|i| (trimill::clean::ids::mix(i) % 300, trimill::clean::ids::mix(i + 9999) % 300)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+    let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
+    let assignment = Assignment::new(part_of, 150);
+    let number_of = &graph.numbering().number_of;
+    let by_number: BTreeSet<(u32, u32)> = (0..graph.vertices())
+        .flat_map(|id| graph.row(id).iter().map(move |&head| (number_of[id as usize], head)))
+        .collect();
+    for level in LEVELS {
+        let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
+        for part in [0, 63, 64, 127, 128, 149] {
+            let locals = assignment.locals(part).iter().map(|&id| number_of[id as usize]).collect();
+            assert_eq!(sizes[part as usize], sizes_by_definition(&by_number, &locals, level), "part {part}, {level}");
+        }
+    }
+}
