@@ -1,0 +1,176 @@
+//! Spills and manifests that are cut, flipped, mixed up, or made by a faulty writer: every one ends in an error.
+
+#![allow(clippy::unwrap_used)]
+
+mod spill_support;
+
+use proptest::prelude::*;
+use spill_support::*;
+use trimill::control::Control;
+use trimill::error::Kind;
+use trimill::partition::section::Resident;
+use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
+use trimill::spill::{Codec, Manifest, SpillReader};
+
+#[test]
+fn every_flipped_bit_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    for codec in [Codec::Raw, Codec::Planes] {
+        let path = tiny().write(dir.path(), "whole.spill", codec, 10).path;
+        let whole = std::fs::read(&path).unwrap();
+        let path = dir.path().join("flipped.spill");
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let read = opened(&path).and_then(|spill| {
+                let read = read_all(&spill);
+                let verified = spill.verify(&Control::silent());
+                assert_eq!(read.is_ok(), verified.is_ok(), "bit {bit}");
+                read
+            });
+            let error = failure(read);
+            assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
+            let text = error.to_string();
+            assert!(text.contains("flipped.spill") && text.contains("build"), "bit {bit}: {text}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_and_every_addition_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(tiny().write(dir.path(), "whole.spill", Codec::Planes, 10).path).unwrap();
+    let path = dir.path().join("cut.spill");
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let error = failure(opened(&path));
+        assert_eq!(error.kind(), Kind::Data, "{length}: {error}");
+        assert!(error.to_string().contains("build it again"), "{length}: {error}");
+    }
+    std::fs::write(&path, [&whole[..], &[0]].concat()).unwrap();
+    assert!(failure(opened(&path)).to_string().contains("bytes"));
+    assert_eq!(failure(opened(&dir.path().join("missing.spill"))).kind(), Kind::Data);
+}
+
+#[test]
+fn another_version_and_another_job_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = tiny().write(dir.path(), "a.spill", Codec::Planes, 10).path;
+    let error = failure(SpillReader::open(&path, Some(1)));
+    assert_eq!(error.kind(), Kind::Data);
+    assert!(error.to_string().contains("another job"), "{error}");
+    assert!(SpillReader::open(&path, None).is_ok());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8] = 2;
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = failure(opened(&path));
+    assert!(error.to_string().contains("version 2; expected version 1"), "{error}");
+}
+
+#[test]
+fn a_frame_with_a_row_too_many_is_found_by_verify() {
+    // The rows of proxies 0 and 1 of a frame, shifted by one local: well-formed, but proxy 1 would point at itself.
+    let dir = tempfile::tempdir().unwrap();
+    let partition =
+        Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![], vec![0, 1], vec![]])] };
+    let path = partition.write(dir.path(), "a.spill", Codec::Planes, 1).path;
+    let error = failure(opened(&path).unwrap().verify(&Control::silent()));
+    assert!(error.to_string().contains("frame 0: the row of proxy 1"), "{error}");
+}
+
+#[test]
+fn every_changed_byte_of_a_manifest_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(fixture_dir().join("manifest.json")).unwrap();
+    let path = dir.path().join("manifest.json");
+    for at in 0..whole.len() {
+        for bit in 0..8 {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << bit;
+            std::fs::write(&path, &flipped).unwrap();
+            let error = failure(Manifest::read(dir.path()));
+            assert_eq!(error.kind(), Kind::Data);
+            assert!(error.to_string().contains("manifest.json"), "{error}");
+        }
+        std::fs::write(&path, &whole[..at]).unwrap();
+        failure(Manifest::read(dir.path()));
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(failure(Manifest::read(dir.path())).kind(), Kind::Data);
+}
+
+#[test]
+fn a_manifest_names_the_very_files_it_was_written_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manifest = Manifest::read(&fixture_dir()).unwrap();
+    let summary = tiny().write(dir.path(), "part-00001.spill", Codec::Planes, 1);
+    let error = failure(manifest.open(dir.path(), &manifest.partitions[1]));
+    assert!(error.to_string().contains("as the manifest says"), "{error}");
+    assert_eq!(failure(manifest.open(dir.path(), &manifest.partitions[0])).kind(), Kind::Data);
+    manifest.partitions = vec![(&summary).into()];
+    manifest.write(dir.path()).unwrap();
+    let back = Manifest::read(dir.path()).unwrap();
+    assert_eq!(back, manifest);
+    assert!(back.open(dir.path(), &back.partitions[0]).is_ok());
+    manifest.partitions[0].file = "../part-00001.spill".into();
+    manifest.write(dir.path()).unwrap();
+    assert!(failure(Manifest::read(dir.path())).to_string().contains("beside the manifest"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_decoder_takes_no_nonsense(
+        partition in partition(), raw: bool, at: prop::sample::Index, byte: u8, cut: prop::sample::Index, noise: Vec<u8>,
+    ) {
+        let codec = if raw { Codec::Raw } else { Codec::Planes };
+        let Resident { numbers, offsets, heads } = partition.resident();
+        let mut stored = Vec::new();
+        let rows = Rows { numbers: Numbers::Each(&numbers[..]), offsets: &offsets, heads: &heads };
+        Encoder::new().unwrap().encode(codec, &rows, &mut stored).unwrap();
+        let mut changed = stored.clone();
+        if !changed.is_empty() {
+            *at.get_mut(&mut changed) = byte;
+        }
+        let cut = cut.index(stored.len() + 1);
+        let mut decoder = Decoder::new().unwrap();
+        for bytes in [&changed[..], &stored[..cut], &noise] {
+            let (mut numbers, mut heads) = (vec![0; numbers.len()], vec![0; heads.len()]);
+            let mut ends = vec![0u64; numbers.len()];
+            let into = RowsMut { numbers: Numbers::Each(&mut numbers[..]), ends: &mut ends, heads: &mut heads, base: 0 };
+            if decoder.decode(codec, bytes, into).is_ok() {
+                prop_assert!(numbers.is_sorted_by(|a, b| a < b));
+                let starts = std::iter::once(&0).chain(&ends);
+                for ((&start, &end), &number) in starts.zip(&ends).zip(&numbers) {
+                    let row = &heads[start as usize..end as usize];
+                    prop_assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < number));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sealed_lie_ends_in_an_error_or_in_valid_rows(
+        partition in partition(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = partition.write(dir.path(), "a.spill", Codec::Planes, 5).path;
+        let mut bytes = std::fs::read(&path).unwrap();
+        let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
+        for (at, byte) in changes {
+            let mut places: Vec<usize> = (12..152).chain(index..bytes.len()).collect();
+            bytes[*at.get_mut(&mut places)] = byte;
+        }
+        seal(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok(spill) = SpillReader::open(&path, None) {
+            let verified = spill.verify(&Control::silent());
+            let read = read_all(&spill);
+            prop_assert!(verified.is_err() || read.is_ok());
+            spill.report();
+        }
+    }
+}

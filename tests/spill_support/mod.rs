@@ -1,0 +1,194 @@
+//! What the tests of spills share: partitions as literal rows, and how they are written, read and damaged.
+
+#![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use trimill::control::Control;
+use trimill::error::Error;
+use trimill::partition::section::{Frame, Resident};
+use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
+pub const HEADER: usize = 160;
+
+/// A partition as literal rows.
+#[derive(Debug, Clone)]
+pub struct Partition {
+    pub numbered: u32,
+    /// Number and row of each local.
+    pub locals: Vec<(u32, Vec<u32>)>,
+    /// Range and rows of each frame.
+    pub frames: Vec<(Range<u32>, Vec<Vec<u32>>)>,
+}
+
+impl Partition {
+    pub fn resident(&self) -> Resident {
+        resident_of(&self.locals)
+    }
+
+    pub fn frame(&self, i: usize) -> Frame {
+        let (range, rows) = &self.frames[i];
+        let offsets = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
+        Frame { range: range.clone(), offsets, heads: rows.concat() }
+    }
+
+    pub fn header(&self) -> PartitionHeader {
+        PartitionHeader {
+            partition: 7,
+            fingerprint: FINGERPRINT,
+            locals: self.locals.len() as u32,
+            numbered: self.numbered,
+            proxies_induced: 1 << 40,
+            proxies_kept: u64::from(self.numbered) - self.locals.len() as u64,
+            arcs_induced: (1 << 50) + 1,
+            arcs_kept: 3,
+        }
+    }
+
+    /// Writes it with resident chunks of `chunk` rows.
+    pub fn write(&self, dir: &Path, name: &str, codec: Codec, chunk: usize) -> SpillSummary {
+        let mut writer = SpillWriter::create(dir, name, self.header(), codec).unwrap();
+        for rows in self.locals.chunks(chunk) {
+            writer.resident(&resident_of(rows)).unwrap();
+        }
+        for i in 0..self.frames.len() {
+            writer.frame(&self.frame(i)).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    pub fn assert_is_in(&self, spill: &SpillReader) {
+        assert_eq!(*spill.header(), self.header());
+        assert_eq!(spill.frames(), self.frames.len());
+        // Buffers that were used before, larger and smaller than needed.
+        let mut resident = Resident { numbers: vec![9; 500], offsets: vec![9], heads: vec![9; 3] };
+        spill.read_resident(&mut resident).unwrap();
+        assert_eq!(resident, self.resident());
+        assert_eq!(spill.resident_arcs(), resident.heads.len() as u64);
+        let mut frame = Frame { range: 1..2, offsets: vec![9; 700], heads: vec![] };
+        for i in (0..self.frames.len()).rev() {
+            spill.read_frame(i, &mut frame).unwrap();
+            assert_eq!(frame, self.frame(i));
+            let info = spill.frame_info(i);
+            assert_eq!((info.range.clone(), info.arcs), (frame.range.clone(), frame.heads.len() as u64));
+            assert_eq!(info.decoded_bytes(), 4 * (frame.heads.len() + frame.offsets.len()) as u64);
+        }
+        spill.verify(&Control::silent()).unwrap();
+    }
+}
+
+pub fn ends<'a>(rows: impl Iterator<Item = &'a Vec<u32>>) -> Vec<u64> {
+    let mut offsets = vec![0];
+    for row in rows {
+        offsets.push(offsets.last().unwrap() + row.len() as u64);
+    }
+    offsets
+}
+
+pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
+    Resident {
+        numbers: rows.iter().map(|row| row.0).collect(),
+        offsets: ends(rows.iter().map(|row| &row.1)),
+        heads: rows.iter().flat_map(|row| row.1.clone()).collect(),
+    }
+}
+
+/// What the fixture holds: 70,000 vertices, three of them local, most proxies without arcs.
+pub fn fixture() -> Partition {
+    let row = |number| match number {
+        500 => vec![0, 1, 499],
+        1000 => vec![],
+        65_999 => vec![0, 255, 256, 65_535, 65_998],
+        _ => vec![],
+    };
+    let locals = [2, 300, 69_999];
+    let rows = |range: Range<u32>| range.filter(|number| !locals.contains(number)).map(row).collect();
+    Partition {
+        numbered: 70_000,
+        locals: vec![(2, vec![0, 1]), (300, vec![]), (69_999, vec![0, 500, 65_999, 69_998])],
+        frames: vec![(0..1000, rows(0..1000)), (1000..70_000, rows(1000..70_000))],
+    }
+}
+
+/// A few rows, so that every bit of the file can be tried.
+pub fn tiny() -> Partition {
+    Partition {
+        numbered: 6,
+        locals: vec![(1, vec![0]), (4, vec![0, 1, 3]), (5, vec![4])],
+        frames: vec![(0..3, vec![vec![], vec![0, 1]]), (3..6, vec![vec![0, 2]])],
+    }
+}
+
+pub fn opened(path: &Path) -> Result<SpillReader, Error> {
+    SpillReader::open(path, Some(FINGERPRINT))
+}
+
+pub fn failure<T>(result: Result<T, Error>) -> Error {
+    match result {
+        Ok(_) => panic!("damage was not found"),
+        Err(error) => error,
+    }
+}
+
+/// Reads everything; the buffers must be empty after an error.
+pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
+    let mut resident = Resident::default();
+    let mut frame = Frame::default();
+    let mut result = spill.read_resident(&mut resident);
+    assert!(result.is_ok() || resident == Resident::default());
+    for i in 0..spill.frames() {
+        let read = spill.read_frame(i, &mut frame);
+        assert!(read.is_ok() || frame == Frame::default());
+        result = result.and(read);
+    }
+    result
+}
+
+pub fn fixture_dir() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v1")
+}
+
+/// Makes the checksums of index and header right again, as a faulty or malicious writer would.
+pub fn seal(bytes: &mut [u8]) {
+    let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap());
+    if let Some(index) = usize::try_from(index).ok().and_then(|index| bytes.get(index..)) {
+        let checksum = xxh3_64(index);
+        bytes[120..128].copy_from_slice(&checksum.to_le_bytes());
+    }
+    let checksum = xxh3_64(&bytes[..152]);
+    bytes[152..HEADER].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// A row of strictly ascending heads below `bound`.
+pub fn row_below(bound: u32) -> impl Strategy<Value = Vec<u32>> {
+    proptest::collection::btree_set(0..bound.max(1), 0..=8.min(bound as usize))
+        .prop_map(|row| row.into_iter().collect())
+}
+
+pub fn partition() -> impl Strategy<Value = Partition> {
+    (0u32..60)
+        .prop_flat_map(|numbered| {
+            let rows: Vec<_> = (0..numbered).map(row_below).collect();
+            let count = numbered as usize;
+            (rows, proptest::collection::vec(any::<bool>(), count), proptest::collection::vec(0..=numbered, 0..4))
+        })
+        .prop_map(|(rows, local, mut cuts)| {
+            let numbered = rows.len() as u32;
+            cuts.sort_unstable();
+            let all_local = local.iter().all(|&local| local);
+            let ends = if all_local && cuts.is_empty() { vec![] } else { [&cuts[..], &[numbered]].concat() };
+            let mut start = 0;
+            let frames = ends.into_iter().map(|end| {
+                let range = std::mem::replace(&mut start, end)..end;
+                let proxies = range.clone().filter(|&n| !local[n as usize]);
+                (range, proxies.map(|n| rows[n as usize].clone()).collect())
+            });
+            let frames = frames.collect();
+            let locals = (0..numbered).filter(|&n| local[n as usize]).map(|n| (n, rows[n as usize].clone())).collect();
+            Partition { numbered, locals, frames }
+        })
+}
