@@ -107,3 +107,20 @@ fn a_reader_that_leaves_is_no_panic() {
         assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
+    let cache = tempfile::tempdir().unwrap();
+    let file = root("configs/quick-start.toml");
+    let cache = format!("cache.dir={}", cache.path().display());
+    let output = trimill(&["run", file.to_str().unwrap(), "--json", "--set", &cache]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: trimill::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    result.check(&file).unwrap();
+    assert_eq!((result.triangles, result.edges, result.wedges), (20_977_629, 2_738_969, 7_861_227_192));
+    assert!(result.partitions.len() >= 8);
+    for partition in &result.partitions {
+        assert!(partition.frames >= 2 && partition.spill_bytes.get() > 0, "{partition:?}");
+        assert!(partition.peak_bytes <= result.device_memory, "{partition:?}");
+    }
+}

@@ -84,8 +84,12 @@ fn answer(result: &RunResult) -> String {
         (
             "counted by",
             format!(
-                "{} {}, {} parts by {}, prune {}",
-                result.backend, result.method, result.parts, result.partitioner, result.prune
+                "{} {}, {} by {}, prune {}",
+                result.backend,
+                result.method,
+                parts(result.parts),
+                result.partitioner,
+                result.prune
             ),
         ),
     ]);
@@ -155,6 +159,11 @@ fn totals(result: &RunResult) -> String {
         ),
         ("counting", seconds(result.counting_seconds())),
     ])
+}
+
+/// `1 part`, `8 parts`
+pub(crate) fn parts(parts: u32) -> String {
+    if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
 
 /// The table of stations. It has no sum: stations overlap.
