@@ -40,7 +40,7 @@ pub(super) struct InputFile {
     pub(super) file: File,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
-    /// Whether `path` holds these bytes (or there is no such path, as for standard input).
+    /// Whether it was copied from standard input or a pipe, so that no path leads to these bytes.
     pub(super) spooled: bool,
 }
 

@@ -1,6 +1,8 @@
 //! What several test programs share: small graphs and counts that owe nothing to the library.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod job;
+
 use std::collections::BTreeSet;
 
 use trimill::bytes::Bytes;
@@ -11,12 +13,12 @@ use trimill::input::arcs::ArcList;
 use trimill::prepare::prepare;
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
-pub fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
+pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
 /// Its triangles, by looking at every pair of edges that share their smaller end.
-pub fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
+pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
     edges
         .iter()
         .map(|&(u, v)| {
@@ -26,7 +28,7 @@ pub fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
 }
 
 /// The oriented graph of a list of arcs; everything it needs lies in `dir`.
-pub fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, memory: Bytes) -> OrientedGraph {
+pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, memory: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { memory, dir };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()

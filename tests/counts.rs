@@ -1,0 +1,251 @@
+//! Whole jobs: published counts, closed forms, and every combination of settings against brute force.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use common::job::{count, listing};
+use common::{simple, triangles};
+use proptest::prelude::*;
+use trimill::control::Control;
+use trimill::generate::{Family, StarKind, generate};
+use trimill::report::RunResult;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
+const PUBLISHED: [(&str, u64, u64, u64, u64, u128, u128); 12] = [
+    ("cnr-2000.graph", 3_216_152, 87_442, 325_557, 2_738_969, 20_977_629, 7_861_227_192),
+    ("dblp-2010.graph", 1_615_400, 0, 300_647, 807_700, 1_676_652, 12_786_731),
+    ("soc-Slashdot0902.txt.gz", 948_464, 78_303, 82_168, 504_230, 602_592, 74_983_589),
+    ("wiki-Vote.txt", 103_689, 0, 7_115, 100_762, 608_389, 14_545_580),
+    ("facebook_combined.txt", 88_234, 0, 4_039, 88_234, 1_612_010, 9_314_849),
+    ("ca-HepTh.txt", 51_971, 25, 9_875, 25_973, 28_339, 299_356),
+    ("as20000102.txt", 13_895, 1_323, 6_474, 12_572, 6_584, 2_059_364),
+    ("p2p-Gnutella04.txt", 39_994, 0, 10_876, 39_994, 934, 518_694),
+    ("delaunay_n15.graph", 196_548, 0, 32_768, 98_274, 65_872, 521_290),
+    ("bcsstk13.mtx", 42_943, 2_003, 2_003, 40_940, 342_300, 2_153_449),
+    ("karate.mtx", 78, 0, 34, 78, 45, 528),
+    ("chesapeake.mtx", 170, 0, 39, 170, 194, 2_048),
+];
+
+#[test]
+fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
+    for (name, arcs, loops, vertices, edges, triangles, wedges) in PUBLISHED {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'\n", data(name).display());
+        for settings in ["", "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }", "partition.parts = 7"] {
+            let result = count(&(input.clone() + settings), dir.path()).unwrap();
+            assert_eq!((result.input.arcs, result.input.loops_removed), (arcs, loops), "{name}");
+            assert_eq!((result.vertices, result.edges), (vertices, edges), "{name}");
+            assert_eq!((result.triangles, result.wedges), (triangles, wedges), "{name} {settings}");
+            let input = &result.input;
+            assert_eq!(2 * edges, arcs - loops - input.duplicates_removed + input.arcs_added);
+            let locals: u64 = result.partitions.iter().map(|p| p.local_vertices).sum();
+            assert_eq!(locals, vertices);
+        }
+        assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+    }
+}
+
+#[test]
+fn a_budget_far_below_the_graph_is_kept_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = format!("input.path = '{}'\n", data("cnr-2000.graph").display());
+    for (device, prune) in [("1MiB", "direct"), ("1MiB", "none"), ("2MiB", "zero-indegree")] {
+        let settings = format!("memory.device = '{device}'\npartition.prune = '{prune}'\ncount.threads = 2\nmemory.frame = '16KiB'");
+        let result = count(&(input.clone() + &settings), dir.path()).unwrap();
+        assert_eq!(result.triangles, 20_977_629);
+        assert!(result.parts > 8, "{}", result.parts);
+        for part in &result.partitions {
+            assert!(part.peak_bytes <= result.device_memory, "part {} of {device} {prune}: {}", part.id, part.peak_bytes);
+            assert!(part.peak_bytes_predicted <= result.device_memory);
+        }
+        assert!(result.partitions.iter().any(|part| part.frames > 2));
+    }
+}
+
+#[test]
+fn closed_forms_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("graph.bin");
+    let families = [
+        // More triangles than 32 bits hold: 4,495,501,000.
+        Family::Complete { vertices: 3000 },
+        Family::KingsGrid { rows: 120, columns: 75 },
+        Family::RingLattice { vertices: 5000, k: 9 },
+        Family::RingOfCliques { cliques: 40, size: 25 },
+        Family::Hamming { d: 3, q: 9 },
+        Family::Stars { leaves: vec![3, 4, 5, 9], kind: StarKind::B1k },
+        Family::Stars { leaves: vec![3, 4, 5, 9], kind: StarKind::B2k },
+        Family::Stars { leaves: vec![25, 81], kind: StarKind::Bk },
+        Family::GapKron { scale: 16 },
+    ];
+    for family in families {
+        let made = generate(&family, None, &file, &Control::silent()).unwrap();
+        let parts = "partition = { partitioner = 'random', parts = 3 }";
+        for settings in ["", parts, "memory.frame = '64KiB'\npartition.parts = 4"] {
+            let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
+            assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");
+            assert_eq!(Some(u128::from(result.edges)), made.known.edges, "{family:?}");
+        }
+    }
+}
+
+/// A random graph, with loops, duplicates, both directions, isolated vertices.
+fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
+}
+
+/// Writes the arcs in one of the formats; what the file then holds may be the symmetric closure.
+fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
+    let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
+    let edges = simple(arcs);
+    let (name, bytes): (&str, Vec<u8>) = match format {
+        "text" => ("g.txt", arcs.iter().flat_map(|(u, v)| format!("{u}\t{v}\n").into_bytes()).collect()),
+        "sparse" => {
+            // Ids past 2^32: the table of ids is used.
+            let id = |v: u64| v * 0x1_0000_0001 + 7;
+            ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
+        }
+        "gz" => {
+            let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            arcs.iter().for_each(|(u, v)| writeln!(gz, "{u},{v}").unwrap());
+            ("g.csv.gz", gz.finish().unwrap())
+        }
+        "matrix-market" => {
+            let head = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
+            let lines = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1));
+            ("g.mtx", std::iter::once(head).chain(lines).flat_map(String::into_bytes).collect())
+        }
+        "metis" => {
+            let mut rows = vec![String::new(); n as usize];
+            for &(u, v) in &edges {
+                rows[u as usize] += &format!("{} ", v + 1);
+                rows[v as usize] += &format!("{} ", u + 1);
+            }
+            ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
+        }
+        "bin-u32" => ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect()),
+        _ => ("g.u64", arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()),
+    };
+    std::fs::write(dir.join(name), bytes).unwrap();
+    dir.join(name)
+}
+
+fn settings() -> impl Strategy<Value = String> {
+    let partitioner = prop::sample::select(vec!["random", "contiguous", "contiguous-vertices", "file"]);
+    let prune = prop::sample::select(vec!["none", "zero-indegree", "direct"]);
+    let frame = prop::sample::select(vec!["", "memory.frame = 1100", "memory.frame = 2000", "memory.frame = '1MiB'"]);
+    let host = prop::sample::select(vec!["", "memory.host = '1MiB'", "memory.host = '64MiB'"]);
+    (partitioner, 1u32..10, prune, frame, host, any::<u32>(), 1usize..4).prop_map(
+        |(partitioner, parts, prune, frame, host, seed, threads)| {
+            format!(
+                "partition = {{ partitioner = '{partitioner}', parts = {parts}, prune = '{prune}', seed = {seed} }}\n\
+                 count.threads = {threads}\n{frame}\n{host}\n"
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_setting_gives_the_brute_force_count(
+        arcs in arcs(),
+        format in prop::sample::select(vec!["text", "sparse", "gz", "matrix-market", "metis", "bin-u32", "bin-u64"]),
+        settings in settings(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = write(&arcs, format, dir.path());
+        let edges = simple(&arcs);
+        let settings = if settings.contains("'file'") {
+            let id = |v: u64| match format { "sparse" => v * 0x1_0000_0001 + 7, "matrix-market" | "metis" => v + 1, _ => v };
+            let ids: std::collections::BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
+            let lines: String = ids.iter().map(|&v| format!("{} {}\n", id(v), v % 4)).collect();
+            std::fs::write(dir.path().join("parts.txt"), lines).unwrap();
+            settings.replace("'file'", "'file:parts.txt'")
+        } else {
+            settings
+        };
+        let format_of = if format == "bin-u64" { "input.format = 'bin-u64'" } else { "" };
+        let toml = format!("input.path = '{}'\n{format_of}\n{settings}", file.display());
+        match count(&toml, dir.path()) {
+            Ok(result) => {
+                prop_assert_eq!(result.triangles, u128::from(triangles(&edges)), "{}", toml);
+                prop_assert_eq!(result.edges as usize, edges.len());
+            }
+            // Frames can be smaller than the longest row, or too large for the budget: the refusals that are right.
+            Err(error) => {
+                let text = error.to_string();
+                let small = settings.contains("frame = 1100") && text.contains("which hold the longest row");
+                let large = settings.contains("frame = '1MiB'") && text.contains("two frames of 1.0 MiB");
+                prop_assert!(small || large, "{}: {}", toml, text);
+            }
+        }
+        prop_assert!(listing(&dir.path().join("work")).is_empty());
+    }
+}
+
+#[test]
+fn metis_partitions_count_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, triangles) in [("facebook_combined.txt", 1_612_010), ("karate.mtx", 45)] {
+        for extra in ["", "partition.metis.contract = 3"] {
+            let toml = format!(
+                "input.path = '{}'\npartition.partitioner = 'metis'\npartition.parts = 4\n{extra}",
+                data(name).display()
+            );
+            let result = count(&toml, dir.path()).unwrap();
+            assert_eq!(result.triangles, triangles, "{name} {extra}");
+            assert_eq!(result.parts, 4);
+        }
+    }
+    assert!(listing(&dir.path().join("work")).is_empty());
+}
+
+#[test]
+fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("g.txt");
+    std::fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
+    let run = || count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
+    let stations = |result: &RunResult| result.stations.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    assert_eq!(run().triangles, 1);
+    let second = run();
+    assert_eq!((second.triangles, stations(&second)[0].as_str()), (1, "cached"));
+    // Longer, so its size differs whatever the clock says.
+    std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
+    let third = run();
+    assert_eq!((third.triangles, stations(&third)[0].as_str()), (2, "clean"));
+
+    // A damaged cache is found and made again: every byte of every file counts.
+    for entry in std::fs::read_dir(dir.path().join("cache")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        for at in (0..bytes.len()).step_by(611).chain([0, 9, 35, 4096, bytes.len() - 1]) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            std::fs::write(&path, damaged).unwrap();
+            let result = run();
+            assert_eq!(result.triangles, 2, "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn no_edges_is_an_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("g.txt"), "# nothing but loops\n3 3\n5 5\n").unwrap();
+    for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {
+        let result = count(&format!("input.path = 'g.txt'\n{settings}"), dir.path()).unwrap();
+        assert_eq!((result.triangles, result.edges, result.vertices, result.wedges), (0, 0, 0, 0));
+        assert!(result.transitivity == 0.0);
+        assert_eq!((result.input.arcs, result.input.loops_removed), (2, 2));
+    }
+}

@@ -1,0 +1,9 @@
+//! The readers on real graphs and on every kind of bad input, through the public interface.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod bad_binary;
+mod bad_text;
+mod bvgraph;
+mod formats;
+mod real;
+mod support;

@@ -1,0 +1,131 @@
+//! What the tests share: a sink that keeps arcs, files of a folder, a tiny graph.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use trimill::control::Control;
+use trimill::error::{Error, Kind, Result};
+use trimill::input::{ArcSink, Source};
+
+/// Keeps all arcs.
+#[derive(Default)]
+pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
+
+impl ArcSink for Keep {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        self.0.lock().unwrap().extend_from_slice(batch);
+        Ok(())
+    }
+}
+
+pub(crate) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+pub(crate) fn work_dir() -> PathBuf {
+    std::env::temp_dir()
+}
+
+pub(crate) fn open(path: &Path) -> Result<Source> {
+    Source::open(&[path.to_path_buf()], None, &work_dir())
+}
+
+/// All arcs, sorted.
+pub(crate) fn arcs(source: &Source) -> Result<Vec<(u64, u64)>> {
+    let keep = Keep::default();
+    let found = source.scan(&keep, &Control::silent())?;
+    let mut arcs = keep.0.into_inner().unwrap();
+    assert_eq!(found, arcs.len() as u64);
+    arcs.sort_unstable();
+    Ok(arcs)
+}
+
+pub(crate) fn read(path: &Path) -> Result<Vec<(u64, u64)>> {
+    arcs(&open(path)?)
+}
+
+/// The undirected simple graph: sorted pairs `(min, max)`, each once, without loops.
+pub(crate) fn edges(arcs: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut edges: Vec<_> = arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// A folder for the files of one test.
+pub(crate) struct Folder(pub(crate) tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), bytes).unwrap();
+        self.path(name)
+    }
+
+    /// The error of opening and reading what `bytes` are under `name`.
+    pub(crate) fn error(&self, name: &str, bytes: impl AsRef<[u8]>) -> Error {
+        let path = self.write(name, &bytes);
+        read(&path).map(|arcs| arcs.len()).expect_err(&format!(
+            "{name}: {}",
+            String::from_utf8_lossy(&bytes.as_ref()[..bytes.as_ref().len().min(80)])
+        ))
+    }
+
+    /// Checks that reading ends with an error of the data that has all of `parts`.
+    pub(crate) fn refuses(&self, name: &str, bytes: impl AsRef<[u8]>, parts: &[&str]) {
+        let error = self.error(name, &bytes);
+        assert_eq!(error.kind(), Kind::Data, "{error}");
+        let message = error.to_string();
+        assert!(message.contains(name), "no file in: {message}");
+        for part in parts {
+            assert!(message.contains(part), "no '{part}' in: {message}");
+        }
+    }
+}
+
+pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 alone.
+pub(crate) const TINY: [(u64, u64); 8] = [(0, 1), (0, 1), (1, 2), (2, 2), (0, 2), (3, 4), (4, 3), (1, 4)];
+
+pub(crate) fn text_of(arcs: &[(u64, u64)], separator: &str, end: &str) -> String {
+    arcs.iter().map(|(u, v)| format!("{u}{separator}{v}{end}")).collect()
+}
+
+pub(crate) fn bytes_of<const N: usize>(arcs: &[(u64, u64)], record: impl Fn(u64, u64) -> [u8; N]) -> Vec<u8> {
+    arcs.iter().flat_map(|&(u, v)| record(u, v)).collect()
+}
+
+/// A `.sg` file of a graph with `n` vertices, in the layout that the GAP Benchmark Suite writes.
+pub(crate) fn sg(n: u64, arcs: &[(u64, u64)], directed: bool) -> Vec<u8> {
+    let csr = |arcs: &[(u64, u64)]| {
+        let mut sorted = arcs.to_vec();
+        sorted.sort_unstable();
+        let mut bytes = Vec::new();
+        for vertex in 0..=n {
+            bytes.extend((sorted.partition_point(|a| a.0 < vertex) as i64).to_le_bytes());
+        }
+        bytes.extend(sorted.iter().flat_map(|a| (a.1 as i32).to_le_bytes()));
+        bytes
+    };
+    let mut bytes = vec![u8::from(directed)];
+    bytes.extend((arcs.len() as i64).to_le_bytes());
+    bytes.extend((n as i64).to_le_bytes());
+    bytes.extend(csr(arcs));
+    if directed {
+        bytes.extend(csr(&arcs.iter().map(|&(u, v)| (v, u)).collect::<Vec<_>>()));
+    }
+    bytes
+}
