@@ -2,22 +2,19 @@
 //! and [`crate::job::Job::resolve`] makes a job of both.
 
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bytes::Bytes;
-use crate::input::format::Format;
-use crate::job::file::{
-    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables, WorkTable,
-};
+use crate::job::file::{OutputTable, SpillTable, Tables};
 use crate::job::overrides::Override;
-use crate::job::{Backend, Partitioner, Parts, Prune};
 
+mod args;
 mod generate;
 pub mod help;
 
+pub use args::{HostArgs, InputArgs, JobArgs, SpillArgs};
 pub use generate::{FamilyCommand, GenerateCommand};
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
@@ -288,161 +285,6 @@ pub struct CacheArgs {
     /// Print one JSON object instead of a table
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-}
-
-/// What is counted.
-#[derive(Debug, Clone, Args)]
-pub struct InputArgs {
-    /// The graph's file, or several files of one graph; `-` is standard input
-    #[arg(value_name = "INPUT", required = true, help_heading = "Input")]
-    pub inputs: Vec<PathBuf>,
-
-    /// The format [default: found from content and suffix]
-    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub format: Option<Format>,
-}
-
-/// What may be used of the host.
-#[derive(Debug, Clone, Default, Args)]
-pub struct HostArgs {
-    /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM]
-    #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub host_memory: Option<Bytes>,
-
-    /// CPU threads [default: all cores]
-    #[arg(long, value_name = "N", help_heading = "Count")]
-    pub threads: Option<NonZeroUsize>,
-
-    /// The directory for temporary files of the preparation [default: beside the spill]
-    #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
-    pub work_dir: Option<PathBuf>,
-
-    /// The directory of prepared graphs [default: trimill in the user's cache directory]
-    #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
-    pub cache_dir: Option<PathBuf>,
-
-    /// The most bytes of the whole cache; what was not used for longest goes first
-    #[arg(long, value_name = "BYTES", help_heading = "Cache and work")]
-    pub cache_max: Option<Bytes>,
-
-    /// Neither look for a prepared graph nor keep one
-    #[arg(long, help_heading = "Cache and work", conflicts_with_all = ["cache_dir", "cache_max"])]
-    pub no_cache: bool,
-}
-
-/// Where partitions are spilled.
-#[derive(Debug, Clone, Args)]
-pub struct SpillArgs {
-    /// The directory for spilled partitions [default: the system's temporary directory]
-    #[arg(long, value_name = "DIR", help_heading = "Spill")]
-    pub spill_dir: Option<PathBuf>,
-
-    /// Keep the spilled partitions, for a later count or `trimill inspect`
-    #[arg(long, requires = "spill_dir", help_heading = "Spill")]
-    pub keep_spill: bool,
-}
-
-/// What counting, planning and partitioning have in common.
-#[derive(Debug, Clone, Args)]
-pub struct JobArgs {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub input: InputArgs,
-
-    /// How vertices are assigned: random | contiguous | contiguous-vertices | metis | file:PATH
-    #[arg(long, value_name = "NAME", default_value_t, help_heading = "Partition", long_help = help::PARTITIONER)]
-    pub partitioner: Partitioner,
-
-    /// The number of partitions, or `auto`: as few as fit
-    #[arg(long, value_name = "N|auto", default_value_t, help_heading = "Partition")]
-    pub parts: Parts,
-
-    /// The seed of the partitioners that draw
-    #[arg(long, value_name = "SEED", default_value_t = 1, help_heading = "Partition")]
-    pub seed: u64,
-
-    /// What is dropped from a partition: none | zero-indegree | direct
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Partition",
-        long_help = help::PRUNE
-    )]
-    pub prune: Prune,
-
-    /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
-    #[arg(long, value_name = "K", help_heading = "Partition")]
-    pub metis_contract: Option<NonZeroU32>,
-
-    /// The most memory of the device, such as 512MiB or 16GB [default: 90% of what is free on a GPU, half of the host
-    /// memory on the CPU]
-    #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub device_memory: Option<Bytes>,
-
-    /// The most bytes of a frame [default: the planner's choice]
-    #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub frame_bytes: Option<Bytes>,
-
-    /// What counts: auto | cpu | cuda; auto is a GPU where there is one
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Count"
-    )]
-    pub backend: Backend,
-
-    /// The counting method; `bitmap` on the CPU [default: the backend's own choice]
-    #[arg(long, value_name = "NAME", help_heading = "Count")]
-    pub method: Option<String>,
-
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub host: HostArgs,
-}
-
-impl InputArgs {
-    /// The same as a job's table.
-    pub fn table(&self) -> InputTable {
-        InputTable { path: None, paths: Some(self.inputs.clone()), format: self.format }
-    }
-}
-
-impl HostArgs {
-    /// Puts the host's flags where a job file has them.
-    pub fn fill(&self, tables: &mut Tables) {
-        tables.memory.host = self.host_memory;
-        tables.count.threads = self.threads;
-        tables.work = WorkTable { dir: self.work_dir.clone() };
-        tables.cache =
-            CacheTable { enabled: Some(!self.no_cache), dir: self.cache_dir.clone(), max: self.cache_max };
-    }
-}
-
-impl JobArgs {
-    /// The same as a job's tables; spill and output stay as they are by default.
-    pub fn tables(&self) -> Tables {
-        let mut tables = Tables {
-            input: self.input.table(),
-            partition: PartitionTable {
-                partitioner: Some(self.partitioner.clone()),
-                parts: Some(self.parts),
-                seed: Some(self.seed),
-                prune: Some(self.prune),
-                metis: MetisTable { contract: self.metis_contract },
-            },
-            memory: MemoryTable { device: self.device_memory, host: None, frame: self.frame_bytes },
-            count: CountTable { backend: Some(self.backend), method: self.method.clone(), threads: None },
-            ..Tables::default()
-        };
-        self.host.fill(&mut tables);
-        tables
-    }
 }
 
 impl CountCommand {

@@ -12,9 +12,9 @@ use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
 use trimill::error::{Kind, Result};
+use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
 use trimill::signals;
-use trimill::pipeline::Pipeline;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();

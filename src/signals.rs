@@ -27,3 +27,36 @@ pub fn install(stop: &Arc<AtomicBool>) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+mod tests {
+    use std::process::Command;
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    /// Run as a process of its own by the test below, because signals belong to the whole process.
+    #[test]
+    #[ignore = "run by the_first_signal_asks_and_the_second_ends"]
+    fn child() {
+        let stop = Arc::new(AtomicBool::new(false));
+        install(&stop).unwrap();
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        assert!(stop.load(Ordering::Relaxed));
+        println!("asked to stop");
+        signal_hook::low_level::raise(SIGINT).unwrap();
+        println!("still here");
+    }
+
+    #[test]
+    fn the_first_signal_asks_and_the_second_ends() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "signals::tests::child", "--ignored", "--nocapture"])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(i32::from(INTERRUPTED)));
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("asked to stop") && !said.contains("still here"), "{said}");
+    }
+}

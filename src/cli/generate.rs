@@ -8,10 +8,10 @@ use clap::{Args, Subcommand};
 use super::{HostArgs, help};
 use crate::bytes::Bytes;
 use crate::error::Result;
+use crate::generate::StarKind;
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
-use crate::generate::StarKind;
 use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves};
 
 /// `trimill generate`
@@ -61,7 +61,7 @@ fn edge_file(typed: &str) -> Result<EdgeFile, String> {
 #[derive(Debug, Clone, Args)]
 pub struct GraphArgs {
     /// The graph's file; it is cleaned first
-    #[arg(value_name = "GRAPH", help_heading = "Input")]
+    #[arg(value_name = "GRAPH")]
     pub graph: PathBuf,
 
     /// The format of GRAPH [default: found from content and suffix]

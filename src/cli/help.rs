@@ -31,8 +31,8 @@ Examples:
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       tables on standard output, result.json and partitions.tsv in results/crawl
 
-The number of partitions is only a start: one that does not fit the budget is split until it does. The fields
-of the JSON object are described in docs/result.md.";
+The number of partitions is only a start: one that does not fit the budget is split until it does.
+The fields of the JSON object are described in docs/result.md.";
 
 /// Under `trimill run --help`.
 pub const RUN: &str = "\
@@ -41,9 +41,10 @@ Examples:
   trimill run study.toml --set memory.device=2GiB --set job.crawl.partition.parts=64
   trimill run study.toml --only crawl --json > results.jsonl
 
-A job file has [defaults] and any number of [[job]], described in docs/jobs.md. Relative paths are taken from
-the folder of the file, in --set as well. A job that fails does not stop the others; a table at the end says how
-each of them went, and the exit code is the highest of all. Ctrl-C stops the batch.";
+A job file has [defaults] and any number of [[job]], described in docs/jobs.md. Relative paths are
+taken from the folder of the file, in --set as well. A job that fails does not stop the others; a
+table at the end says how each of them went, and the exit code is the highest of all. Ctrl-C stops
+the batch.";
 
 /// Under `trimill plan --help`.
 pub const PLAN: &str = "\
@@ -51,8 +52,8 @@ Examples:
   trimill plan crawl.graph --device-memory 16GB
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
 
-The graph is read and prepared (and kept in the cache), but nothing is spilled or counted. The exit code is 3
-when something does not fit, and the plan says what to change.";
+The graph is read and prepared (and kept in the cache), but nothing is spilled or counted. The exit
+code is 3 when something does not fit, and the plan says what to change.";
 
 /// Under `trimill partition --help`.
 pub const PARTITION: &str = "\
@@ -60,7 +61,7 @@ Examples:
   trimill partition crawl.graph --parts 32 --spill-dir /scratch/crawl
   trimill inspect /scratch/crawl --verify
 
-Leaves one file for each partition and a manifest; docs/spill-format.md describes them byte by byte.";
+Leaves one file for each partition, and a manifest; docs/spill-format.md describes them.";
 
 /// Under `trimill inspect --help`.
 pub const INSPECT: &str = "\
@@ -84,8 +85,8 @@ Examples:
   trimill generate blowup crawl.graph --copies 20 --output big.bin
   trimill generate kings-grid --rows 1000 --columns 1000 --output grid.txt
 
-The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text. The same
-command makes the same file on any number of threads.";
+The suffix of the file tells how edges are written: .bin pairs of u32 (little-endian), .txt text.
+The same command makes the same file on any number of threads.";
 
 /// Under `trimill doctor --help`.
 pub const DOCTOR: &str = "\
@@ -101,8 +102,8 @@ Examples:
   trimill cache remove --max 20GiB
   trimill cache clear
 
-The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is found again
-by path, size, time of change and a hash of head and tail of its file.";
+The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is
+found again by path, size, time of change and a hash of head and tail of its file.";
 
 /// Under `trimill completions --help`.
 pub const COMPLETIONS: &str = "\

@@ -6,10 +6,8 @@ use std::path::Path;
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
+use crate::report::{CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport};
 use crate::request::{GenerateRequest, InspectRequest, RemoveRequest};
-use crate::report::{
-    CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
-};
 
 /// What the program can do. Jobs arrive resolved, their input files looked for; every method that takes a [`Control`]
 /// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves nothing behind.

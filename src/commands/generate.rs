@@ -4,8 +4,8 @@ use super::engine::Engine;
 use super::{Context, Outcome};
 use crate::cli::GenerateCommand;
 use crate::error::Result;
-use crate::request::Family;
 use crate::report::GenerateReport;
+use crate::request::Family;
 
 pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (request, as_json) = command.request()?;

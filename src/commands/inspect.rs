@@ -4,8 +4,8 @@ use super::engine::Engine;
 use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
 use crate::error::Result;
-use crate::request::InspectRequest;
 use crate::report::{DoctorReport, generic};
+use crate::request::InspectRequest;
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };

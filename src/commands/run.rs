@@ -49,6 +49,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
         let result = job.check_files().and_then(|()| count::count(engine, job, &context.control));
         let (counted, outcome) = match &result {
             Ok(result) => (Some((result.triangles, result.edges, result.parts)), "done".into()),
+            Err(error) if error.kind() == Kind::Interrupted => (None, "interrupted".into()),
             Err(error) => (None, format!("{}: {error}", kind_name(error.kind()))),
         };
         let line = SummaryLine { job: name.clone(), counted, seconds: begun.elapsed().as_secs_f64(), outcome };

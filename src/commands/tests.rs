@@ -1,0 +1,272 @@
+//! The commands over an engine that counts nothing and remembers what it was asked.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+use super::engine::Engine;
+use super::{Context, Outcome};
+use crate::bytes::Bytes;
+use crate::cli::Cli;
+use crate::control::Control;
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::report::{
+    CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
+    PlannedPartition, RunResult, VerifyReport,
+};
+use crate::request::{GenerateRequest, InspectRequest, RemoveRequest};
+
+/// Answers every job with 7 triangles, but `--method` names an accident instead.
+#[derive(Default)]
+struct Fake {
+    asked: RefCell<Vec<String>>,
+}
+
+impl Fake {
+    fn note(&self, asked: String) {
+        self.asked.borrow_mut().push(asked);
+    }
+}
+
+impl Engine for Fake {
+    fn count(&self, job: &Job, control: &Control) -> Result<RunResult> {
+        self.note(format!("count {} {}", job.title(), job.partitioner));
+        match job.method.as_deref() {
+            Some("data") => return Err(Error::data(&job.inputs[0], "is odd")),
+            Some("disk") => return Err(Error::resource("the disk is full")),
+            Some("stop") => {
+                control.stop();
+                control.check()?;
+            }
+            _ => {}
+        }
+        let mut result = RunResult::of(job);
+        (result.vertices, result.edges, result.wedges) = (6, 10, 42);
+        result.partitions = vec![PartitionResult { triangles: 7, arcs_kept: 10, ..PartitionResult::default() }];
+        Ok(result.complete())
+    }
+    fn plan(&self, job: &Job, _: &Control) -> Result<PlanReport> {
+        let mut plan = PlanReport::of(job);
+        plan.partitions = vec![PlannedPartition { peak_bytes_predicted: Bytes(1000), ..Default::default() }];
+        plan.advice = vec!["take more".into()];
+        Ok(plan.complete())
+    }
+    fn partition(&self, job: &Job, _: &Control) -> Result<PartitionReport> {
+        assert!(job.keep_spill);
+        Ok(PartitionReport::of(job))
+    }
+    fn verify(&self, _: &Job, _: &Control) -> Result<VerifyReport> {
+        Ok(VerifyReport::new(7, 6, 10, 42, InputReport::default(), 0.5))
+    }
+    fn generate(&self, request: &GenerateRequest, _: &Control) -> Result<GenerateReport> {
+        self.note(format!("{request:?}"));
+        Ok(GenerateReport { triangles: Some(u128::MAX), ..GenerateReport::default() })
+    }
+    fn inspect(&self, request: &InspectRequest, _: &Control) -> Result<serde_json::Value> {
+        Ok(serde_json::json!({ "path": request.path, "verified": request.verify }))
+    }
+    fn doctor(&self, work: Option<&Path>, _: Option<&Path>) -> Result<DoctorReport> {
+        self.note(format!("doctor {work:?}"));
+        Ok(DoctorReport { no_gpu: Some("no driver".into()), ..DoctorReport::default() })
+    }
+    fn cache_list(&self, dir: Option<&Path>) -> Result<CacheReport> {
+        self.note(format!("list {dir:?}"));
+        Ok(CacheReport::default())
+    }
+    fn cache_remove(&self, _: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
+        self.note(format!("{request:?}"));
+        Ok(CacheReport::default())
+    }
+    fn cache_clear(&self, _: Option<&Path>) -> Result<CacheReport> {
+        self.note("clear".into());
+        Ok(CacheReport::default())
+    }
+    fn metis_child(&self, arguments: &[OsString]) -> Result<()> {
+        self.note(format!("metis {arguments:?}"));
+        Ok(())
+    }
+}
+
+struct Run {
+    end: Result<Outcome>,
+    out: String,
+    err: String,
+    asked: Vec<String>,
+}
+
+impl Run {
+    fn kind(&self) -> Option<Kind> {
+        match &self.end {
+            Ok(outcome) => *outcome,
+            Err(error) => Some(error.kind()),
+        }
+    }
+}
+
+/// Runs a command line whose words are parted by blanks, in which `@` stands for the directory.
+fn run(dir: &Path, line: &str) -> Run {
+    let words = line.split(' ').map(|word| word.replace('@', dir.to_str().unwrap()));
+    let cli = Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words)).unwrap();
+    let (fake, mut out, mut err) = (Fake::default(), Vec::new(), Vec::new());
+    let control = Control::silent();
+    let end = super::run(&fake, cli.command, &mut Context { out: &mut out, err: &mut err, terminal: false, control });
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { end, out: text(out), err: text(err), asked: fake.asked.into_inner() }
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("g.txt"), "0 1\n").unwrap();
+    let path = dir.path().to_path_buf();
+    (dir, path)
+}
+
+#[test]
+fn count_answers_as_a_table_as_json_and_in_files() {
+    let (_guard, dir) = folder();
+    let table = run(&dir, "count @/g.txt --partitioner random");
+    assert_eq!(table.kind(), None);
+    assert!(table.out.contains("triangles     7\n") && table.out.contains("by random"), "{}", table.out);
+    let json = run(&dir, "count @/g.txt --json --output @/out");
+    let result: RunResult = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((result.triangles, result.job), (7, None));
+    assert_eq!(crate::report::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
+    assert!(dir.join("out/partitions.tsv").is_file());
+}
+
+#[test]
+fn errors_keep_their_kinds() {
+    let (_guard, dir) = folder();
+    for (line, kind) in [
+        ("count @/missing.txt", Kind::Data),
+        ("count @/g.txt --method data", Kind::Data),
+        ("count @/g.txt --method disk", Kind::Resource),
+        ("count @/g.txt --method stop", Kind::Interrupted),
+        ("count @/g.txt -", Kind::Usage),
+        ("count @/g.txt --device-memory 0", Kind::Usage),
+        ("count @/g.txt --metis-contract 8", Kind::Usage),
+        ("count @/g.txt --output @/g.txt", Kind::Resource),
+        ("count @/g.txt --partitioner file:@/parts", Kind::Data),
+        ("partition @/g.txt --spill-dir @/g.txt", Kind::Resource),
+        ("run @/missing.toml", Kind::Data),
+        ("man cuont", Kind::Usage),
+    ] {
+        assert_eq!(run(&dir, line).kind(), Some(kind), "{line}");
+    }
+}
+
+#[test]
+fn a_plan_that_does_not_fit_is_said_and_is_a_lack_of_resources() {
+    let (_guard, dir) = folder();
+    let fits = run(&dir, "plan @/g.txt --device-memory 1000");
+    assert_eq!(fits.kind(), None);
+    let short = run(&dir, "plan @/g.txt --device-memory 999");
+    assert_eq!(short.kind(), Some(Kind::Resource));
+    assert!(short.out.contains("advice: take more"), "{}", short.out);
+    assert!(run(&dir, "plan @/g.txt --device-memory 999 --json").out.contains("\"fits\":false"));
+}
+
+const BATCH: &str = "
+[defaults.input]
+path = 'g.txt'
+[[job]]
+name = 'good'
+[[job]]
+name = 'bad'
+count.method = 'data'
+[[job]]
+name = 'gone'
+input.path = 'missing.txt'
+[[job]]
+name = 'last'
+partition.partitioner = 'random'
+";
+
+#[test]
+fn one_failing_job_does_not_stop_the_batch() {
+    let (_guard, dir) = folder();
+    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
+    let batch = run(&dir, "run @/b.toml");
+    assert_eq!(batch.kind(), Some(Kind::Data));
+    assert_eq!(batch.asked, ["count good contiguous", "count bad contiguous", "count last random"]);
+    assert!(batch.err.contains("job 'bad'") && batch.err.contains("is odd"), "{}", batch.err);
+    let summary = &batch.out[batch.out.rfind('┌').unwrap()..];
+    for words in [["good", "done"], ["bad", "is odd"], ["gone", "cannot be read"], ["last", "done"]] {
+        let line = summary.lines().find(|line| line.contains(&format!(" {} ", words[0]))).expect(words[0]);
+        assert!(line.contains(words[1]), "{line}");
+    }
+
+    let json = run(&dir, "run @/b.toml --json");
+    let lines: Vec<serde_json::Value> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let names: Vec<&str> = lines.iter().map(|line| line["job"].as_str().unwrap()).collect();
+    assert_eq!(names, ["good", "bad", "gone", "last"]);
+    assert_eq!(lines[1]["error"]["kind"], "data");
+    assert_eq!(lines[3]["triangles"], 7);
+    assert!(json.err.contains("outcome"), "the summary: {}", json.err);
+}
+
+#[test]
+fn the_batch_ends_with_its_highest_code_and_stops_when_it_is_stopped() {
+    let (_guard, dir) = folder();
+    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
+    let disk = run(&dir, "run @/b.toml --set job.last.count.method=disk");
+    assert_eq!(disk.kind(), Some(Kind::Resource));
+    let stopped = run(&dir, "run @/b.toml --set job.bad.count.method=stop");
+    assert_eq!(stopped.kind(), Some(Kind::Interrupted));
+    assert_eq!(stopped.asked.len(), 2);
+    assert!(stopped.out.contains("not started"));
+    assert_eq!(run(&dir, "run @/b.toml --only good --only last").kind(), None);
+}
+
+#[test]
+fn check_runs_nothing_and_looks_for_every_file() {
+    let (_guard, dir) = folder();
+    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
+    let check = run(&dir, "run @/b.toml --check --set partition.parts=5");
+    assert_eq!(check.kind(), Some(Kind::Data));
+    assert!(check.asked.is_empty());
+    assert!(check.out.contains(" 5 ") && check.out.contains("random"), "{}", check.out);
+    assert!(check.err.contains("job 'gone'") && check.err.contains("missing.txt"), "{}", check.err);
+    let json = run(&dir, "run @/b.toml --check --json --only last");
+    assert_eq!(json.kind(), None);
+    let job: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((job["name"].as_str(), job["partitioner"].as_str()), (Some("last"), Some("random")));
+}
+
+#[test]
+fn the_other_commands_ask_for_what_was_typed() {
+    let (_guard, dir) = folder();
+    let asked = |line: &str| {
+        let run = run(&dir, line);
+        assert_eq!(run.kind(), None, "{line}: {:?}", run.end);
+        (run.asked.join("\n"), run.out)
+    };
+    let (request, out) = asked("generate stars 3-4-5 --kind B1k --output s.bin --json");
+    assert!(request.contains("Leaves([3, 4, 5])") && request.contains("B1k") && request.contains("BinU32"));
+    assert!(out.contains("\"triangles\":340282366920938463463374607431768211455,\"seconds\""), "{out}");
+    assert!(asked("generate blowup @/g.txt --copies 6 -o b.txt").0.contains("copies: 6"));
+    assert!(asked("generate gap-kron --scale 22 --output k22.bin").0.contains("GapKron { scale: 22 }"));
+    asked("generate gap-urand --scale 10 -o u.bin");
+    asked("generate tensor-complete @/g.txt --order 4 -o u.bin");
+    asked("generate ring-lattice --vertices 10 --k 3 -o u.bin");
+    asked("generate kings-grid --rows 3 --columns 4 -o u.bin");
+    asked("generate complete --vertices 9 -o u.bin");
+    asked("generate ring-of-cliques --cliques 3 --size 4 -o u.bin");
+    asked("generate hamming --dimension 3 --order 3 -o u.bin");
+    assert!(asked("inspect s.spill --verify").1.contains("verified  yes"));
+    assert!(asked("doctor --work-dir /w").1.contains("none: no driver"));
+    assert!(asked("cache remove abc --max 1KiB").0.contains("Some(Bytes(1024))"));
+    asked("cache list --cache-dir /c --json");
+    asked("cache clear");
+    asked("verify @/g.txt --host-memory 1GiB");
+    asked("partition @/g.txt --spill-dir @/spill");
+    assert!(asked("metis-child --graph x -k 3").0.contains("\"--graph\", \"x\", \"-k\", \"3\""));
+    assert!(asked("man count").1.contains("trimill"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(asked(&format!("completions {shell}")).1.contains("trimill"));
+    }
+}

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use toml::Table;
 
+use super::Job;
 use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
-use super::Job;
 use crate::error::{Error, Result};
 
 /// The jobs of a file.
@@ -100,8 +100,11 @@ impl Batch {
             if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
                 && let Some(other) = spills.insert(dir, name)
             {
-                return Err(refuse(format!("the jobs '{other}' and '{name}' both keep their spill in {}", dir.display()))
-                    .advice("give each job a directory of its own in [job.spill]"));
+                return Err(refuse(format!(
+                    "the jobs '{other}' and '{name}' both keep their spill in {}",
+                    dir.display()
+                ))
+                .advice("give each job a directory of its own in [job.spill]"));
             }
             if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT)
                 && let Some(other) = reader.replace(name)
@@ -223,7 +226,9 @@ mod tests {
     #[test]
     fn a_file_without_jobs_or_with_twins_is_refused() {
         let twins = "[[job]]\nname='a'\n[[job]]\nname='a'\n";
-        for (text, hint) in [("", "no job"), ("job = []", "no job"), (twins, "two jobs"), ("[[job]]\nname=' '", "empty")] {
+        for (text, hint) in
+            [("", "no job"), ("job = []", "no job"), (twins, "two jobs"), ("[[job]]\nname=' '", "empty")]
+        {
             let error = Batch::parse(text, Path::new("f.toml"), &[], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().starts_with("f.toml: ") && error.to_string().contains(hint), "{error}");

@@ -119,11 +119,9 @@ pub enum Parts {
 
 impl Parts {
     fn number(number: u64) -> Result<Self, String> {
-        u32::try_from(number)
-            .ok()
-            .and_then(NonZeroU32::new)
-            .map(Self::Exactly)
-            .ok_or_else(|| format!("{number} is not a number of parts; expected `auto` or a number from 1 to {}", u32::MAX))
+        u32::try_from(number).ok().and_then(NonZeroU32::new).map(Self::Exactly).ok_or_else(|| {
+            format!("{number} is not a number of parts; expected `auto` or a number from 1 to {}", u32::MAX)
+        })
     }
 }
 
@@ -173,7 +171,8 @@ impl<'de> Deserialize<'de> for Parts {
                 Parts::number(number).map_err(E::custom)
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Parts, E> {
-                let number = u64::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
+                let number =
+                    u64::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
                 self.visit_u64(number)
             }
         }
@@ -195,9 +194,7 @@ impl JsonSchema for Parts {
 }
 
 /// What counts.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// A GPU where there is one that can be used, otherwise the CPU.

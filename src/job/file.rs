@@ -13,11 +13,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{Backend, Partitioner, Parts};
-use crate::partition::prune::Prune;
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
+use crate::partition::prune::Prune;
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]

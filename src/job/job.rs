@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::choices::{Backend, Partitioner, Parts};
-use crate::partition::prune::Prune;
 use super::file::Tables;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
+use crate::partition::prune::Prune;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";

@@ -161,7 +161,10 @@ mod tests {
         ] {
             let error = Override::parse(typed).unwrap_err().to_string();
             assert!(error.starts_with("--set:1: "), "{error}");
-            assert!(error.contains(&format!("column {column}\n")) && error.contains('^') && error.contains(hint), "{error}");
+            assert!(
+                error.contains(&format!("column {column}\n")) && error.contains('^') && error.contains(hint),
+                "{error}"
+            );
         }
         for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3"] {
             assert!(Override::parse(typed).is_err(), "{typed}");

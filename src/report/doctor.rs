@@ -72,7 +72,7 @@ impl Directory {
             return Self { path, ..Self::default() };
         };
         let free = rustix::fs::statvfs(there).ok().map(|found| Bytes(found.f_bavail.saturating_mul(found.f_frsize)));
-        let kind = rustix::fs::statfs(there).ok().map(|found| found.f_type as i64);
+        let kind = rustix::fs::statfs(there).ok().map(|found| found.f_type);
         Self {
             free,
             writable: rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_ok(),
@@ -108,13 +108,8 @@ impl DoctorReport {
             ("cache directory", self.cache_dir.describe()),
         ];
         for gpu in &self.gpus {
-            entries.push((
-                "GPU",
-                format!(
-                    "{}, compute capability {}, {}",
-                    gpu.name, gpu.compute_capability, gpu.memory
-                ),
-            ));
+            entries
+                .push(("GPU", format!("{}, compute capability {}, {}", gpu.name, gpu.compute_capability, gpu.memory)));
         }
         if let Some(reason) = &self.no_gpu {
             entries.push(("GPU", format!("none: {reason}")));

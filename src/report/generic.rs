@@ -47,7 +47,10 @@ fn rows_text(rows: &[Value]) -> String {
     }
     let heads = columns.iter().map(|name| name.replace('_', "\n")).collect();
     let rows = rows.iter().map(|row| {
-        columns.iter().map(|name| row.get(name.as_str()).map_or_else(|| "-".into(), |value| cell(name, value))).collect()
+        columns
+            .iter()
+            .map(|name| row.get(name.as_str()).map_or_else(|| "-".into(), |value| cell(name, value)))
+            .collect()
     });
     plain_grid(heads, rows, None)
 }
@@ -78,7 +81,9 @@ mod tests {
             "frames": [{"id": 0, "spill_bytes": 2048}, {"id": 1, "arcs": 5000}],
         });
         let text = text(&value);
-        for line in ["file       p.spill", "raw bytes  1.0 MiB", "arcs       1,234", "whole      yes", "ranges     1, 2"] {
+        for line in
+            ["file       p.spill", "raw bytes  1.0 MiB", "arcs       1,234", "whole      yes", "ranges     1, 2"]
+        {
             assert!(text.contains(line), "{text}");
         }
         assert!(text.contains("\nframes\n") && text.contains("2.0 KiB") && text.contains("5,000"), "{text}");

@@ -73,24 +73,48 @@ mod tests {
     fn the_fields_are_the_documented_ones_in_their_order() {
         let result = example(1);
         let stable = [
-            "schema_version", "version", "job", "triangles", "vertices", "edges", "wedges", "transitivity", "input",
-            "backend", "method", "partitioner", "prune", "parts", "partitions", "stations", "peak_host_bytes",
+            "schema_version",
+            "version",
+            "job",
+            "triangles",
+            "vertices",
+            "edges",
+            "wedges",
+            "transitivity",
+            "input",
+            "backend",
+            "method",
+            "partitioner",
+            "prune",
+            "parts",
+            "partitions",
+            "stations",
+            "peak_host_bytes",
         ];
         let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds"];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
             keys_of(&result.input),
-            [
-                "vertices_declared", "arcs", "loops_removed", "duplicates_removed", "arcs_added",
-                "arcs_without_reverse",
-            ]
+            ["vertices_declared", "arcs", "loops_removed", "duplicates_removed", "arcs_added", "arcs_without_reverse",]
         );
         assert_eq!(
             keys_of(&result.partitions[0]),
             [
-                "id", "local_vertices", "proxies_induced", "proxies_kept", "arcs_induced", "arcs_kept",
-                "resident_bytes", "frames", "largest_frame_bytes", "spill_bytes", "stream_bytes",
-                "peak_bytes_predicted", "peak_bytes", "triangles", "seconds",
+                "id",
+                "local_vertices",
+                "proxies_induced",
+                "proxies_kept",
+                "arcs_induced",
+                "arcs_kept",
+                "resident_bytes",
+                "frames",
+                "largest_frame_bytes",
+                "spill_bytes",
+                "stream_bytes",
+                "peak_bytes_predicted",
+                "peak_bytes",
+                "triangles",
+                "seconds",
             ]
         );
         assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{Column, grid, list, thousands};
-use super::tables::{against, shown};
 use super::SCHEMA_VERSION;
+use super::table::{Column, grid, list, thousands};
+use super::tables::{against, parts, shown};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
 
@@ -184,8 +184,12 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         (
             "counting",
             format!(
-                "{} {}, {} parts by {}, prune {}",
-                plan.backend, plan.method, plan.parts, plan.partitioner, plan.prune
+                "{} {}, {} by {}, prune {}",
+                plan.backend,
+                plan.method,
+                parts(plan.parts),
+                plan.partitioner,
+                plan.prune
             ),
         ),
     ]);

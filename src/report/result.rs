@@ -188,13 +188,9 @@ impl RunResult {
         self.transitivity = transitivity(self.triangles, self.wedges);
         let kept: u128 = self.partitions.iter().map(|partition| u128::from(partition.arcs_kept)).sum();
         self.duplication = if self.edges == 0 { 0.0 } else { kept as f64 / self.edges as f64 };
-        let (streamed, spilled) =
-            self.partitions.iter().fold((0u128, 0u128), |(streamed, spilled), partition| {
-                (
-                    streamed + u128::from(partition.stream_bytes.get()),
-                    spilled + u128::from(partition.spill_bytes.get()),
-                )
-            });
+        let (streamed, spilled) = self.partitions.iter().fold((0u128, 0u128), |(streamed, spilled), partition| {
+            (streamed + u128::from(partition.stream_bytes.get()), spilled + u128::from(partition.spill_bytes.get()))
+        });
         self.compression_ratio = (spilled > 0).then(|| streamed as f64 / spilled as f64);
         self
     }
@@ -211,7 +207,10 @@ impl RunResult {
     pub fn check(&self, origin: &std::path::Path) -> Result<()> {
         let refuse = |found: String| Err(Error::data(origin, found).expected("a result that agrees with itself"));
         if self.schema_version != SCHEMA_VERSION {
-            return refuse(format!("the result has version {}, this program knows {SCHEMA_VERSION}", self.schema_version));
+            return refuse(format!(
+                "the result has version {}, this program knows {SCHEMA_VERSION}",
+                self.schema_version
+            ));
         }
         let sum = self.sum_of_triangles();
         if sum != self.triangles {
@@ -287,7 +286,12 @@ pub(crate) mod tests {
             })
             .collect();
         result.stations = ["input", "clean", "orient"]
-            .map(|name| Station { name: name.into(), seconds: 1.5, bytes_in: Bytes(1 << 20), bytes_out: Bytes(1 << 19) })
+            .map(|name| Station {
+                name: name.into(),
+                seconds: 1.5,
+                bytes_in: Bytes(1 << 20),
+                bytes_out: Bytes(1 << 19),
+            })
             .to_vec();
         result.peak_host_bytes = Bytes::mib(100);
         result.seconds = 4.25;

@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        for (time, text) in [(0.0123, "0.012 s"), (1.5, "1.50 s"), (12.34, "12.3 s"), (123.4, "123 s"), (7260.0, "2 h 01 min")]
+        for (time, text) in
+            [(0.0123, "0.012 s"), (1.5, "1.50 s"), (12.34, "12.3 s"), (123.4, "123 s"), (7260.0, "2 h 01 min")]
         {
             assert_eq!(seconds(time), text);
         }

@@ -84,8 +84,12 @@ fn answer(result: &RunResult) -> String {
         (
             "counted by",
             format!(
-                "{} {}, {} parts by {}, prune {}",
-                result.backend, result.method, result.parts, result.partitioner, result.prune
+                "{} {}, {} by {}, prune {}",
+                result.backend,
+                result.method,
+                parts(result.parts),
+                result.partitioner,
+                result.prune
             ),
         ),
     ]);
@@ -94,7 +98,8 @@ fn answer(result: &RunResult) -> String {
 
 fn partitions(partitions: &[PartitionResult], short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
-    let largest = |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
+    let largest =
+        |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
     let totals = vec![
         "all".into(),
         thousands(sum(|p| p.local_vertices)),
@@ -154,6 +159,11 @@ fn totals(result: &RunResult) -> String {
         ),
         ("counting", seconds(result.counting_seconds())),
     ])
+}
+
+/// `1 part`, `8 parts`
+pub(crate) fn parts(parts: u32) -> String {
+    if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
 
 /// The table of stations. It has no sum: stations overlap.

@@ -1,0 +1,126 @@
+//! The program from outside: exit codes, both outputs, help, and the files that come with it.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn trimill(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_trimill")).args(arguments).env("COLUMNS", "100").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn root(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_why() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["count", "g.txt", "--parts", "0"], "0 is not a number of parts"),
+        (&["count", "g.txt", "--parts", "many"], "expected `auto` or a number from 1"),
+        (&["count"], "<INPUT>"),
+        (&["count", "g.txt", "--partitioner", "metsi"], "did you mean `metis`?"),
+        (&["count", "g.txt", "--partitioner", "file:"], "expected file:PATH"),
+        (&["count", "g.txt", "--device-memory", "lots"], "is not a size"),
+        (&["count", "g.txt", "--threads", "0"], "--threads"),
+        (&["count", "g.txt", "--keep-spill"], "--spill-dir"),
+        (&["count", "g.txt", "--prune", "direkt"], "direct"),
+        (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], "FILE.bin"),
+        (&["cout", "g.txt"], "count"),
+        (&["run", "x.toml", "--set", "partition.pats=3"], "did you mean `parts`?"),
+    ];
+    for (arguments, hint) in cases {
+        let output = trimill(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&output.stderr).contains(hint), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_missing_or_empty_input_ends_with_1() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    for input in ["/nowhere/g.txt", empty.path().to_str().unwrap()] {
+        for command in ["count", "plan", "verify"] {
+            let output = trimill(&[command, input]);
+            assert_eq!(output.status.code(), Some(1), "{command} {input}");
+            assert!(text(&output.stderr).starts_with(&format!("error: {input}: ")), "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    for command in
+        ["count", "run", "plan", "partition", "inspect", "verify", "generate", "doctor", "cache", "completions"]
+    {
+        let output = trimill(&[command, "--help"]);
+        assert_eq!(output.status.code(), Some(0), "{command}");
+        let help = text(&output.stdout);
+        assert!(help.contains("Examples:\n  trimill "), "{command}: {help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 110), "{command}: {help}");
+    }
+    let help = text(&trimill(&["--help"]).stdout);
+    assert!(help.contains("Exit codes:") && !help.contains("metis-child"), "{help}");
+}
+
+#[test]
+fn the_help_of_count_is_as_it_was_read_last() {
+    insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));
+}
+
+#[test]
+fn schema_completions_and_manual_go_to_standard_output() {
+    assert_eq!(text(&trimill(&["schema"]).stdout), std::fs::read_to_string(root("schemas/job.schema.json")).unwrap());
+    assert!(text(&trimill(&["completions", "bash"]).stdout).contains("trimill"));
+    assert!(text(&trimill(&["man"]).stdout).contains(".SH NAME"));
+    assert!(text(&trimill(&["man", "count"]).stdout).contains("trimill\\-count"));
+    assert_eq!(trimill(&["man", "cuont"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_job_files_that_come_with_it_are_right() {
+    let mut files = 0;
+    for entry in std::fs::read_dir(root("configs")).unwrap() {
+        let path = entry.unwrap().path();
+        let output = trimill(&["run", path.to_str().unwrap(), "--check"]);
+        // 1 where only the input is missing: the crawl that the user brings.
+        let brought = path.ends_with("billion-edge-crawl.toml") || !root("tests/data/cnr-2000.graph").exists();
+        assert_eq!(output.status.code(), Some(brought.into()), "{}: {}", path.display(), text(&output.stderr));
+        assert!(text(&output.stdout).contains("partitioner"), "{}", path.display());
+        files += 1;
+    }
+    assert!(files >= 4);
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_panic() {
+    let trimill = env!("CARGO_BIN_EXE_trimill");
+    let line = format!("{trimill} completions bash | true; exit ${{PIPESTATUS[0]}}");
+    for _ in 0..5 {
+        let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
+    let cache = tempfile::tempdir().unwrap();
+    let file = root("configs/quick-start.toml");
+    let cache = format!("cache.dir={}", cache.path().display());
+    let output = trimill(&["run", file.to_str().unwrap(), "--json", "--set", &cache]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let result: trimill::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    result.check(&file).unwrap();
+    assert_eq!((result.triangles, result.edges, result.wedges), (20_977_629, 2_738_969, 7_861_227_192));
+    assert!(result.partitions.len() >= 8);
+    for partition in &result.partitions {
+        assert!(partition.frames >= 2 && partition.spill_bytes.get() > 0, "{partition:?}");
+        assert!(partition.peak_bytes <= result.device_memory, "{partition:?}");
+    }
+}
