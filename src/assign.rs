@@ -145,7 +145,7 @@ impl Assigner<'_> {
 pub fn translated(error: partitioners::Error) -> Error {
     let found = match &error.source {
         Some(source) => format!("{} ({source})", error.found),
-        None => error.found.clone(),
+        None => error.found.to_string(),
     };
     let mut out = match error.kind {
         partitioners::Kind::Data => Error::data("", found),
