@@ -38,7 +38,10 @@ pub fn prepare(
     }
     let start = Instant::now();
     let cleaned = clean(source, space, control)?;
-    stations.push(Station::since("clean", start, input_bytes, cleaned.bytes_written));
+    let cleaning = start.elapsed().saturating_sub(cleaned.reading);
+    let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
+    stations.push(Station::new("input", cleaned.reading, input_bytes, cleaned.bytes_distributed));
+    stations.push(Station::new("clean", cleaning, arcs, cleaned.bytes_written));
     let start = Instant::now();
     let dir = cached.map_or(space.dir, |(cache, _)| cache.dir());
     let pairs = Bytes::of::<u64>(cleaned.edges);

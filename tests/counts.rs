@@ -38,7 +38,9 @@ fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
     for (name, arcs, loops, vertices, edges, triangles, wedges) in PUBLISHED {
         let dir = tempfile::tempdir().unwrap();
         let input = format!("input.path = '{}'\n", data(name).display());
-        for settings in ["", "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }", "partition.parts = 7"] {
+        for settings in
+            ["", "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }", "partition.parts = 7"]
+        {
             let result = count(&(input.clone() + settings), dir.path()).unwrap();
             assert_eq!((result.input.arcs, result.input.loops_removed), (arcs, loops), "{name}");
             assert_eq!((result.vertices, result.edges), (vertices, edges), "{name}");
@@ -57,12 +59,19 @@ fn a_budget_far_below_the_graph_is_kept_to() {
     let dir = tempfile::tempdir().unwrap();
     let input = format!("input.path = '{}'\n", data("cnr-2000.graph").display());
     for (device, prune) in [("1MiB", "direct"), ("1MiB", "none"), ("2MiB", "zero-indegree")] {
-        let settings = format!("memory.device = '{device}'\npartition.prune = '{prune}'\ncount.threads = 2\nmemory.frame = '16KiB'");
+        let settings = format!(
+            "memory.device = '{device}'\npartition.prune = '{prune}'\ncount.threads = 2\nmemory.frame = '16KiB'"
+        );
         let result = count(&(input.clone() + &settings), dir.path()).unwrap();
         assert_eq!(result.triangles, 20_977_629);
         assert!(result.parts > 8, "{}", result.parts);
         for part in &result.partitions {
-            assert!(part.peak_bytes <= result.device_memory, "part {} of {device} {prune}: {}", part.id, part.peak_bytes);
+            assert!(
+                part.peak_bytes <= result.device_memory,
+                "part {} of {device} {prune}: {}",
+                part.id,
+                part.peak_bytes
+            );
             assert!(part.peak_bytes_predicted <= result.device_memory);
         }
         assert!(result.partitions.iter().any(|part| part.frames > 2));
@@ -130,7 +139,9 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             }
             ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
         }
-        "bin-u32" => ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect()),
+        "bin-u32" => {
+            ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect())
+        }
         _ => ("g.u64", arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect()),
     };
     std::fs::write(dir.join(name), bytes).unwrap();

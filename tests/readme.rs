@@ -44,7 +44,8 @@ fn every_command_of_the_readme_works() {
     let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
     let dir = tempfile::tempdir().unwrap();
     for suffix in ["graph", "properties"] {
-        fs::copy(root().join(format!("tests/data/cnr-2000.{suffix}")), dir.path().join(format!("crawl.{suffix}"))).unwrap();
+        fs::copy(root().join(format!("tests/data/cnr-2000.{suffix}")), dir.path().join(format!("crawl.{suffix}")))
+            .unwrap();
     }
     let big_disk: PathBuf = dir.path().join("big-disk");
     let quick_start = root().join("configs/quick-start.toml");
@@ -55,7 +56,8 @@ fn every_command_of_the_readme_works() {
             assert!(ci.lines().any(|line| line.starts_with(command.as_str())), ".ci/run does not run '{command}'");
             continue;
         }
-        let command = command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("trimill ")).expect(command);
+        let command =
+            command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("trimill ")).expect(command);
         let command = command
             .replace("/big/disk", big_disk.to_str().unwrap())
             .replace("JOB.toml", quick_start.to_str().unwrap())

@@ -21,12 +21,14 @@ pub struct Seen {
     chunks: Vec<OnceLock<Vec<AtomicU64>>>,
 }
 
-impl Seen {
+impl Default for Seen {
     /// No id yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { chunks: std::iter::repeat_with(OnceLock::new).take(((1u64 << 32) / CHUNK_BITS) as usize).collect() }
     }
+}
 
+impl Seen {
     /// Notes an id below 2^32.
     #[inline]
     pub fn note(&self, id: u64) {
@@ -81,12 +83,14 @@ impl Shard {
     }
 }
 
-impl Distinct {
+impl Default for Distinct {
     /// No ids yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { shards: (0..64).map(|_| Mutex::default()).collect() }
     }
+}
 
+impl Distinct {
     /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<Shard> =

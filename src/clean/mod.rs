@@ -17,6 +17,7 @@ pub mod ids;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
-use crate::input::{ArcSink, MOST_VERTICES};
 use crate::input::arcs::ArcSource;
+use crate::input::{ArcSink, MOST_VERTICES};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
 
@@ -90,8 +91,12 @@ pub struct CleanGraph {
     pub declared_lines: Option<u64>,
     /// What was removed and added.
     pub report: CleanReport,
-    /// Bytes written to bucket files.
+    /// Bytes written to bucket files while the input was read.
+    pub bytes_distributed: Bytes,
+    /// Bytes written to bucket files afterwards.
     pub bytes_written: Bytes,
+    /// How long reading took: the station 'input', with the distribution to buckets.
+    pub reading: Duration,
 }
 
 /// Cleans the graph that `source` delivers.
@@ -105,9 +110,10 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     {
         return Err(too_many(n));
     }
+    let start = Instant::now();
     let buckets = bucket_count(source, space);
-    let seen = Seen::new();
-    let plain = Distribute::new(buckets, space, |id| Some(id), Some(&seen));
+    let seen = Seen::default();
+    let plain = Distribute::new(buckets, space, Some, Some(&seen));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -122,13 +128,14 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
                 declared: source.declared_vertices().unwrap_or(distinct),
                 first_id,
                 lines: source.declared_vertices().or(Some(range.saturating_sub(first_id))),
+                reading: start.elapsed(),
             };
             return unite(plain.finish()?, range as usize, InputIds::Plain, &came, space, control);
         }
     }
     drop(plain);
 
-    let distinct = Distinct::new();
+    let distinct = Distinct::default();
     source.scan(&distinct, control)?;
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
@@ -147,6 +154,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         declared: source.declared_vertices().unwrap_or(n as u64),
         first_id: source.first_id(),
         lines: source.declared_vertices(),
+        reading: start.elapsed(),
     };
     let keyed = ranked.finish()?;
     unite(keyed, n, InputIds::Ranked(table), &came, space, control)
@@ -241,6 +249,7 @@ struct Came {
     declared: u64,
     first_id: u64,
     lines: Option<u64>,
+    reading: Duration,
 }
 
 /// Sorts every bucket, drops duplicates, unites the two directions and counts degrees.
@@ -286,10 +295,21 @@ fn unite(
         arcs_added: without_reverse,
         arcs_without_reverse: without_reverse,
     };
-    let bytes_written = Bytes(arcs.bytes_written() + pairs.bytes_written());
+    let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
     let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
     let (first_id, declared_lines) = (came.first_id, came.lines);
-    Ok(CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, bytes_written })
+    Ok(CleanGraph {
+        pairs,
+        degrees,
+        ids,
+        edges,
+        first_id,
+        declared_lines,
+        report,
+        bytes_distributed,
+        bytes_written,
+        reading: came.reading,
+    })
 }
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted

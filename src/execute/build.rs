@@ -18,7 +18,9 @@ pub struct Built {
     pub part: u32,
     /// The spill.
     pub spill: SpillSummary,
-    /// How long inducing and pruning took.
+    /// How long inducing took.
+    pub inducing: Duration,
+    /// How long pruning took.
     pub pruning: Duration,
     /// How long filtering, encoding and writing took.
     pub spilling: Duration,
@@ -49,7 +51,8 @@ impl Builder<'_> {
         let size = &self.plan.sizes[part as usize];
         let locals = self.plan.assignment.locals(part);
         let pruned = prune(self.graph, locals, self.prune, control)?;
-        let pruning = start.elapsed();
+        let inducing = pruned.inducing;
+        let pruning = start.elapsed() - inducing;
         let start = Instant::now();
         let sections = Sections::new(&pruned);
         let header = PartitionHeader {
@@ -66,7 +69,7 @@ impl Builder<'_> {
         sections.resident(control, |chunk| writer.resident(&chunk))?;
         sections.frames(self.plan.frame_limit, control, |frame| writer.frame(&frame))?;
         let spill = writer.finish()?;
-        Ok(Built { part, spill, pruning, spilling: start.elapsed() })
+        Ok(Built { part, spill, inducing, pruning, spilling: start.elapsed() })
     }
 }
 

@@ -5,25 +5,22 @@
 //! it shares one pool of threads. A graph that is one partition is not spilled: its rows go to the counter directly.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::build::{Builder, Built, disk_needed};
 use super::machine;
+use super::planned::{Planned, planned};
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
-use crate::assign::{Assigner, Helper};
+use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
-use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::partition::prune::prune;
-use crate::plan::{Limits, Plan, plan};
+use crate::plan::Plan;
 use crate::report::{InputReport, PartitionResult, RunResult, Station};
 use crate::spill::SpillReader;
 use crate::stream::source::Whole;
@@ -31,66 +28,6 @@ use crate::stream::{Counted, count_partition, joined};
 
 /// Finished spills that wait for the counter.
 const AHEAD: usize = 1;
-
-/// A job that is ready to be built and counted.
-pub(super) struct Planned {
-    pub(super) graph: OrientedGraph,
-    pub(super) plan: Plan,
-    pub(super) backend: Box<dyn Backend>,
-    pub(super) device: Bytes,
-    pub(super) fingerprint: u128,
-    pub(super) child_peak: Bytes,
-}
-
-/// Takes a job up to its plan.
-pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
-    let (backend, device) = setup.backend(job, graph.vertices())?;
-    let terms = backend.terms();
-    graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
-    let start = Instant::now();
-    let weight = |id| terms.resident(1, u64::from(graph.out_degree(id))).get();
-    let assigner = Assigner {
-        graph: &graph,
-        partitioner: &job.partitioner,
-        parts: job.parts,
-        seed: job.seed,
-        weight: &weight,
-        helper: setup.helper.as_ref(),
-        host_memory: setup.host_memory,
-        work_dir: &setup.work_dir,
-        control,
-        child_peak: AtomicU64::new(0),
-    };
-    let limits = Limits { device, frame: job.frame_bytes, prune: job.prune };
-    let plan = setup.pool.install(|| plan(&graph, &assigner, &terms, limits, control))?;
-    let child_peak = Bytes(assigner.child_peak.load(Ordering::Relaxed));
-    if plan.assignment.parts() != plan.parts_asked {
-        tracing::warn!(
-            "{} parts do not fit the device budget of {device}: they were split into {}",
-            plan.parts_asked,
-            plan.assignment.parts()
-        );
-    }
-    stations.push(Station::since("plan", start, graph.csr_bytes(), Bytes::ZERO));
-    let fingerprint = fingerprint(job, &identity, &plan);
-    Ok(Planned { graph, plan, backend, device, fingerprint, child_peak })
-}
-
-/// Marks the partitions of a job: the input, how it was cut, what was pruned, how large frames are.
-fn fingerprint(job: &Job, identity: &str, plan: &Plan) -> u128 {
-    let text = format!(
-        "{identity}\n{}\n{}\n{}\n{}\n{}",
-        job.partitioner,
-        job.seed,
-        plan.assignment.parts(),
-        job.prune,
-        plan.frame_limit.get()
-    );
-    let mut key = text.into_bytes();
-    key.extend_from_slice(bytemuck::cast_slice(plan.assignment.part_of()));
-    xxh3_128(&key)
-}
 
 /// Counts the triangles of a job's graph.
 ///
@@ -136,7 +73,12 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
 }
 
 /// One partition that is the whole graph.
-fn count_whole(planned: &Planned, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<PartitionResult> {
+fn count_whole(
+    planned: &Planned,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<PartitionResult> {
     let Planned { graph, plan, backend, .. } = planned;
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
@@ -156,6 +98,7 @@ fn count_whole(planned: &Planned, setup: &Setup, control: &Control, stations: &m
 /// The time that stations which overlap were at work, and their bytes.
 #[derive(Default)]
 struct Busy {
+    inducing: Duration,
     pruning: Duration,
     spilling: Duration,
     reading: Duration,
@@ -165,9 +108,10 @@ struct Busy {
 }
 
 impl Busy {
-    fn stations(&self, graph: &OrientedGraph) -> [Station; 4] {
+    fn stations(&self, graph: &OrientedGraph) -> [Station; 5] {
         let arcs = graph.csr_bytes();
         [
+            ("induce", self.inducing, arcs, Bytes::ZERO),
             ("prune", self.pruning, arcs, Bytes::ZERO),
             ("spill", self.spilling, arcs, self.spilled),
             ("stream", self.reading, self.spilled, self.streamed),
@@ -200,11 +144,12 @@ fn count_spilled(
         let (to_counter, built): (_, Receiver<Result<Built>>) = sync_channel(AHEAD);
         let thread = scope.spawn(|| build_all(&builder, parts as u32, setup, &building, to_counter));
         let counted = built.iter().try_for_each(|built| -> Result<()> {
-            let Built { part, spill, pruning, spilling } = built?;
+            let Built { part, spill, inducing, pruning, spilling } = built?;
             dir.wrote(&spill.path);
             let start = Instant::now();
             let mut source = SpillReader::open(&spill.path, Some(*fingerprint))?;
             let counted = count_partition(&mut source, backend.as_ref(), &setup.pool, control)?;
+            busy.inducing += inducing;
             busy.pruning += pruning;
             busy.spilling += spilling;
             busy.reading += counted.reading;
@@ -238,7 +183,13 @@ fn count_spilled(
 }
 
 /// The builder thread: all partitions in order; ends early when nobody takes them.
-fn build_all(builder: &Builder<'_>, parts: u32, setup: &Setup, control: &Control, to_counter: SyncSender<Result<Built>>) {
+fn build_all(
+    builder: &Builder<'_>,
+    parts: u32,
+    setup: &Setup,
+    control: &Control,
+    to_counter: SyncSender<Result<Built>>,
+) {
     let _ = (0..parts).try_for_each(|part| {
         let built = setup.pool.install(|| builder.build(part, control));
         let failed = built.is_err();

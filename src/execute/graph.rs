@@ -16,14 +16,18 @@ use crate::report::Station;
 ///
 /// # Errors
 /// What is wrong with the input; directories that cannot be written.
-pub fn graph(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<(OrientedGraph, String)> {
+pub fn graph(
+    job: &Job,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<(OrientedGraph, String)> {
     setup.pool.install(|| {
         let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
         let origin = source.identity()?.map(|identity| Origin { format: source.format(), identity }.to_text());
         let bytes = Bytes(source.bytes());
         let cache = setup.cache.as_ref();
-        let graph =
-            prepare(&source, origin.as_deref(), bytes, setup.workspace(), cache, control, stations)?;
+        let graph = prepare(&source, origin.as_deref(), bytes, setup.workspace(), cache, control, stations)?;
         Ok((graph, origin.unwrap_or_default()))
     })
 }

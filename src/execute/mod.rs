@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod machine;
 pub mod partition;
 pub mod plan;
+mod planned;
 pub mod setup;
 pub mod spill_dir;
 pub mod verify;

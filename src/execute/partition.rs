@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::build::{Builder, disk_needed};
-use super::count::{Planned, planned};
 use super::machine;
+use super::planned::{Planned, planned};
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
@@ -35,10 +35,11 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let builder = Builder { graph, plan, prune: job.prune, dir: &directory, fingerprint: *fingerprint };
     let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());
-    let (mut pruning, mut spilling) = (Duration::ZERO, Duration::ZERO);
+    let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
     for part in 0..parts {
         let built = setup.pool.install(|| builder.build(part, control))?;
         dir.wrote(&built.spill.path);
+        inducing += built.inducing;
         pruning += built.pruning;
         spilling += built.spilling;
         let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
@@ -63,6 +64,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     dir.wrote(&manifest(job, &planned, &spills).write(&directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
+    stations.push(Station::new("induce", inducing, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("prune", pruning, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("spill", spilling + start.elapsed(), graph.csr_bytes(), spilled));
     Ok(PartitionReport {

@@ -1,15 +1,16 @@
 //! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
 
 use super::build::disk_needed;
-use super::count::planned;
+use super::planned::{Planned, planned, with_assigner};
 use super::setup::Setup;
-use crate::assign::Helper;
+use crate::assign::{Assigner, Helper};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
 use crate::partition::sizes;
-use crate::plan::floor;
+use crate::plan::predict::predict;
+use crate::plan::{Assign, floor};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
@@ -20,7 +21,7 @@ use crate::report::{PlanReport, PlannedPartition};
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
     let planned = planned(job, &setup, control, &mut Vec::new())?;
-    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backend.terms());
+    let (graph, plan) = (&planned.graph, &planned.plan);
     let partitions: Vec<PlannedPartition> = plan
         .sizes
         .iter()
@@ -41,23 +42,11 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
             ..PlannedPartition::default()
         })
         .collect();
-    let floor = floor(graph, &terms);
+    let floor = floor(graph, &planned.backend.terms());
     let parts = plan.assignment.parts();
-    let overhead = terms.overhead(graph.vertices()) + plan.frame_limit + plan.frame_limit;
-    let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
-    // Other numbers of parts, with evenly heavy resident sections.
-    let alternatives = [1, 2, 4, 8, 16, 32, 64, 128]
-        .map(|parts: u32| {
-            let largest = Bytes(whole.get().div_ceil(u64::from(parts)))
-                + if parts == 1 { terms.overhead(graph.vertices()) } else { overhead };
-            Alternative {
-                parts,
-                largest_peak_bytes: largest,
-                stream_bytes: if parts == 1 { whole } else { Bytes::ZERO },
-                fits: largest <= planned.device,
-            }
-        })
-        .to_vec();
+    let alternatives = with_assigner(job, &setup, graph, planned.backend.as_ref(), control, |assigner| {
+        alternatives(&planned, assigner, job, control)
+    })?;
     let mut advice = Vec::new();
     if plan.parts_asked != parts {
         advice.push(format!(
@@ -67,7 +56,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     }
     let n = u64::from(graph.vertices());
     // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
-    let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizes::array_bytes(graph.vertices()).max(Bytes(13 * n));
+    let host_arrays =
+        graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizes::array_bytes(graph.vertices()).max(Bytes(13 * n));
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),
@@ -89,4 +79,29 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         ..PlanReport::of(job)
     }
     .complete())
+}
+
+/// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.
+fn alternatives(planned: &Planned, assigner: &Assigner<'_>, job: &Job, control: &Control) -> Result<Vec<Alternative>> {
+    if !assigner.is_cheap() {
+        return Ok(Vec::new());
+    }
+    [1u32, 2, 4, 8, 16, 32, 64, 128]
+        .into_iter()
+        .map(|parts| {
+            let assignment = assigner.assign(parts)?;
+            let terms = planned.backend.terms();
+            let predictions: Vec<_> = sizes::sizes(&planned.graph, &assignment, job.prune, control)?
+                .iter()
+                .map(|size| predict(size, &terms, planned.plan.frame_limit))
+                .collect();
+            let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
+            Ok(Alternative {
+                parts,
+                largest_peak_bytes: largest,
+                stream_bytes: predictions.iter().map(|p| p.stream).sum(),
+                fits: largest <= planned.device,
+            })
+        })
+        .collect()
 }

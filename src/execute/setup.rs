@@ -51,7 +51,10 @@ impl Setup {
         for dir in [&spill_dir, &work_dir] {
             std::fs::create_dir_all(dir).map_err(|e| Error::write(dir, e))?;
             if Directory::survey(dir.clone()).in_ram {
-                tracing::warn!("{} is in RAM: what is spilled there takes memory; name a disk with --work-dir", dir.display());
+                tracing::warn!(
+                    "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
+                    dir.display()
+                );
             }
         }
         let cache = match job.cache {
@@ -79,13 +82,18 @@ impl Setup {
             None | Some("bitmap" | "auto") => {}
             Some("lstc") => return Err(no_cuda()),
             Some(other) => {
-                return Err(Error::usage(format!("the method '{other}'")).expected("bitmap, the method of the CPU backend"));
+                return Err(
+                    Error::usage(format!("the method '{other}'")).expected("bitmap, the method of the CPU backend")
+                );
             }
         }
         let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
         if device > self.host_memory {
-            return Err(Error::usage(format!("a device budget of {device} within a host budget of {}", self.host_memory))
-                .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
+            return Err(Error::usage(format!(
+                "a device budget of {device} within a host budget of {}",
+                self.host_memory
+            ))
+            .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
         // The tables of the counter follow the number of threads of the pool.
         Ok((Box::new(self.pool.install(|| Cpu::new(device, vertices))), device))

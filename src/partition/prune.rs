@@ -4,6 +4,7 @@
 //! levels ([`Prune`]); each leaves a [`Pruned`] view from which the sections are made.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,8 @@ pub struct Pruned<'g> {
     pub local: Bits,
     /// Locals and kept proxies. A vertex's rank in this set is its local number.
     pub kept: Bits,
+    /// How long inducing took, before anything was pruned; nothing is induced at level `direct`.
+    pub inducing: Duration,
     /// Where an arc out of a proxy may lead; `None` means to all that is kept.
     closing: Option<Bits>,
 }
@@ -72,20 +75,20 @@ impl Pruned<'_> {
 /// # Errors
 /// Only when stopped.
 pub fn prune<'g>(graph: &'g OrientedGraph, locals: &[u32], level: Prune, control: &Control) -> Result<Pruned<'g>> {
-    match level {
-        Prune::None => {
-            let Subgraph { graph, local, present } = induce(graph, locals, control)?;
-            Ok(Pruned { graph, local, kept: present, closing: None })
-        }
-        Prune::ZeroIndegree => Ok(without_zero_indegree(induce(graph, locals, control)?)),
-        Prune::Direct => direct(graph, locals, control),
+    if level == Prune::Direct {
+        return direct(graph, locals, control);
     }
+    let start = Instant::now();
+    let subgraph = induce(graph, locals, control)?;
+    let inducing = start.elapsed();
+    let kept = if level == Prune::ZeroIndegree { without_zero_indegree(&subgraph) } else { subgraph.present };
+    Ok(Pruned { graph, local: subgraph.local, kept, inducing, closing: None })
 }
 
 /// Algorithm 2 of LSTC to its fixpoint, in one sweep: arcs go from larger numbers to smaller ones, so in falling order
 /// of numbers it is known of a proxy whether anything that stays points at it. `O(arcs of the kept vertices)`, one
 /// thread: this level is there to be compared with.
-fn without_zero_indegree(subgraph: Subgraph<'_>) -> Pruned<'_> {
+fn without_zero_indegree(subgraph: &Subgraph<'_>) -> Bits {
     let Subgraph { graph, local, present } = subgraph;
     let (kept, reached) = (Marks::new(graph.vertices()), Marks::new(graph.vertices()));
     let id_of = &graph.numbering().id_of;
@@ -106,7 +109,7 @@ fn without_zero_indegree(subgraph: Subgraph<'_>) -> Pruned<'_> {
             graph.relieve();
         }
     }
-    Pruned { graph, local, kept: kept.finish(), closing: None }
+    kept.finish()
 }
 
 /// The default level, straight from the locals' rows: `O(arcs of the locals)`; nothing is induced first.
@@ -124,5 +127,6 @@ fn direct<'g>(graph: &'g OrientedGraph, locals: &[u32], control: &Control) -> Re
         Ok(())
     })?;
     let closing = closing.finish();
-    Ok(Pruned { graph, kept: local.union(&closing), local, closing: Some(closing) })
+    let kept = local.union(&closing);
+    Ok(Pruned { graph, local, kept, inducing: Duration::ZERO, closing: Some(closing) })
 }

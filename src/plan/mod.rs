@@ -14,6 +14,8 @@
 
 pub mod predict;
 
+use std::time::{Duration, Instant};
+
 use serde::Serialize;
 
 use crate::bytes::Bytes;
@@ -67,6 +69,8 @@ pub struct Plan {
     pub sizes: Vec<PartitionSize>,
     /// For each partition what it will take.
     pub predictions: Vec<Prediction>,
+    /// How long assigning took, and how long sizing the partitions.
+    pub times: [Duration; 2],
     /// Parts before those that did not fit were split.
     pub parts_asked: u32,
 }
@@ -131,6 +135,7 @@ pub fn plan(
     }
     let most = room - frame_limit - frame_limit;
 
+    let start = Instant::now();
     let assignment = match assign.parts() {
         Some(parts) => assign.assign(parts)?,
         None if whole <= room => assign.assign(1)?,
@@ -139,9 +144,11 @@ pub fn plan(
     let parts_asked = assignment.parts();
     let bound = if assignment.parts() == 1 && whole <= room { whole } else { most };
     let assignment = assignment.split(bound.get(), weight);
+    let assigning = start.elapsed();
+    let start = Instant::now();
     let sizes = sizes(graph, &assignment, prune, control)?;
     let predictions = sizes.iter().map(|size| predict(size, terms, frame_limit)).collect();
-    Ok(Plan { assignment, frame_limit, sizes, predictions, parts_asked })
+    Ok(Plan { assignment, frame_limit, sizes, predictions, times: [assigning, start.elapsed()], parts_asked })
 }
 
 /// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.

@@ -1,0 +1,98 @@
+//! A job up to its plan: what counting, partitioning and planning have in common.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::setup::Setup;
+use crate::assign::Assigner;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::Backend;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::job::Job;
+use crate::plan::{Limits, Plan, plan};
+use crate::report::Station;
+
+/// A job that is ready to be built and counted.
+pub(super) struct Planned {
+    /// The graph.
+    pub(super) graph: OrientedGraph,
+    /// The plan.
+    pub(super) plan: Plan,
+    /// What counts.
+    pub(super) backend: Box<dyn Backend>,
+    /// The budget of the device.
+    pub(super) device: Bytes,
+    /// Marks the partitions of this job.
+    pub(super) fingerprint: u128,
+    /// The most that a child process took.
+    pub(super) child_peak: Bytes,
+}
+
+/// Takes a job up to its plan.
+pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
+    let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
+    let (backend, device) = setup.backend(job, graph.vertices())?;
+    let terms = backend.terms();
+    graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
+    let (plan, child_peak) = with_assigner(job, setup, &graph, backend.as_ref(), control, |assigner| {
+        let limits = Limits { device, frame: job.frame_bytes, prune: job.prune };
+        let plan = plan(&graph, assigner, &terms, limits, control)?;
+        Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
+    })?;
+    if plan.assignment.parts() != plan.parts_asked {
+        tracing::warn!(
+            "{} parts do not fit the device budget of {device}: they were split into {}",
+            plan.parts_asked,
+            plan.assignment.parts()
+        );
+    }
+    let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
+    stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
+    stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
+    let fingerprint = fingerprint(job, &identity, &plan);
+    Ok(Planned { graph, plan, backend, device, fingerprint, child_peak })
+}
+
+/// Lends the partitioner of a job to `work`, in the job's threads.
+pub(super) fn with_assigner<T: Send>(
+    job: &Job,
+    setup: &Setup,
+    graph: &OrientedGraph,
+    backend: &dyn Backend,
+    control: &Control,
+    work: impl FnOnce(&Assigner<'_>) -> Result<T> + Send,
+) -> Result<T> {
+    let terms = backend.terms();
+    let weight = |id| terms.resident(1, u64::from(graph.out_degree(id))).get();
+    let assigner = Assigner {
+        graph,
+        partitioner: &job.partitioner,
+        parts: job.parts,
+        seed: job.seed,
+        weight: &weight,
+        helper: setup.helper.as_ref(),
+        host_memory: setup.host_memory,
+        work_dir: &setup.work_dir,
+        control,
+        child_peak: AtomicU64::new(0),
+    };
+    setup.pool.install(|| work(&assigner))
+}
+
+/// Marks the partitions of a job: the input, how it was cut, what was pruned, how large frames are.
+fn fingerprint(job: &Job, identity: &str, plan: &Plan) -> u128 {
+    let text = format!(
+        "{identity}\n{}\n{}\n{}\n{}\n{}",
+        job.partitioner,
+        job.seed,
+        plan.assignment.parts(),
+        job.prune,
+        plan.frame_limit.get()
+    );
+    let mut key = text.into_bytes();
+    key.extend_from_slice(bytemuck::cast_slice(plan.assignment.part_of()));
+    xxh3_128(&key)
+}

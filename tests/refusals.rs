@@ -1,0 +1,272 @@
+//! What the program refuses: the exit code, what the message names, and that nothing is left behind.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+fn data(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+}
+
+/// A directory in which the program works, with its temporary files and its cache inside.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("tmp")).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trimill"));
+        command
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("TMPDIR", self.path("tmp"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
+    fn refuses(&self, code: i32, arguments: &[&str], parts: &[&str]) {
+        let output = self.run(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{arguments:?} does not say '{part}': {text}");
+        }
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        self.is_clean();
+    }
+
+    fn is_clean(&self) {
+        let left: Vec<_> = fs::read_dir(self.path("tmp")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
+    let place = Place::new();
+    place.write("empty.txt", "");
+    place.write("words.txt", "0 1\n1 2\nthree four\n");
+    place.write("minus.txt", "0 1\n1 -2\n");
+    place.write("large.txt", "0 1\n1 99999999999999999999\n");
+    place.write("odd.bin", [0; 12]);
+    place.write("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 4 1\n1 2\n");
+    place.write("complex.mtx", "%%MatrixMarket matrix coordinate complex general\n3 3 1\n1 2 1 0\n");
+    place.write("short.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 2\n2 3\n");
+    place.write("wrong.graph", "3 3\n2\n1 3\n2\n");
+    let gz = fs::read(data("soc-Slashdot0902.txt.gz")).unwrap();
+    place.write("cut.txt.gz", &gz[..gz.len() / 2]);
+    let crawl = fs::read(data("cnr-2000.graph")).unwrap();
+    let properties = fs::read_to_string(data("cnr-2000.properties")).unwrap();
+    place.write("cut.graph", &crawl[..crawl.len() / 2]);
+    place.write("cut.properties", &properties);
+    place.write("damaged.graph", &crawl);
+    place.write("damaged.properties", properties.replace("nodes=325557", "nodes=many"));
+    place.write("alone.graph", &crawl);
+    place.write("crawl.2024.graph", &crawl);
+    place.write("crawl.2024.properties", &properties);
+    place.write("huge.graph", &crawl);
+    place.write("huge.properties", properties.replace("nodes=325557", "nodes=4294967295"));
+    for (file, parts) in [
+        ("missing.txt", &["missing.txt", "No such file"][..]),
+        ("empty.txt", &["empty.txt"]),
+        ("words.txt", &["words.txt:3:", "three"]),
+        ("minus.txt", &["minus.txt:2:"]),
+        ("large.txt", &["large.txt:2:"]),
+        ("odd.bin", &["odd.bin", "12"]),
+        ("wide.mtx", &["wide.mtx", "square"]),
+        ("complex.mtx", &["complex.mtx", "complex"]),
+        ("short.mtx", &["short.mtx", "3"]),
+        ("wrong.graph", &["wrong.graph", "3"]),
+        ("cut.txt.gz", &["cut.txt.gz"]),
+        ("cut.graph", &["cut.graph"]),
+        ("damaged.graph", &["damaged.properties", "nodes"]),
+        ("alone.graph", &["alone"]),
+        ("crawl.2024.graph", &["crawl.2024", "rename"]),
+        ("huge.graph", &["4294967295"]),
+    ] {
+        place.refuses(1, &["count", file, "--no-cache"], parts);
+    }
+}
+
+#[test]
+fn more_than_2_to_the_32_vertices_are_refused() {
+    // Declared; listing them would take a list of 32 GB.
+    let place = Place::new();
+    place.write("huge.mtx", "%%MatrixMarket matrix coordinate pattern general\n4294967295 4294967295 1\n1 2\n");
+    place.refuses(1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
+}
+
+#[test]
+fn bad_assignments_end_with_1() {
+    let place = Place::new();
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    for (assignment, parts) in [
+        ("0\n1\n", &["p.txt", "3"][..]),
+        ("0\n1\n0\n1\n", &["p.txt"]),
+        ("0\nx\n0\n", &["p.txt:2:"]),
+        ("0\n-1\n0\n", &["p.txt:2:"]),
+        ("0 0\n1 0\n", &["p.txt"]),
+        ("", &["p.txt"]),
+    ] {
+        place.write("p.txt", assignment);
+        place.refuses(1, &["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"], parts);
+    }
+    place.write("p.txt", "0\n2\n0\n");
+    let output = place.run(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt", "--json"]);
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["triangles"], &result["parts"]), (&1.into(), &3.into()));
+}
+
+#[test]
+fn budgets_below_the_floor_name_the_smallest_that_works() {
+    let place = Place::new();
+    let crawl = data("cnr-2000.graph");
+    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--frame-bytes", "2KiB"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
+    // The smallest that works does work, and a byte less does not.
+    let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
+    place.refuses(3, &["count", &crawl, "--device-memory", &below], &[smallest]);
+    let json = ["--json", "--progress", "none"];
+    let output = place.run(&[&["plan", &crawl, "--device-memory", smallest][..], &json].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    place.refuses(3, &["count", &crawl, "--frame-bytes", "100"], &["frames of 100 bytes", "longest row"]);
+    place.refuses(2, &["count", &crawl, "--parts", "0"], &["--parts"]);
+    place.refuses(2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
+    place.refuses(3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
+    place.is_clean();
+}
+
+#[test]
+fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
+    let place = Place::new();
+    place.write("file", "x");
+    let crawl = data("cnr-2000.graph");
+    place.refuses(3, &["count", &crawl, "--parts", "3", "--spill-dir", "file/below"], &["file"]);
+    let small = place.path("small");
+    fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    let output = place.run(&["count", &crawl, "--parts", "3", "--spill-dir", "small", "--work-dir", "tmp"]);
+    let left = fs::read_dir(&small).unwrap().count();
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
+    assert_eq!(left, 0);
+    place.is_clean();
+}
+
+#[test]
+fn damaged_and_foreign_spills_are_refused() {
+    let place = Place::new();
+    let crawl = data("cnr-2000.graph");
+    let partition = |dir: &str, parts: &str| {
+        let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--frame-bytes", "64KiB"]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    partition("one", "3");
+    partition("two", "4");
+    assert_eq!(place.run(&["inspect", "one", "--verify"]).status.code(), Some(0));
+    // The directory of another job is not written over; that of the same job is.
+    place.refuses(3, &["partition", &crawl, "--parts", "4", "--spill-dir", "one"], &["another job"]);
+    partition("one", "3");
+
+    let spill = place.path("one/part-00001.spill");
+    let good = fs::read(&spill).unwrap();
+    let check = |bytes: &[u8], parts: &[&str]| {
+        fs::write(&spill, bytes).unwrap();
+        place.refuses(1, &["inspect", "one/part-00001.spill", "--verify"], parts);
+        place.refuses(1, &["inspect", "one", "--verify"], &["part-00001.spill"]);
+    };
+    check(&good[..good.len() - 7], &["part-00001.spill"]);
+    for at in [0, 40, 200, good.len() / 2, good.len() - 3] {
+        let mut flipped = good.clone();
+        flipped[at] ^= 1;
+        check(&flipped, &["part-00001.spill"]);
+    }
+    let foreign = fs::read(place.path("two/part-00001.spill")).unwrap();
+    fs::write(&spill, foreign).unwrap();
+    place.refuses(1, &["inspect", "one"], &["part-00001.spill", "job"]);
+}
+
+#[test]
+fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
+    let place = Place::new();
+    let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
+    assert_eq!(output.status.code(), Some(0));
+    // At many moments of the job, so that every station is met.
+    for milliseconds in [5, 30, 80, 150, 300, 600, 1000] {
+        let mut child = place
+            .command(&["count", "k.bin", "--no-cache", "--parts", "40", "--partitioner", "random", "--host-memory", "8MiB"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(milliseconds));
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let asked = Instant::now();
+        let code = child.wait().unwrap().code();
+        // A signal before the handler stands ends the process the system's way; there is nothing to leave behind yet.
+        assert!(matches!(code, Some(130) | None), "after {milliseconds} ms: {code:?}");
+        assert!(asked.elapsed() < Duration::from_secs(30), "stops soon after it was asked to");
+        place.is_clean();
+    }
+}
+
+#[test]
+fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
+    let place = Place::new();
+    let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
+    assert_eq!(output.status.code(), Some(0));
+    let child = place
+        .command(&["count", "k.bin", "--no-cache", "--parts", "8", "--partitioner", "metis"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let parent = child.id();
+    let begun = Instant::now();
+    let metis = loop {
+        let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+        let all = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+        let of_threads = all.map(|t| fs::read_to_string(t.path().join("children")).unwrap_or_default()).collect::<String>();
+        if let Some(pid) = (children + " " + &of_threads).split_whitespace().next() {
+            break pid.to_string();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "METIS was started");
+        sleep(Duration::from_millis(5));
+    };
+    sleep(Duration::from_millis(100));
+    assert!(Command::new("kill").args(["-TERM", &metis]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("METIS"), "{text}");
+    place.is_clean();
+}
