@@ -56,8 +56,7 @@ fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
 /// Asks the system to kill this process when its parent, whose id is the one argument, ends; and ends if it has already.
 fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let misused = || {
-        Error::new(Kind::Usage, "this sub-command is for the program itself")
-            .advice("use the partitioner metis of the others")
+        Error::new(Kind::Usage, "this sub-command is for the program itself").advice("use --partitioner metis instead")
     };
     let args: Vec<OsString> = args.into_iter().collect();
     let [parent] = args.as_slice() else { return Err(misused()) };
