@@ -2,7 +2,7 @@
 //!
 //! | assignment | function | follows |
 //! | --- | --- | --- |
-//! | random | [`random`] | LSTC: an independent, uniform part for every vertex |
+//! | random | [`random()`] | LSTC: an independent, uniform part for every vertex |
 //! | contiguous, by vertices | [`contiguous_vertices`] | LSTC: chunks of equal numbers of vertices |
 //! | contiguous, by weight | [`contiguous_by_weight`] | the same with chunks of equal weight, such as arcs |
 //! | METIS | [`metis::assign`] | Karypis and Kumar, 'A fast and high quality multilevel scheme', 1998 |

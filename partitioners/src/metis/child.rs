@@ -1,16 +1,7 @@
 //! The child process: reads a graph from its standard input, runs METIS, and writes the assignment over it.
 //!
-//! METIS catches SIGTERM and SIGABRT while it runs: its handler jumps out of whatever was going on back into its entry
-//! point, and the call ends with a bare 'error'. The jump works on the thread alone that called METIS (on another the
-//! process crashes), and it may leave the heap inconsistent: of 200
-//! SIGTERMs at random moments, 4 ended in a crash. So the child has one thread, the main one, and after such
-//! an end it leaves at once, with [`TERMINATED`] and without an assignment; a second SIGTERM ends it as usual. Before
-//! and after METIS, SIGTERM ends it as it ends any process, and other signals always do.
-//!
-//! Where the C library's `signal` has BSD semantics, the jump also leaves SIGTERM blocked. Then METIS, struck in its
-//! inner entry point (the initial partition), raises SIGTERM to end itself, nothing comes of it, and it goes on with
-//! garbage and may report success. So a blocked SIGTERM ([`sigterm_is_blocked`]) is taken for the end of METIS whatever
-//! it returned, here and by the parent, which would kill a child that hangs in that state.
+//! It ends without an assignment when anything is wrong, and at once by any signal but one: see [`super::sigterm`] for
+//! SIGTERM, which METIS would meddle with. SIGABRT stays METIS's own, which raises it when memory is short.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,11 +9,9 @@ use std::io;
 use std::os::fd::AsFd;
 
 use super::exchange::{self, Task};
+use super::sigterm;
 use super::symmetric::Symmetric;
 use crate::{Error, Kind, Result};
-
-/// The exit code after a SIGTERM within METIS, or an error of METIS that it does not name: 128 + 15, as shells say it.
-pub(super) const TERMINATED: i32 = 143;
 
 /// What the hidden sub-command of the program runs; `args` are those after [`super::MetisOptions::helper_args`].
 ///
@@ -32,7 +21,7 @@ pub(super) const TERMINATED: i32 = 143;
 ///
 /// # Errors
 /// [`Kind::Usage`] when it was not started by [`super::assign`], [`Kind::Data`] for a graph that METIS would choke on,
-/// [`Kind::Resource`] when memory or disk are short. Does not return after a SIGTERM within METIS.
+/// [`Kind::Resource`] when memory or disk are short, [`Kind::Child`] when METIS fails. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     die_with_parent(args)?;
     let io_error = |error| Error::new(Kind::Resource, "the file between METIS and its caller failed").because(error);
@@ -40,7 +29,10 @@ pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let task = exchange::read_graph(&file).map_err(io_error)?;
     check(&task.graph).map_err(|found| Error::new(Kind::Data, format!("the graph for METIS has {found}")))?;
     let mut parts = vec![0; task.graph.vertex_weights.len()];
-    partition(&task, &mut parts)?;
+    sigterm::hold().map_err(io_error)?;
+    let outcome = partition(&task, &mut parts);
+    sigterm::release().map_err(io_error)?;
+    outcome?;
     exchange::write_assignment(&file, &parts, peak_bytes()).map_err(io_error)
 }
 
@@ -54,27 +46,25 @@ fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
         graph = graph.set_adjwgt(weights);
     }
     match graph.part_kway(parts) {
-        _ if sigterm_is_blocked("self") => std::process::exit(TERMINATED),
         Ok(_) => Ok(()),
         Err(metis::Error::Memory) => Err(Error::new(Kind::Resource, "METIS ran out of memory")),
         Err(metis::Error::Input) => Err(Error::new(Kind::Data, "METIS refused its input")),
-        Err(metis::Error::Other) => std::process::exit(TERMINATED),
+        Err(metis::Error::Other) => Err(Error::new(Kind::Child, "METIS failed")),
     }
 }
 
 /// Asks the system to kill this process when its parent, whose id is the one argument, ends; and ends if it has already.
 fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let misused = || {
-        Error::new(Kind::Usage, "this sub-command is for the program itself")
-            .advice("use the partitioner metis of the others")
+        Error::new(Kind::Usage, "this sub-command is for the program itself").advice("use --partitioner metis instead")
     };
     let args: Vec<OsString> = args.into_iter().collect();
     let [parent] = args.as_slice() else { return Err(misused()) };
     let parent: i32 = parent.to_str().and_then(|id| id.parse().ok()).ok_or_else(misused)?;
     #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+    nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
         .map_err(|error| Error::new(Kind::Child, "prctl failed").because(error.into()))?;
-    if rustix::process::getppid().is_none_or(|id| id.as_raw_nonzero().get() != parent) {
+    if nix::unistd::getppid().as_raw() != parent {
         return Err(Error::new(Kind::Interrupted, "the process that wanted the assignment is gone"));
     }
     Ok(())
@@ -123,24 +113,11 @@ fn mix(low: i32, high: i32, weight: i32) -> u64 {
     round(round(u64::from(low as u32) << 32 | u64::from(high as u32)).wrapping_add(u64::from(weight as u32)))
 }
 
-/// Whether the process (a number, or `self`) blocks SIGTERM, which nothing but METIS's handler does here. Linux alone
-/// leaves it blocked after the jump, and tells; elsewhere this is false.
-pub(super) fn sigterm_is_blocked(process: &str) -> bool {
-    const SIGTERM: u32 = 15;
-    status(process, "SigBlk:")
-        .and_then(|mask| u64::from_str_radix(&mask, 16).ok())
-        .is_some_and(|mask| mask >> (SIGTERM - 1) & 1 == 1)
-}
-
-/// A field of the status that Linux keeps of a process.
-fn status(process: &str, field: &str) -> Option<String> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
-}
-
 /// The most memory that this process has held, in bytes; 0 where the system does not tell.
 fn peak_bytes() -> u64 {
-    let kib = status("self", "VmHWM:").and_then(|size| size.strip_suffix("kB")?.trim().parse().ok());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix("kB")?.trim().parse().ok());
     kib.unwrap_or(0_u64) * 1024
 }
 

@@ -21,6 +21,7 @@ mod child;
 mod exchange;
 mod islands;
 mod limits;
+mod sigterm;
 mod supervise;
 mod symmetric;
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::child::{TERMINATED, sigterm_is_blocked};
+use super::sigterm::TERMINATED;
 use super::{MetisOptions, exchange};
 use crate::{Error, Kind, Result};
 
@@ -47,8 +47,8 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Resu
         Error::new(Kind::Child, "cannot be started to run METIS").at(&options.helper).because(error).advice(OTHERS)
     })?;
     let status = wait(Guard(child), options)?;
-    if !status.is_some_and(|status| status.success()) {
-        return Err(failed(status, &log, options));
+    if !status.success() {
+        return Err(failed(&status, &log, options));
     }
     let read = exchange::read_assignment(&file, vertices, options.parts).map_err(unwritable)?;
     read.map_err(|found| {
@@ -58,20 +58,16 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Resu
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";
 
-/// How the child ended; `None` where it was killed because METIS swallowed a SIGTERM.
-fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<Option<ExitStatus>> {
-    let process = child.0.id().to_string();
+/// How the child ended.
+fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {
         let ended = child.0.try_wait().map_err(|error| Error::new(Kind::Child, "METIS is lost").because(error))?;
         if let Some(status) = ended {
-            return Ok(Some(status));
+            return Ok(status);
         }
         if (options.stopped)() {
             return Err(Error::interrupted());
-        }
-        if sigterm_is_blocked(&process) {
-            return Ok(None);
         }
         sleep(pause);
         pause = (pause * 2).min(POLL);
@@ -79,7 +75,7 @@ fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<Option<ExitStatu
 }
 
 /// The error for a child that ended without success.
-fn failed(status: Option<ExitStatus>, log: &File, options: &MetisOptions<'_>) -> Error {
+fn failed(status: &ExitStatus, log: &File, options: &MetisOptions<'_>) -> Error {
     let until = Instant::now() + GRACE;
     while Instant::now() < until {
         if (options.stopped)() {
@@ -87,12 +83,12 @@ fn failed(status: Option<ExitStatus>, log: &File, options: &MetisOptions<'_>) ->
         }
         sleep(POLL);
     }
-    let how = match status.map(|status| (status.signal(), status.code())) {
-        Some((Some(9), _)) => "was killed (signal 9, SIGKILL), as the system does when memory is short".to_owned(),
-        Some((Some(signal), _)) => format!("was ended by signal {signal}{}", name(signal)),
-        None | Some((None, Some(TERMINATED))) => "was ended by signal 15 (SIGTERM), or an error of its own".to_owned(),
-        Some((None, Some(code))) => format!("ended with exit code {code}"),
-        Some((None, None)) => "ended in an unknown way".to_owned(),
+    let how = match (status.signal(), status.code()) {
+        (Some(9), _) => "was killed (signal 9, SIGKILL), as the system does when memory is short".to_owned(),
+        (Some(signal), _) => format!("was ended by signal {signal}{}", name(signal)),
+        (None, Some(TERMINATED)) => format!("was ended by signal 15{}", name(15)),
+        (None, Some(code)) => format!("ended with exit code {code}"),
+        (None, None) => "ended in an unknown way".to_owned(),
     };
     Error::new(Kind::Child, format!("METIS {how}{}", said(log))).expected("an assignment").advice(OTHERS)
 }
@@ -102,7 +98,7 @@ fn name(signal: i32) -> &'static str {
         1 => " (SIGHUP)",
         2 => " (SIGINT)",
         6 => " (SIGABRT)",
-        11 => " (SIGSEGV, a crash, as SIGTERM within METIS can cause one)",
+        11 => " (SIGSEGV, a crash)",
         15 => " (SIGTERM)",
         _ => "",
     }
