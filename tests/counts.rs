@@ -233,7 +233,7 @@ fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not
     // Longer, so its size differs whatever the clock says.
     std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
     let third = run();
-    assert_eq!((third.triangles, stations(&third)[0].as_str()), (2, "clean"));
+    assert_eq!((third.triangles, stations(&third)[0].as_str()), (2, "input"));
 
     // A damaged cache is found and made again: every byte of every file counts.
     for entry in std::fs::read_dir(dir.path().join("cache")).unwrap() {

@@ -60,8 +60,8 @@ fn every_command_of_the_readme_works() {
             command.strip_prefix("cargo run --release -- ").or(command.strip_prefix("trimill ")).expect(command);
         let command = command
             .replace("/big/disk", big_disk.to_str().unwrap())
+            .replace("configs/quick-start.toml", "JOB.toml")
             .replace("JOB.toml", quick_start.to_str().unwrap())
-            .replace("configs/quick-start.toml", quick_start.to_str().unwrap())
             .replace("INPUT", "crawl.graph")
             .replace("DIR", "spill")
             // Sizes of a large machine and of a large graph.

@@ -169,7 +169,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        println!("skipped: a small file system cannot be mounted here");
+        eprintln!("skipped: a small file system cannot be mounted here");
         return;
     }
     let output = place.run(&["count", &crawl, "--parts", "3", "--spill-dir", "small", "--work-dir", "tmp"]);
@@ -223,7 +223,17 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     // At many moments of the job, so that every station is met.
     for milliseconds in [5, 30, 80, 150, 300, 600, 1000] {
         let mut child = place
-            .command(&["count", "k.bin", "--no-cache", "--parts", "40", "--partitioner", "random", "--host-memory", "8MiB"])
+            .command(&[
+                "count",
+                "k.bin",
+                "--no-cache",
+                "--parts",
+                "40",
+                "--partitioner",
+                "random",
+                "--host-memory",
+                "8MiB",
+            ])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -255,7 +265,8 @@ fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
     let metis = loop {
         let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
         let all = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-        let of_threads = all.map(|t| fs::read_to_string(t.path().join("children")).unwrap_or_default()).collect::<String>();
+        let of_threads =
+            all.map(|t| fs::read_to_string(t.path().join("children")).unwrap_or_default()).collect::<String>();
         if let Some(pid) = (children + " " + &of_threads).split_whitespace().next() {
             break pid.to_string();
         }

@@ -3,11 +3,12 @@
 //! Enters: the number of vertices, the number of parts, a seed. Leaves: the part of each vertex. The generator is
 //! ChaCha8 with the seed as its key; each block of 2^16 vertices has a stream of its own, so blocks are drawn in
 //! parallel and the result is the same on any number of threads and on any machine. Draws are exactly uniform
-//! (Lemire, 'Fast random integer generation in an interval', 2019). Costs about 1 ns a vertex and thread, and 4 bytes a
+//! (Lemire, 'Fast random integer generation in an interval', 2019), by code of this file: what a seed means must not
+//! change with a version of a library. Costs about 1 ns a vertex and thread, and 4 bytes a
 //! vertex.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
 /// Vertices that share a stream. A change of this number changes every assignment.

@@ -34,7 +34,7 @@ pub(super) struct Planned {
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
     let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
-    let (backend, device) = setup.backend(job, graph.vertices())?;
+    let (backend, device) = setup.backend(job, &graph)?;
     let terms = backend.terms();
     graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
     let (plan, child_peak) = with_assigner(job, setup, &graph, backend.as_ref(), control, |assigner| {

@@ -13,7 +13,9 @@ use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
 use crate::job::{self, Job};
+use crate::plan::floor;
 use crate::report::doctor::Directory;
 
 /// The implementations that a job's settings stand for.
@@ -69,12 +71,12 @@ impl Setup {
         Workspace { memory: self.host_memory, dir: &self.work_dir }
     }
 
-    /// The backend of a job for a graph of so many vertices, and its device budget.
+    /// The backend of a job for a graph, and its device budget.
     ///
     /// # Errors
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
-    pub fn backend(&self, job: &Job, vertices: u32) -> Result<(Box<dyn Backend>, Bytes)> {
+    pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<(Box<dyn Backend>, Bytes)> {
         if job.backend == job::Backend::Cuda {
             return Err(no_cuda());
         }
@@ -95,8 +97,11 @@ impl Setup {
             ))
             .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
-        // The tables of the counter follow the number of threads of the pool.
-        Ok((Box::new(self.pool.install(|| Cpu::new(device, vertices))), device))
+        // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
+        let vertices = graph.vertices();
+        let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
+        let spare = device.saturating_sub(least.device);
+        Ok((Box::new(self.pool.install(|| Cpu::new(spare, vertices))), device))
     }
 
     /// Bytes of mapped graph pages that may be resident while partitions are built and counted within `device`.

@@ -158,7 +158,15 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 fn wrong_line() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-z]{1,5} [0-9]{1,3}", "-[0-9] 3", "[0-9]{1,3}", "3 -[0-9]", "[0-9]{21} 5", "1 2[a-z.]3", "7 [.;:]"]
+    prop_oneof![
+        "[a-z]{1,5} [0-9]{1,3}",
+        "-[0-9] 3",
+        "[0-9]{1,3}",
+        "3 -[0-9]",
+        "[1-9][0-9]{20} 5",
+        "1 2[a-z.]3",
+        "7 [.;:]"
+    ]
 }
 
 fn text() -> impl Strategy<Value = String> {
