@@ -126,8 +126,9 @@ pub fn plan(
     let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + frame_bytes(graph.vertices(), 0, 0);
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
-    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(LARGEST_FRAME).max(least_frame));
     let longest = terms.resident(1, u64::from(longest_row(graph)));
+    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2));
+    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
     if frame_limit + frame_limit + longest > room {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
             .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
