@@ -20,6 +20,9 @@ pub(super) const MOST: u32 = 1 << 16;
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
+/// What it costs to put an arc off, in probes. A word that is met counts as two.
+const COST_OF_MEETING: i64 = 4;
+
 /// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
 const COST_OF_WORD: i64 = 4;
 
@@ -132,7 +135,7 @@ pub(super) fn worthwhile(
                         words += i64::from(b / 64 != last);
                         last = b / 64;
                         if k >= (start as usize).max(1) {
-                            saved[(b / 64 - first) as usize] += heads.row(b).len() as i64 - words;
+                            saved[(b / 64 - first) as usize] += heads.row(b).len() as i64 - COST_OF_MEETING - 2 * words;
                         }
                     }
                 }

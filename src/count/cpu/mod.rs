@@ -16,8 +16,12 @@
 
 mod heads;
 mod hubs;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;
 mod worker;
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
 use rayon::prelude::*;
@@ -29,7 +33,7 @@ use crate::lock;
 use crate::partition::section::{Frame, Resident};
 use heads::HeadRows;
 use hubs::Hubs;
-use worker::{Room, Run, Worker, count_run};
+use worker::{Room, Run, Worker, count_put_off, count_run};
 
 /// Runs for each thread, at least: so many that the threads end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -58,6 +62,19 @@ impl Cpu {
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room }
     }
+
+    fn counting<'a>(&self, resident: &'a Resident, numbered: u32) -> Counting<'a> {
+        Counting {
+            resident,
+            numbered,
+            room: self.room,
+            most_hubs: self.hubs.min(numbered),
+            cursors: vec![0; resident.numbers.len()],
+            workers: (0..self.workers).map(|_| Mutex::default()).collect(),
+            hubs: Hubs::new(),
+            triangles: 0,
+        }
+    }
 }
 
 /// Bytes of a bitmap over so many vertices.
@@ -85,16 +102,7 @@ impl Backend for Cpu {
     }
 
     fn begin<'a>(&'a self, resident: &'a Resident, numbered: u32) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(Counting {
-            resident,
-            numbered,
-            room: self.room,
-            most_hubs: self.hubs.min(numbered),
-            cursors: vec![0; resident.numbers.len()],
-            workers: (0..self.workers).map(|_| Mutex::default()).collect(),
-            hubs: Hubs::new(),
-            triangles: 0,
-        }))
+        Ok(Box::new(self.counting(resident, numbered)))
     }
 }
 
@@ -111,11 +119,9 @@ struct Counting<'a> {
     triangles: u64,
 }
 
-impl PartitionCounter for Counting<'_> {
-    fn frame(&mut self, frame: &Frame) -> Result<()> {
-        let heads = HeadRows::new(self.resident, frame);
-        let range = &frame.range;
-        let end_of_hubs = hubs::worthwhile(self.resident, &self.cursors, range, self.most_hubs, &heads);
+impl Counting<'_> {
+    /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
+    fn count(&mut self, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
         let (resident, hubs, workers, numbered, room) =
             (self.resident, &self.hubs, &self.workers, self.numbered, self.room);
@@ -125,9 +131,22 @@ impl PartitionCounter for Counting<'_> {
             .map(|run| {
                 let mut worker = free(workers);
                 let worker = worker.get_or_insert_with(|| Worker::new(numbered, room));
-                count_run(worker, run, resident, range, &heads, hubs)
+                count_run(worker, run, resident, range, heads, hubs)
             })
             .sum::<u64>();
+        self.triangles += workers
+            .par_iter()
+            .map(|worker| lock(worker).as_mut().map_or(0, |worker| count_put_off(worker, hubs)))
+            .sum::<u64>();
+    }
+}
+
+impl PartitionCounter for Counting<'_> {
+    fn frame(&mut self, frame: &Frame) -> Result<()> {
+        let heads = HeadRows::new(self.resident, frame);
+        let range = &frame.range;
+        let end_of_hubs = hubs::worthwhile(self.resident, &self.cursors, range, self.most_hubs, &heads);
+        self.count(range, &heads, end_of_hubs);
         Ok(())
     }
 

@@ -11,7 +11,8 @@
 //!
 //! **Other heads.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] heads are looked up before the first of them is probed, so that the
-//! processor waits for many of them at a time. A row that begins above the last entry of `a` before `b` is left out.
+//! processor waits for many of them at a time. Rows that end
+//! before `a`'s first entry or begin after its last one before `b` are left out.
 
 use std::ops::Range;
 
@@ -29,8 +30,9 @@ const BLOCK: usize = 1 << 15;
 /// Heads that are looked up together.
 const AHEAD: usize = 32;
 
-/// The most arcs that are put off.
-const MOST_PUT_OFF: usize = 1 << 17;
+/// The most arcs that are put off; and the fewest for which putting off pays.
+const MOST_PUT_OFF: usize = 1 << 19;
+const LEAST_PUT_OFF: usize = 1 << 10;
 
 /// An arc that is put off: its head, and which packed words of its tail it needs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,15 +56,19 @@ pub(super) struct Room {
 impl Room {
     /// As much as is of use with so many hubs and takes at most `share` bytes, but never less than one row needs.
     pub(super) fn new(hubs: u32, share: Bytes) -> Self {
-        let row = (hubs as usize).div_ceil(64);
-        let blocks = words_before(hubs) / BLOCK + 1;
-        let least = Self { put_off: 0, packed: row, blocks: 0 };
         if hubs <= DIRECT {
-            return least;
+            return Self::holding(hubs, 0);
         }
-        let with = |put_off: usize| Self { put_off, packed: put_off / 2 + row, blocks };
-        let sizes = std::iter::successors(Some(MOST_PUT_OFF), |&arcs| Some(arcs / 2)).take_while(|&arcs| arcs >= 1024);
-        sizes.map(with).find(|room| room.bytes() <= share).unwrap_or(least)
+        std::iter::successors(Some(MOST_PUT_OFF), |&arcs| Some(arcs / 2))
+            .take_while(|&arcs| arcs >= LEAST_PUT_OFF)
+            .map(|arcs| Self::holding(hubs, arcs))
+            .find(|room| room.bytes() <= share)
+            .unwrap_or(Self::holding(hubs, 0))
+    }
+
+    /// Room for `put_off` arcs, and for half as many packed words on top of the longest row's.
+    pub(super) fn holding(hubs: u32, put_off: usize) -> Self {
+        Self { put_off, packed: put_off / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
     }
 
     /// Bytes of the arrays.
@@ -210,7 +216,10 @@ impl Worker {
             let mut found = 0;
             for (k, &b) in row.iter().enumerate().skip(first).take(AHEAD) {
                 let head_row = heads.row(b);
-                if head_row.first().is_some_and(|&least| least <= row[k - 1]) {
+                // Touches the first and the last entry of every row before the first row is probed.
+                if let (Some(&least), Some(&greatest)) = (head_row.first(), head_row.last())
+                    && (least <= row[k - 1]) & (greatest >= row[0])
+                {
                     ahead[found] = (k, head_row);
                     found += 1;
                 }
@@ -234,7 +243,7 @@ pub(super) struct Run<'a> {
 }
 
 /// Counts the triangles whose lowest corner is in the run and whose middle corner is in the frame, and moves the
-/// cursors on.
+/// cursors on. What the worker puts off is left to later runs of the same frame and in the end to [`count_put_off`].
 ///
 /// Compiled for several levels of the processor, of which the best is taken where it runs: without an instruction that
 /// counts bits, counting takes twice as long.
@@ -264,7 +273,13 @@ pub(super) fn count_run(
             count += worker.meet_others(&row[..end], start.max(hubs_end), heads);
         }
     }
-    count + worker.meet_put_off(hubs)
+    count
+}
+
+/// Counts what a worker has put off.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_put_off(worker: &mut Worker, hubs: &Hubs) -> u64 {
+    worker.meet_put_off(hubs)
 }
 
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.
