@@ -1,21 +1,35 @@
 //! The rows of the hubs as bits.
 //!
-//! Row `b` of the first `count` local numbers holds only smaller numbers, so it is a bit string of `b` bits: a lower
-//! triangle of `count^2 / 16` bytes. Only rows in the range of the frame at hand are filled.
+//! Row `b` of the first numbers holds only smaller numbers, so it is a bit string of `b` bits: the rows of `0..count`
+//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the frame at hand are kept, and only as
+//! many as pay: [`worthwhile`] weighs, block by block of 64 hubs, what their bits would save on a sample of the arcs
+//! against the words that have to be zeroed.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::heads::HeadRows;
 use crate::bytes::Bytes;
+use crate::partition::section::Resident;
 
-/// More hubs than this do not pay: the triangle (4 MiB) should stay in a core's cache.
-const MOST: u32 = 8192;
+/// The most hubs (256 MiB of bits): a number below it fits 16 bits.
+pub(super) const MOST: u32 = 1 << 16;
+
+/// Locals that are looked at together when the arcs are sampled, and one in how many such groups is.
+const GROUP: usize = 64;
+const SAMPLED: usize = 16;
+
+/// What it costs to put an arc off, in probes. A word that is met counts as two.
+const COST_OF_MEETING: i64 = 4;
+
+/// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
+const COST_OF_WORD: i64 = 4;
 
 /// Words of all rows before row `b`: row `i` takes `i / 64 + 1`.
-const fn words_before(b: u32) -> usize {
+pub(super) const fn words_before(b: u32) -> usize {
     let (whole, rest) = (b as usize / 64, b as usize % 64);
-    32 * whole * (whole + 1) + rest * (whole + 1)
+    (whole + 1) * (32 * whole + rest)
 }
 
 /// Bytes of the triangle over `count` hubs.
@@ -28,55 +42,161 @@ pub(super) fn largest_count(share: Bytes) -> u32 {
     (0..=MOST / 64).rev().map(|blocks| blocks * 64).find(|&count| bytes(count) <= share).unwrap_or(0)
 }
 
-/// The triangle.
+/// The rows of some consecutive hubs.
 pub(super) struct Hubs {
-    count: u32,
+    range: Range<u32>,
     words: Vec<u64>,
-    lengths: Vec<u32>,
+    /// Words of the triangle before the first row that is kept.
+    before: usize,
 }
 
 impl Hubs {
-    pub(super) fn new(count: u32) -> Self {
-        Self { count, words: Vec::new(), lengths: Vec::new() }
+    pub(super) fn new() -> Self {
+        Self { range: 0..0, words: Vec::new(), before: 0 }
     }
 
-    /// Forgets all rows and fills those of `range`.
-    pub(super) fn take<'a>(&mut self, range: &Range<u32>, row: impl Fn(u32) -> &'a [u32] + Sync) {
-        let filled = !self.lengths.is_empty();
-        if range.start >= self.count {
-            self.lengths.clear();
-            return;
+    /// Forgets all rows and keeps those of `range`.
+    pub(super) fn take<'a>(&mut self, range: Range<u32>, row: impl Fn(u32) -> &'a [u32] + Sync) {
+        self.before = words_before(range.start);
+        let len = words_before(range.end) - self.before;
+        if self.words.capacity() < len {
+            // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+            self.words = Vec::new();
+            self.words = vec![0; len];
+        } else {
+            self.words.truncate(len);
+            self.words.par_iter_mut().for_each(|word| *word = 0);
+            self.words.resize(len, 0);
         }
-        if filled {
-            self.words.fill(0);
+        // Blocks of 64 hubs, whose rows are equally long.
+        let mut blocks = Vec::new();
+        let (mut rest, mut next) = (&mut self.words[..], range.start);
+        while next < range.end {
+            let end = range.end.min((next / 64 + 1) * 64);
+            let (block, after) = rest.split_at_mut(words_before(end) - words_before(next));
+            blocks.push((next, block));
+            (rest, next) = (after, end);
         }
-        self.words.resize(words_before(self.count), 0);
-        self.lengths.clear();
-        self.lengths.resize(self.count as usize, 0);
-        let mut rest = &mut self.words[..];
-        let mut rows = Vec::with_capacity(self.count as usize);
-        for (b, length) in self.lengths.iter_mut().enumerate() {
-            let (mine, after) = rest.split_at_mut(b / 64 + 1);
-            rest = after;
-            if range.contains(&(b as u32)) {
-                rows.push((b as u32, length, mine));
+        blocks.into_par_iter().for_each(|(first, block)| {
+            for (b, words) in (first..).zip(block.chunks_exact_mut(first as usize / 64 + 1)) {
+                row(b).iter().for_each(|&c| words[c as usize / 64] |= 1 << (c % 64));
             }
-        }
-        rows.into_par_iter().with_min_len(64).for_each(|(b, length, words)| {
-            let row = row(b);
-            *length = row.len() as u32;
-            row.iter().for_each(|&c| words[c as usize / 64] |= 1 << (c % 64));
         });
+        self.range = range;
     }
 
-    /// The bits of `b`'s row, if `b` is a hub whose row is longer than `k`.
-    #[inline]
-    pub(super) fn get(&self, b: u32, k: usize) -> Option<&[u64]> {
-        let length = *self.lengths.get(b as usize)? as usize;
-        (length > k).then(|| &self.words[words_before(b)..][..b as usize / 64 + 1])
+    /// The numbers whose rows are kept.
+    pub(super) fn range(&self) -> Range<u32> {
+        self.range.clone()
+    }
+
+    /// The bits of the row of `b`, one of [`Self::range`].
+    #[inline(always)]
+    pub(super) fn row(&self, b: u32) -> &[u64] {
+        &self.words[words_before(b) - self.before..][..b as usize / 64 + 1]
     }
 
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u64>(self.words.capacity() as u64)
+    }
+}
+
+/// How many hubs, counted from number 0 and at most `most`, are worth their bits for the arcs of `resident` whose heads
+/// lie in `range`.
+///
+/// With bits an arc costs as many words as the part of its tail's row before its head touches, without them as many
+/// probes as its head's row is long. Blocks of hubs are taken as long as the sum of what they save grows.
+pub(super) fn worthwhile(
+    resident: &Resident,
+    cursors: &[u32],
+    range: &Range<u32>,
+    most: u32,
+    heads: &HeadRows<'_>,
+) -> u32 {
+    let end = most.min(range.end);
+    if range.start >= end {
+        return range.start;
+    }
+    let first = range.start / 64;
+    let blocks = (end.div_ceil(64) - first) as usize;
+    let saved = cursors
+        .par_chunks(GROUP)
+        .enumerate()
+        .filter(|(group, _)| group % SAMPLED == 0)
+        .fold(
+            || vec![0; blocks],
+            |mut saved: Vec<i64>, (group, cursors)| {
+                for (i, &start) in cursors.iter().enumerate() {
+                    let row = resident.row(group * GROUP + i);
+                    let row = &row[..row.partition_point(|&b| b < end)];
+                    let mut words = 0;
+                    let mut last = u32::MAX;
+                    for (k, &b) in row.iter().enumerate() {
+                        words += i64::from(b / 64 != last);
+                        last = b / 64;
+                        if k >= (start as usize).max(1) {
+                            saved[(b / 64 - first) as usize] += heads.row(b).len() as i64 - COST_OF_MEETING - 2 * words;
+                        }
+                    }
+                }
+                saved
+            },
+        )
+        .reduce(
+            || vec![0; blocks],
+            |mut a, b| {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+                a
+            },
+        );
+    let (mut best, mut most_saved, mut sum) = (range.start, 0, 0);
+    for (block, saved) in (first..).zip(saved) {
+        sum += saved * SAMPLED as i64 - COST_OF_WORD * 64 * i64::from(block + 1);
+        if sum > most_saved {
+            (best, most_saved) = (end.min((block + 1) * 64), sum);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_triangle_has_room_for_every_row() {
+        let mut words = 0;
+        for b in 0..1000 {
+            assert_eq!(words_before(b), words);
+            words += b as usize / 64 + 1;
+        }
+        assert_eq!(bytes(64), Bytes(64 * 8));
+    }
+
+    #[test]
+    fn the_largest_triangle_fits_its_share() {
+        for share in [0, 511, 512, 1535, 1536, 1 << 20, 1 << 40] {
+            let count = largest_count(Bytes(share));
+            assert!(bytes(count).get() <= share);
+            assert!(count == MOST || bytes(count + 64).get() > share);
+        }
+    }
+
+    #[test]
+    fn rows_are_kept_by_ranges() {
+        // Row b holds the divisors of b below b.
+        let rows: Vec<Vec<u32>> = (0..300u32).map(|b| (1..b).filter(|c| b.is_multiple_of(*c)).collect()).collect();
+        let mut hubs = Hubs::new();
+        for range in [0..64, 63..130, 130..131, 131..131, 0..300, 64..65] {
+            hubs.take(range.clone(), |b| &rows[b as usize]);
+            assert_eq!(hubs.range(), range);
+            for b in range {
+                let bits = hubs.row(b);
+                let found: Vec<u32> =
+                    (0..bits.len() as u32 * 64).filter(|c| bits[*c as usize / 64] >> (c % 64) & 1 != 0).collect();
+                assert_eq!(found, rows[b as usize], "row {b}");
+            }
+        }
     }
 }

@@ -1,0 +1,204 @@
+//! The CPU method `bitmap` beside a plain sorted merge and the crate `graph`, on graphs that are made here.
+//!
+//! All three count the same clean graph with the same number of threads, and their counts are compared. Criterion shows
+//! each one's distribution; a table of ratios ends the run. 'orient' is what comes before: for `bitmap` the station of
+//! that name and the copy of the rows into the resident section, for `graph` its relabelling by degree, for the merge
+//! nothing of its own (it runs on the rows of `bitmap`).
+//!
+//! `TRIMILL_BENCH_SCALE` (16) sets the binary logarithm of the number of vertices, `TRIMILL_BENCH_PAIRS` adds a
+//! graph from a file of `u32` pairs, `RAYON_NUM_THREADS` does not bound the crate `graph`, which takes all cores.
+#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use comfy_table::Table;
+use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
+use graph::prelude::{CsrLayout, GraphBuilder, UndirectedCsrGraph, global_triangle_count, relabel_graph};
+use rayon::prelude::*;
+use trimill::bytes::Bytes;
+use trimill::clean::Workspace;
+use trimill::clean::ids::mix;
+use trimill::control::Control;
+use trimill::count::Backend;
+use trimill::count::cpu::Cpu;
+use trimill::generate::{Family, generate};
+use trimill::graph::OrientedGraph;
+use trimill::input::arcs::ArcList;
+use trimill::partition::prune::{Prune, prune};
+use trimill::partition::section::{Frame, Resident};
+use trimill::prepare::prepare;
+use trimill::stream::source::{PartitionSource, Whole};
+
+fn main() {
+    let scale = std::env::var("TRIMILL_BENCH_SCALE").map_or(16, |scale| scale.parse().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let generated = |family: &Family, name: &str| {
+        let path = dir.path().join(name).with_extension("bin");
+        generate(family, None, &path, &Control::silent()).unwrap();
+        pairs(&path)
+    };
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2))
+        .configure_from_args();
+    let mut table = Table::new();
+    table.set_header([
+        "graph",
+        "edges",
+        "triangles",
+        "count by",
+        "orient, ms",
+        "count, ms",
+        "bitmap, times as fast",
+        "with orient",
+    ]);
+    let mut one = |name: String, arcs: Vec<(u64, u64)>| compare(&mut criterion, &mut table, &name, arcs, dir.path());
+    one(format!("kron{scale}"), generated(&Family::GapKron { scale }, "kron"));
+    one(format!("crawl{scale}"), crawl(1 << scale));
+    one(format!("urand{scale}"), generated(&Family::GapUrand { scale }, "urand"));
+    if let Some(path) = std::env::var_os("TRIMILL_BENCH_PAIRS") {
+        let path = Path::new(&path);
+        one(path.file_stem().unwrap().to_string_lossy().into_owned(), pairs(path));
+    }
+    criterion.final_summary();
+    println!("{table}");
+}
+
+/// Counts one graph in all ways and adds the rows of the table.
+fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(u64, u64)>, dir: &Path) {
+    let (oriented, orienting) = orient(arcs, dir);
+    let start = Instant::now();
+    let resident = resident(&oriented);
+    let orienting = orienting + start.elapsed();
+    let id_of = &oriented.numbering().id_of;
+    let edges =
+        (0..oriented.vertices()).flat_map(|id| oriented.row(id).iter().map(move |&head| (id, id_of[head as usize])));
+    let mut theirs: UndirectedCsrGraph<u32> =
+        GraphBuilder::new().csr_layout(CsrLayout::Deduplicated).edges(edges).build();
+    let start = Instant::now();
+    relabel_graph(&mut theirs);
+    let relabelling = start.elapsed();
+
+    let mut group = criterion.benchmark_group(name);
+    let ours = measure(&mut group, "bitmap", || bitmap(&resident));
+    let others = [
+        ("merge", orienting, measure(&mut group, "merge", || merge(&resident))),
+        ("graph 0.3", relabelling, measure(&mut group, "graph", || global_triangle_count(&theirs))),
+    ];
+    group.finish();
+    let Some((triangles, counting)) = ours else { return };
+    let ms = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e3);
+    let edges = oriented.edges().to_string();
+    table.add_row([name, &edges, &triangles.to_string(), "bitmap", &ms(orienting), &ms(counting), "", ""]);
+    for (method, before, measured) in others {
+        let Some((found, time)) = measured else { continue };
+        assert_eq!(found, triangles, "{method} on {name}");
+        let ratio = time.as_secs_f64() / counting.as_secs_f64();
+        let whole = (before + time).as_secs_f64() / (orienting + counting).as_secs_f64();
+        let ratios = [format!("{ratio:.2}"), format!("{whole:.2}")];
+        table.add_row(["", "", "", method, &ms(before), &ms(time), &ratios[0], &ratios[1]]);
+    }
+}
+
+/// The count, and the median of the times that criterion took; nothing where a filter leaves it out.
+fn measure(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, count: impl Fn() -> u64) -> Option<(u64, Duration)> {
+    let measured = RefCell::new((0, Vec::new()));
+    group.bench_function(name, |bencher| {
+        bencher.iter_custom(|times| {
+            let start = Instant::now();
+            for _ in 0..times {
+                measured.borrow_mut().0 = count();
+            }
+            let taken = start.elapsed();
+            measured.borrow_mut().1.push(taken / times as u32);
+            taken
+        });
+    });
+    let (count, mut times) = measured.into_inner();
+    times.sort_unstable();
+    times.get(times.len() / 2).map(|&median| (count, median))
+}
+
+fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
+    let source = ArcList { arcs, declared: None };
+    let space = Workspace { memory: Bytes(8 << 30), dir };
+    let mut stations = Vec::new();
+    let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stations).unwrap();
+    let seconds = stations.iter().filter(|station| station.name == "orient").map(|station| station.seconds).sum();
+    (graph, Duration::from_secs_f64(seconds))
+}
+
+fn resident(graph: &OrientedGraph) -> Resident {
+    let control = Control::silent();
+    let all: Vec<u32> = (0..graph.vertices()).collect();
+    let pruned = prune(graph, &all, Prune::Direct, &control).unwrap();
+    let mut resident = Resident::default();
+    Whole::new(&pruned, &control).unwrap().read_resident(&mut resident).unwrap();
+    resident
+}
+
+fn bitmap(resident: &Resident) -> u64 {
+    let vertices = resident.numbers.len() as u32;
+    let cpu = Cpu::new(Bytes(4 << 30), vertices);
+    let mut counter = cpu.begin(resident, vertices).unwrap();
+    counter.frame(&Frame { range: 0..vertices, offsets: vec![0], heads: Vec::new() }).unwrap();
+    counter.finish().unwrap()
+}
+
+/// Every arc's two rows walked side by side, in parallel over tails.
+fn merge(resident: &Resident) -> u64 {
+    let common = |mut a: &[u32], mut b: &[u32]| {
+        let mut count = 0;
+        while let ([x, a_rest @ ..], [y, b_rest @ ..]) = (a, b) {
+            let order = x.cmp(y);
+            count += u64::from(order == Ordering::Equal);
+            if order != Ordering::Greater {
+                a = a_rest;
+            }
+            if order != Ordering::Less {
+                b = b_rest;
+            }
+        }
+        count
+    };
+    let count = |tail: usize| {
+        let row = resident.row(tail);
+        row.iter().enumerate().map(|(k, &b)| common(&row[..k], resident.row(b as usize))).sum::<u64>()
+    };
+    (0..resident.numbers.len()).into_par_iter().with_max_len(64).map(count).sum()
+}
+
+/// The pairs of a binary file.
+fn pairs(path: &Path) -> Vec<(u64, u64)> {
+    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+    std::fs::read(path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
+}
+
+/// A graph as crawls are: pages copy the links of a page shortly before, which are mostly near; some link to anywhere,
+/// to early pages more often than to late ones (the copying model of Kumar et al., FOCS 2000).
+fn crawl(pages: u64) -> Vec<(u64, u64)> {
+    let mut arcs = Vec::<(u64, u64)>::new();
+    let mut starts = vec![0];
+    for page in 1..pages {
+        let draw = |i: u64| mix(page << 8 | i);
+        let model = (page - 1).saturating_sub(draw(255) % 16) as usize;
+        let copied = starts[model]..starts.get(model + 1).copied().unwrap_or(arcs.len());
+        let links = 4 + draw(254) % 28;
+        for i in 0..links {
+            let kind = draw(i) % 100;
+            let at = draw(128 + i);
+            let head = match kind {
+                0..75 if !copied.is_empty() => arcs[copied.start + at as usize % copied.len()].1,
+                0..97 => page - 1 - at % page.min(40),
+                _ => (at % (page * page)).isqrt().abs_diff(page - 1),
+            };
+            arcs.push((page, head));
+        }
+        starts.push(arcs.len() - links as usize);
+    }
+    arcs
+}

@@ -1,0 +1,162 @@
+//! The counter at its thresholds: any number of hubs, any room to put arcs off, any frames, any number of threads.
+
+use std::ops::Range;
+
+use rayon::ThreadPoolBuilder;
+
+use super::*;
+
+/// A graph by numbers: row `b` holds numbers below `b`, ascending, small ones more often than large ones.
+struct Rows(Vec<Vec<u32>>);
+
+impl Rows {
+    fn skewed(n: u32, longest: u64, seed: u64) -> Self {
+        let mix = |i: u64| crate::clean::ids::mix(i ^ seed << 40);
+        let row = |b: u32| {
+            let draws = mix(u64::from(b)) % (longest + 1);
+            let head = |i: u64| {
+                let at = mix(u64::from(b) << 20 | i) % (u64::from(b) * u64::from(b));
+                b - 1 - at.isqrt() as u32
+            };
+            let mut row: Vec<u32> = (0..draws).filter(|_| b > 0).map(head).collect();
+            row.sort_unstable();
+            row.dedup();
+            row
+        };
+        Self((0..n).map(row).collect())
+    }
+
+    /// Triangles that start at a local vertex, by looking every pair of heads up.
+    fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
+        let Self(rows) = self;
+        let starts = (0..rows.len() as u32).filter(|&a| local(a));
+        starts
+            .map(|a| {
+                let row = &rows[a as usize];
+                let closed =
+                    |(k, &b): (usize, &u32)| row[..k].iter().filter(move |c| rows[b as usize].binary_search(c).is_ok());
+                row.iter().enumerate().map(|b| closed(b).count() as u64).sum::<u64>()
+            })
+            .sum()
+    }
+
+    fn resident(&self, local: impl Fn(u32) -> bool) -> Resident {
+        let mut resident = Resident { offsets: vec![0], ..Resident::default() };
+        for (b, row) in (0..).zip(&self.0).filter(|&(b, _)| local(b)) {
+            resident.numbers.push(b);
+            resident.heads.extend(row);
+            resident.offsets.push(resident.heads.len() as u64);
+        }
+        resident
+    }
+
+    fn frame(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> Frame {
+        let mut frame = Frame { range: range.clone(), offsets: vec![0], heads: Vec::new() };
+        for b in range.filter(|&b| !local(b)) {
+            frame.heads.extend(&self.0[b as usize]);
+            frame.offsets.push(frame.heads.len() as u32);
+        }
+        frame
+    }
+
+    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in frames that end at `ends`.
+    fn count(&self, cpu: &Cpu, ends: &[u32], local: impl Fn(u32) -> bool + Copy) -> u64 {
+        let n = self.0.len() as u32;
+        let resident = self.resident(local);
+        let mut counting = cpu.counting(&resident, n);
+        let mut start = 0;
+        for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
+            let frame = self.frame(start..end, local);
+            let heads = HeadRows::new(&resident, &frame);
+            counting.count(&frame.range, &heads, cpu.hubs.clamp(start, end));
+            start = end;
+        }
+        let terms = cpu.terms();
+        let declared = terms.overhead(n) + Bytes((terms.per_local - 12) * resident.numbers.len() as u64);
+        assert!(counting.bytes() <= declared, "{} of {declared}", counting.bytes());
+        counting.triangles
+    }
+}
+
+fn cpu(hubs: u32, put_off: usize, workers: u64) -> Cpu {
+    Cpu { workers, hubs, room: Room::holding(hubs, put_off) }
+}
+
+#[test]
+fn any_number_of_hubs_gives_the_same_count() {
+    let rows = Rows::skewed(700, 60, 1);
+    let third = |b: u32| b % 3 == 1;
+    let (all, part) = (rows.triangles(|_| true), rows.triangles(third));
+    assert!(part > 1000);
+    for hubs in [0, 1, 63, 64, 65, 127, 128, 129, 640, 699, 700] {
+        for put_off in [0, 1, 5] {
+            assert_eq!(rows.count(&cpu(hubs, put_off, 1), &[], |_| true), all, "{hubs} hubs");
+            for ends in [&[64][..], &[1, 63, 65, 128, 300], &[100, 101, 102, 650]] {
+                assert_eq!(rows.count(&cpu(hubs, put_off, 1), ends, third), part, "{hubs} hubs, frames to {ends:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn arcs_that_are_put_off_are_counted_once() {
+    // Enough hubs for several blocks of rows, and rows of several lengths around those of the arrays.
+    let rows = Rows::skewed(3500, 300, 2);
+    let most = |b: u32| b % 5 != 0;
+    let (all, part) = (rows.triangles(|_| true), rows.triangles(most));
+    for hubs in [2048, 2049, 2112, 3500] {
+        for put_off in [0, 1, 7, 1024, 1 << 17] {
+            assert_eq!(rows.count(&cpu(hubs, put_off, 2), &[], |_| true), all, "{hubs} hubs, {put_off} put off");
+            let ends = [2000, 2047, 2050, 3000];
+            assert_eq!(rows.count(&cpu(hubs, put_off, 2), &ends, most), part, "{hubs} hubs, {put_off} put off");
+        }
+    }
+}
+
+#[test]
+fn rows_around_the_number_of_heads_that_are_looked_up_together() {
+    for longest in [1, 31, 32, 33, 64, 65] {
+        // Every row as long as it can be, so that every pair of heads is an arc where it can be.
+        let rows = Rows((0..200u32).map(|b| (b.saturating_sub(longest)..b).collect()).collect());
+        assert_eq!(rows.count(&cpu(0, 0, 1), &[], |_| true), rows.triangles(|_| true), "rows of {longest}");
+    }
+}
+
+#[test]
+fn fewer_workers_than_threads_and_the_other_way_round() {
+    let rows = Rows::skewed(3000, 200, 3);
+    let all = rows.triangles(|_| true);
+    for threads in [1, 2, 5] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for workers in [1, 2, 8] {
+            let count = pool.install(|| rows.count(&cpu(3000, 2000, workers), &[500, 2500], |_| true));
+            assert_eq!(count, all, "{threads} threads, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn budgets_bound_the_tables() {
+    let n = 1 << 20;
+    for budget in (12..36).map(|bits| Bytes(1 << bits)) {
+        let cpu = Cpu::new(budget, n);
+        let least = marks(n) + cpu.room.bytes();
+        let tables = cpu.terms().overhead(n);
+        assert!(tables <= Bytes(budget.get() / 8).max(least + Bytes(budget.get() / 16)), "{tables} of {budget}");
+    }
+}
+
+#[test]
+fn hubs_that_pay_are_taken_and_others_are_not() {
+    let count = |rows: &Rows| {
+        let n = rows.0.len() as u32;
+        let resident = rows.resident(|_| true);
+        let frame = rows.frame(0..n, |_| true);
+        let heads = HeadRows::new(&resident, &frame);
+        hubs::worthwhile(&resident, &vec![0; n as usize], &frame.range, n, &heads)
+    };
+    // A clique: rows are long, and 64 entries make a word.
+    assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);
+    // A path: no row has two entries.
+    assert_eq!(count(&Rows((0..2000u32).map(|b| b.checked_sub(1).into_iter().collect()).collect())), 0);
+}

@@ -1,0 +1,311 @@
+//! What a worker holds, and how it counts a run of locals.
+//!
+//! **Heads that are hubs.** The entries of `a`'s row below the last hub are packed into words of 64 numbers, those that
+//! are not empty, with their places. The row of a hub lies ready as bits ([`super::hubs`]), so the triangles of an arc
+//! `a -> b` are the common bits of a few words: those of `a` up to `b`'s own. A packed word that holds `b` itself or
+//! numbers above it does no harm, since `b`'s bits all lie below `b`.
+//!
+//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are met at once. The rows after them would come from
+//! memory, one after another, for every arc. So these arcs are put off until many of them are at hand, and then
+//! met by blocks of rows ([`BLOCK`] bytes), each of which is loaded once for all arcs that end in it.
+//!
+//! **Other heads.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
+//! probe. The rows of up to [`AHEAD`] heads are looked up before the first of them is probed, so that the
+//! processor waits for many of them at a time. Rows that end
+//! before `a`'s first entry or begin after its last one before `b` are left out.
+
+use std::ops::Range;
+
+use super::heads::HeadRows;
+use super::hubs::{Hubs, words_before};
+use crate::bytes::Bytes;
+use crate::partition::section::Resident;
+
+/// Hubs whose arcs are counted at once: their rows take 256 KiB.
+const DIRECT: u32 = 2048;
+
+/// Words of a block of hubs' rows (256 KiB).
+const BLOCK: usize = 1 << 15;
+
+/// Heads that are looked up together.
+const AHEAD: usize = 32;
+
+/// The most arcs that are put off; and the fewest for which putting off pays.
+const MOST_PUT_OFF: usize = 1 << 19;
+const LEAST_PUT_OFF: usize = 1 << 10;
+
+/// An arc that is put off: its head, and which packed words of its tail it needs.
+#[derive(Debug, Clone, Copy, Default)]
+struct PutOff {
+    first: u32,
+    words: u16,
+    head: u16,
+}
+
+/// The sizes of a worker's arrays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Arcs that are put off at a time; 0 for none.
+    put_off: usize,
+    /// Packed words.
+    packed: usize,
+    /// Blocks of hubs' rows.
+    blocks: usize,
+}
+
+impl Room {
+    /// As much as is of use with so many hubs and takes at most `share` bytes, but never less than one row needs.
+    pub(super) fn new(hubs: u32, share: Bytes) -> Self {
+        if hubs <= DIRECT {
+            return Self::holding(hubs, 0);
+        }
+        std::iter::successors(Some(MOST_PUT_OFF), |&arcs| Some(arcs / 2))
+            .take_while(|&arcs| arcs >= LEAST_PUT_OFF)
+            .map(|arcs| Self::holding(hubs, arcs))
+            .find(|room| room.bytes() <= share)
+            .unwrap_or(Self::holding(hubs, 0))
+    }
+
+    /// Room for `put_off` arcs, and for half as many packed words on top of the longest row's.
+    pub(super) fn holding(hubs: u32, put_off: usize) -> Self {
+        Self { put_off, packed: put_off / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
+    }
+
+    /// Bytes of the arrays.
+    pub(super) const fn bytes(&self) -> Bytes {
+        let arcs = 2 * self.put_off * size_of::<PutOff>();
+        let packed = self.packed * (size_of::<u64>() + size_of::<u16>());
+        Bytes((arcs + packed + (self.blocks + 1) * size_of::<u32>()) as u64)
+    }
+}
+
+/// What a worker holds.
+#[derive(Debug)]
+pub(super) struct Worker {
+    room: Room,
+    /// Marks over the numbering; all zero between rows.
+    marks: Vec<u64>,
+    /// Words of packed rows that are not empty.
+    packed: Vec<u64>,
+    /// Which words they are.
+    places: Vec<u16>,
+    put_off: Vec<PutOff>,
+    /// The same by blocks.
+    by_block: Vec<PutOff>,
+    /// Where each block begins in them.
+    starts: Vec<u32>,
+}
+
+impl Worker {
+    pub(super) fn new(numbered: u32, room: Room) -> Self {
+        Self {
+            room,
+            marks: vec![0; (numbered as usize).div_ceil(64)],
+            packed: Vec::with_capacity(room.packed),
+            places: Vec::with_capacity(room.packed),
+            put_off: Vec::with_capacity(room.put_off),
+            by_block: vec![PutOff::default(); room.put_off],
+            starts: vec![0; room.blocks + 1],
+        }
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity()) as u64)
+            + Bytes::of::<u16>(self.places.capacity() as u64)
+            + Bytes::of::<PutOff>((self.put_off.capacity() + self.by_block.capacity()) as u64)
+            + Bytes::of::<u32>(self.starts.capacity() as u64)
+    }
+
+    /// Counts the triangles whose lowest corner has `row` and whose middle corner is a hub of `row[start..]`; all of
+    /// `row` lies below the last hub. Some are left to a later call, or to [`Self::meet_put_off`].
+    #[inline(always)]
+    fn meet_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
+        let mut count = 0;
+        if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
+            count += self.meet_put_off(hubs);
+        }
+        let first = self.packed.len();
+        self.pack(row);
+        let at_once = match self.room.put_off {
+            0 => row.len(),
+            _ => row.partition_point(|&b| b < DIRECT).max(start),
+        };
+        // The packed word that holds the entry at hand: from one entry to the next it stays or is the next one.
+        let mut word = first + self.places[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
+        for &b in &row[start..at_once] {
+            word += usize::from(u32::from(self.places[word]) < b / 64);
+            count += common(&self.places[first..=word], &self.packed[first..=word], hubs.row(b));
+        }
+        if at_once == row.len() {
+            self.packed.truncate(first);
+            self.places.truncate(first);
+            return count;
+        }
+        for &b in &row[at_once..] {
+            word += usize::from(u32::from(self.places[word]) < b / 64);
+            if self.put_off.len() == self.room.put_off {
+                count += self.sort_and_meet(hubs);
+            }
+            self.put_off.push(PutOff { first: first as u32, words: (word + 1 - first) as u16, head: b as u16 });
+        }
+        count
+    }
+
+    /// Appends the words of `row`.
+    #[inline(always)]
+    fn pack(&mut self, row: &[u32]) {
+        let (mut place, mut word) = (row[0] / 64, 0);
+        for &c in row {
+            if c / 64 != place {
+                self.places.push(place as u16);
+                self.packed.push(word);
+                (place, word) = (c / 64, 0);
+            }
+            word |= 1 << (c % 64);
+        }
+        self.places.push(place as u16);
+        self.packed.push(word);
+    }
+
+    /// Counts what was put off; afterwards there is room for the packed words of any row.
+    #[inline(always)]
+    fn meet_put_off(&mut self, hubs: &Hubs) -> u64 {
+        let count = self.sort_and_meet(hubs);
+        self.packed.clear();
+        self.places.clear();
+        count
+    }
+
+    #[inline(always)]
+    fn sort_and_meet(&mut self, hubs: &Hubs) -> u64 {
+        if self.put_off.is_empty() {
+            return 0;
+        }
+        let before = words_before(hubs.range().start.max(DIRECT));
+        let block_of = |head: u16| (words_before(u32::from(head)) - before) / BLOCK;
+        self.starts.fill(0);
+        for arc in &self.put_off {
+            self.starts[block_of(arc.head)] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += std::mem::replace(start, sum);
+        }
+        for arc in &self.put_off {
+            let next = &mut self.starts[block_of(arc.head)];
+            self.by_block[*next as usize] = *arc;
+            *next += 1;
+        }
+        let mut count = 0;
+        for arc in &self.by_block[..self.put_off.len()] {
+            let words = arc.first as usize..arc.first as usize + usize::from(arc.words);
+            count += common(&self.places[words.clone()], &self.packed[words], hubs.row(u32::from(arc.head)));
+        }
+        self.put_off.clear();
+        count
+    }
+
+    /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`.
+    #[inline(always)]
+    fn meet_others(&mut self, row: &[u32], start: usize, heads: &HeadRows<'_>) -> u64 {
+        let mut count = 0;
+        let mut marked = 0;
+        for first in (start..row.len()).step_by(AHEAD) {
+            let mut ahead: [(usize, &[u32]); AHEAD] = [(0, &[]); AHEAD];
+            let mut found = 0;
+            for (k, &b) in row.iter().enumerate().skip(first).take(AHEAD) {
+                let head_row = heads.row(b);
+                // Touches the first and the last entry of every row before the first row is probed.
+                if let (Some(&least), Some(&greatest)) = (head_row.first(), head_row.last())
+                    && (least <= row[k - 1]) & (greatest >= row[0])
+                {
+                    ahead[found] = (k, head_row);
+                    found += 1;
+                }
+            }
+            for &(k, head_row) in &ahead[..found] {
+                row[marked..k].iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
+                marked = k;
+                count += probe(head_row, &self.marks);
+            }
+        }
+        row[..marked].iter().for_each(|&c| self.marks[c as usize / 64] = 0);
+        count
+    }
+}
+
+/// Some consecutive locals, with how much of each one's row earlier frames have covered.
+pub(super) struct Run<'a> {
+    /// The first of them.
+    pub(super) first: usize,
+    pub(super) cursors: &'a mut [u32],
+}
+
+/// Counts the triangles whose lowest corner is in the run and whose middle corner is in the frame, and moves the
+/// cursors on. What the worker puts off is left to later runs of the same frame and in the end to [`count_put_off`].
+///
+/// Compiled for several levels of the processor, of which the best is taken where it runs: without an instruction that
+/// counts bits, counting takes twice as long.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_run(
+    worker: &mut Worker,
+    run: Run<'_>,
+    resident: &Resident,
+    range: &Range<u32>,
+    heads: &HeadRows<'_>,
+    hubs: &Hubs,
+) -> u64 {
+    let mut count = 0;
+    let end_of_hubs = hubs.range().end;
+    for (i, cursor) in run.cursors.iter_mut().enumerate() {
+        let row = resident.row(run.first + i);
+        let start = *cursor as usize;
+        let end = before(row, start, range.end);
+        *cursor = end as u32;
+        // The first entry has no entry before it that could close a triangle.
+        let start = start.max(1);
+        let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
+        if start < hubs_end {
+            count += worker.meet_hubs(&row[..hubs_end], start, hubs);
+        }
+        if start.max(hubs_end) < end {
+            count += worker.meet_others(&row[..end], start.max(hubs_end), heads);
+        }
+    }
+    count
+}
+
+/// Counts what a worker has put off.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_put_off(worker: &mut Worker, hubs: &Hubs) -> u64 {
+    worker.meet_put_off(hubs)
+}
+
+/// The position in `row`, from `start` on, of the first entry that is not below `limit`.
+#[inline(always)]
+fn before(row: &[u32], start: usize, limit: u32) -> usize {
+    match row.last() {
+        Some(&last) if last >= limit => start + row[start..].partition_point(|&b| b < limit),
+        _ => row.len(),
+    }
+}
+
+/// How many bits the packed words have in common with `bits`.
+#[inline(always)]
+fn common(places: &[u16], packed: &[u64], bits: &[u64]) -> u64 {
+    places.iter().zip(packed).map(|(&place, &word)| u64::from((bits[usize::from(place)] & word).count_ones())).sum()
+}
+
+/// How many of `row` are marked.
+#[inline(always)]
+fn probe(row: &[u32], marks: &[u64]) -> u64 {
+    let (fours, rest) = row.as_chunks::<4>();
+    let mut counts = [0; 4];
+    for four in fours {
+        for (count, &c) in counts.iter_mut().zip(four) {
+            *count += marks[c as usize / 64] >> (c % 64) & 1;
+        }
+    }
+    counts.iter().sum::<u64>() + rest.iter().map(|&c| marks[c as usize / 64] >> (c % 64) & 1).sum::<u64>()
+}
