@@ -2,17 +2,18 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
 use super::{HostArgs, help};
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::generate::StarKind;
+use crate::generate::{Family, StarKind, parse_leaves};
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
-use crate::request::{EdgeFormat, Family, GenerateRequest, Leaves};
+use crate::request::GenerateRequest;
 
 /// `trimill generate`
 #[derive(Debug, Args)]
@@ -25,9 +26,9 @@ pub struct GenerateCommand {
 /// Where the graph goes.
 #[derive(Debug, Clone, Args)]
 pub struct FileArgs {
-    /// The file: .bin for pairs of u32, little-endian; .txt or .el for text
+    /// The file: .bin for pairs of u32, little-endian; .txt for text
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
-    pub output: EdgeFile,
+    pub output: PathBuf,
 
     /// CPU threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Count")]
@@ -38,23 +39,24 @@ pub struct FileArgs {
     pub json: bool,
 }
 
-/// A file whose suffix tells how edges are written to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EdgeFile {
-    /// The file.
-    pub path: PathBuf,
-    /// How edges are written.
-    pub format: EdgeFormat,
+fn edge_file(typed: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(typed);
+    match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("bin" | "txt") => Ok(path),
+        _ => Err("the suffix tells no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
+    }
 }
 
-fn edge_file(typed: &str) -> Result<EdgeFile, String> {
-    let path = PathBuf::from(typed);
-    let format = match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("bin") => EdgeFormat::BinU32,
-        Some("txt" | "el") => EdgeFormat::Text,
-        _ => return Err("the suffix tells no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
-    };
-    Ok(EdgeFile { path, format })
+/// The leaves of each star of a product, written `3-4-5`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaves(pub Vec<u64>);
+
+impl FromStr for Leaves {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse_leaves(text).map(Self)
+    }
 }
 
 /// A graph that another is made of.
@@ -116,8 +118,8 @@ pub enum FamilyCommand {
         #[allow(missing_docs)]
         graph: GraphArgs,
         /// Copies of each vertex
-        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
-        copies: u32,
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+        copies: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -128,8 +130,8 @@ pub enum FamilyCommand {
         #[allow(missing_docs)]
         graph: GraphArgs,
         /// Vertices of the complete graph
-        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u32).range(1..))]
-        order: u32,
+        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u64).range(1..))]
+        order: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -138,10 +140,10 @@ pub enum FamilyCommand {
     RingLattice {
         /// Vertices; more than 3 * K for the known count
         #[arg(long, value_name = "N")]
-        vertices: u32,
+        vertices: u64,
         /// Neighbours on each side
         #[arg(long, value_name = "K")]
-        k: u32,
+        k: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -150,10 +152,10 @@ pub enum FamilyCommand {
     KingsGrid {
         /// Rows
         #[arg(long, value_name = "R")]
-        rows: u32,
+        rows: u64,
         /// Columns
         #[arg(long, value_name = "C")]
-        columns: u32,
+        columns: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -162,7 +164,7 @@ pub enum FamilyCommand {
     Complete {
         /// Vertices
         #[arg(long, value_name = "N")]
-        vertices: u32,
+        vertices: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -170,11 +172,11 @@ pub enum FamilyCommand {
     /// Cliques joined to a ring through different vertices
     RingOfCliques {
         /// Cliques, at least 3
-        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(3..))]
-        cliques: u32,
+        #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(3..))]
+        cliques: u64,
         /// Vertices of a clique, at least 2
-        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(2..))]
-        size: u32,
+        #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
+        size: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -185,8 +187,8 @@ pub enum FamilyCommand {
         #[arg(long, value_name = "D", value_parser = clap::value_parser!(u32).range(1..=32))]
         dimension: u32,
         /// Letters of the alphabet
-        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u32).range(2..))]
-        order: u32,
+        #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u64).range(2..))]
+        order: u64,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -212,21 +214,25 @@ impl GenerateCommand {
     /// [`crate::error::Kind::Usage`].
     pub fn request(self) -> Result<(GenerateRequest, bool)> {
         use FamilyCommand as C;
+        let mut base = None;
         let (family, file) = match self.family {
             C::GapKron { scale, file } => (Family::GapKron { scale }, file),
             C::GapUrand { scale, file } => (Family::GapUrand { scale }, file),
-            C::Stars { leaves, kind, file } => (Family::Stars { leaves, kind }, file),
-            C::Blowup { graph, copies, file } => (Family::Blowup { graph: graph.job(file.threads)?, copies }, file),
+            C::Stars { leaves, kind, file } => (Family::Stars { leaves: leaves.0, kind }, file),
+            C::Blowup { graph, copies, file } => {
+                base = Some(graph.job(file.threads)?);
+                (Family::Blowup { copies }, file)
+            }
             C::TensorComplete { graph, order, file } => {
-                (Family::TensorComplete { graph: graph.job(file.threads)?, order }, file)
+                base = Some(graph.job(file.threads)?);
+                (Family::TensorComplete { q: order }, file)
             }
             C::RingLattice { vertices, k, file } => (Family::RingLattice { vertices, k }, file),
             C::KingsGrid { rows, columns, file } => (Family::KingsGrid { rows, columns }, file),
             C::Complete { vertices, file } => (Family::Complete { vertices }, file),
             C::RingOfCliques { cliques, size, file } => (Family::RingOfCliques { cliques, size }, file),
-            C::Hamming { dimension, order, file } => (Family::Hamming { dimension, order }, file),
+            C::Hamming { dimension, order, file } => (Family::Hamming { d: dimension, q: order }, file),
         };
-        let EdgeFile { path, format } = file.output;
-        Ok((GenerateRequest { family, output: path, format, threads: file.threads }, file.json))
+        Ok((GenerateRequest { family, graph: base, output: file.output, threads: file.threads }, file.json))
     }
 }

@@ -5,11 +5,10 @@ use super::{Context, Outcome};
 use crate::cli::GenerateCommand;
 use crate::error::Result;
 use crate::report::GenerateReport;
-use crate::request::Family;
 
 pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (request, as_json) = command.request()?;
-    if let Family::Blowup { graph, .. } | Family::TensorComplete { graph, .. } = &request.family {
+    if let Some(graph) = &request.graph {
         graph.check_files()?;
     }
     let report = engine.generate(&request, &context.control)?;
