@@ -9,8 +9,8 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
 use crate::partition::sizes;
+use crate::plan::Assign;
 use crate::plan::predict::predict;
-use crate::plan::{Assign, floor};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
@@ -42,7 +42,6 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
             ..PlannedPartition::default()
         })
         .collect();
-    let floor = floor(graph, &planned.backend.terms());
     let parts = plan.assignment.parts();
     let alternatives = with_assigner(job, &setup, graph, planned.backend.as_ref(), control, |assigner| {
         alternatives(&planned, assigner, job, control)
@@ -65,7 +64,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         method: planned.backend.method().into(),
         partitions,
         device_memory: planned.device,
-        smallest_device_memory: floor.device,
+        smallest_device_memory: planned.floor.device,
         frame_bytes: plan.frame_limit,
         host_memory: setup.host_memory,
         host_arrays_bytes: host_arrays,

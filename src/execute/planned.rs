@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::setup::Setup;
+use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -12,7 +12,7 @@ use crate::count::Backend;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
-use crate::plan::{Limits, Plan, plan};
+use crate::plan::{Floor, Limits, Plan, plan};
 use crate::report::Station;
 
 /// A job that is ready to be built and counted.
@@ -25,6 +25,8 @@ pub(super) struct Planned {
     pub(super) backend: Box<dyn Backend>,
     /// The budget of the device.
     pub(super) device: Bytes,
+    /// The smallest budget that works.
+    pub(super) floor: Floor,
     /// Marks the partitions of this job.
     pub(super) fingerprint: u128,
     /// The most that a child process took.
@@ -34,7 +36,7 @@ pub(super) struct Planned {
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
     let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
-    let (backend, device) = setup.backend(job, &graph)?;
+    let Chosen { backend, device, floor } = setup.backend(job, &graph)?;
     let terms = backend.terms();
     graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
     let (plan, child_peak) = with_assigner(job, setup, &graph, backend.as_ref(), control, |assigner| {
@@ -53,7 +55,7 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
     let fingerprint = fingerprint(job, &identity, &plan);
-    Ok(Planned { graph, plan, backend, device, fingerprint, child_peak })
+    Ok(Planned { graph, plan, backend, device, floor, fingerprint, child_peak })
 }
 
 /// Lends the partitioner of a job to `work`, in the job's threads.

@@ -15,7 +15,7 @@ use crate::count::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{self, Job};
-use crate::plan::floor;
+use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 
 /// The implementations that a job's settings stand for.
@@ -33,6 +33,16 @@ pub struct Setup {
     /// How METIS is run.
     pub helper: Option<Helper>,
     device_memory: Option<Bytes>,
+}
+
+/// A backend, and what it may take.
+pub struct Chosen {
+    /// What counts.
+    pub backend: Box<dyn Backend>,
+    /// The budget of its device.
+    pub device: Bytes,
+    /// The smallest budget that works.
+    pub floor: Floor,
 }
 
 impl Setup {
@@ -71,12 +81,12 @@ impl Setup {
         Workspace { memory: self.host_memory, dir: &self.work_dir }
     }
 
-    /// The backend of a job for a graph, and its device budget.
+    /// The backend of a job for a graph, and its budget.
     ///
     /// # Errors
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
-    pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<(Box<dyn Backend>, Bytes)> {
+    pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
         if job.backend == job::Backend::Cuda {
             return Err(no_cuda());
         }
@@ -101,7 +111,7 @@ impl Setup {
         let vertices = graph.vertices();
         let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
         let spare = device.saturating_sub(least.device);
-        Ok((Box::new(self.pool.install(|| Cpu::new(spare, vertices))), device))
+        Ok(Chosen { backend: Box::new(self.pool.install(|| Cpu::new(spare, vertices))), device, floor: least })
     }
 
     /// Bytes of mapped graph pages that may be resident while partitions are built and counted within `device`.

@@ -51,6 +51,13 @@ pub fn sizes(
     level: Prune,
     control: &Control,
 ) -> Result<Vec<PartitionSize>> {
+    if assignment.parts() == 1 {
+        // Nothing to find out: no proxies, all arcs.
+        let (locals, arcs) = (u64::from(graph.vertices()), graph.edges());
+        let whole =
+            PartitionSize { locals, resident_arcs: arcs, arcs_induced: arcs, arcs_kept: arcs, ..Default::default() };
+        return Ok(vec![whole]);
+    }
     let groups = assignment.parts().div_ceil(64);
     let passes = if level == Prune::ZeroIndegree { 3 } else { 2 };
     let task = control.task("size", Some(graph.edges() * u64::from(groups) * passes), Unit::Arcs);
