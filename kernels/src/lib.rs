@@ -5,6 +5,17 @@
 #![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod cache;
+mod compile;
+mod error;
 mod find;
+mod image;
+mod nvrtc;
+#[cfg(test)]
+mod testing;
 
+pub use compile::{LSTC, SOURCES, cubin, ptx};
+pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};
+pub use image::{Images, LSTC_PTX, Origin, PTX_CAPABILITY, ptx_stamp};
+pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};
