@@ -3,9 +3,9 @@
 //! A CUBIN runs on its architecture alone and needs nothing but the driver, of any age that knows the device; about 0.1 s
 //! to compile. Sources have no includes, so no headers of the toolkit are needed.
 
+use crate::Version;
 use crate::error::Result;
 use crate::nvrtc::{Nvrtc, Output, Source};
-use crate::Version;
 
 /// Method `lstc`, and the sum that ends it.
 pub static LSTC: Source = Source { name: "lstc.cu", code: include_str!("../cuda/lstc.cu") };

@@ -67,7 +67,8 @@ impl Nvrtc {
     fn new(library: Library, builtins: Vec<Library>) -> Result<Self, Absence> {
         let (mut major, mut minor) = (0, 0);
         // SAFETY: the function has had this type in all releases.
-        let version = unsafe { library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult>("nvrtcVersion") };
+        let version =
+            unsafe { library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult>("nvrtcVersion") };
         // SAFETY: both numbers outlive the call that writes them.
         match unsafe { version.map_err(|_| Absence::NoCompiler)?(&mut major, &mut minor) } {
             nvrtcResult::NVRTC_SUCCESS => {}
@@ -102,7 +103,8 @@ impl Nvrtc {
         let create: Symbol<'_, Create> = self.function("nvrtcCreateProgram").map_err(failed)?;
         let nothing = std::ptr::null();
         // SAFETY: `code` and `name` end in a zero and outlive the program; no headers are passed.
-        check(unsafe { create(&mut program.handle, code.as_ptr(), name.as_ptr(), 0, nothing, nothing) }).map_err(failed)?;
+        check(unsafe { create(&mut program.handle, code.as_ptr(), name.as_ptr(), 0, nothing, nothing) })
+            .map_err(failed)?;
         let compile: Symbol<'_, Compile> = self.function("nvrtcCompileProgram").map_err(failed)?;
         // SAFETY: the program was just created; there are as many options as said, each ending in a zero.
         if let Err(code) = check(unsafe { compile(program.handle, options.len() as c_int, options.as_ptr()) }) {
