@@ -9,13 +9,14 @@ mod emulation;
 use common::{Partition, cuts, random};
 use double::{Double, Pace};
 
+use super::sections::frame_bytes;
 use super::*;
 
 /// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
     let (resident, numbered) = (partition.resident(), partition.numbered());
     let frames = partition.frames(cuts);
-    let limit = frames.iter().map(|frame| frame.slices().bytes()).max().unwrap_or(0);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
     let arena = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
     let mut double = Double::new(arena, pace);
     let mut counting = Counting::begin(&mut double, shape, &resident, numbered, limit, longest_grid).unwrap();
@@ -90,7 +91,7 @@ fn all_local_needs_no_frame_memory_and_a_clique_has_its_closed_form() {
     let rows = (0..300).map(|number| (0..number).collect()).collect();
     let partition = Partition::new(rows, vec![true; 300]);
     for cuts in [vec![], vec![100, 200]] {
-        assert!(partition.frames(&cuts).iter().all(|frame| frame.slices().bytes() == 0));
+        assert!(partition.frames(&cuts).iter().all(|frame| frame.bytes() == 0));
         let counted = count(&partition, &cuts, Shape::default(), Pace::Late, LONGEST_GRID);
         assert_eq!(counted.triangles, 300 * 299 * 298 / 6);
     }
@@ -134,7 +135,7 @@ fn an_arena_of_one_byte_less_than_is_needed_refuses() {
 fn frames_too_large_out_of_order_or_missing_are_refused() {
     let partition = random(2, 200, 20, 1, 0.5);
     let frames = partition.frames(&[100]);
-    let limit = frames[0].slices().bytes();
+    let limit = frames[0].bytes();
     let with = |limit: u64, use_it: &dyn Fn(Counting<'_, Double>)| {
         let mut double = Double::new(1 << 20, Pace::Late);
         use_it(Counting::begin(&mut double, Shape::default(), &partition.resident(), 200, limit, 9).unwrap());

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{FrameSlices, ResidentSlices};
+use super::{FrameSlices, ResidentSlices, frame_bytes};
 
 /// A partition with all its rows, before it is cut into frames.
 #[derive(Debug, Clone)]
@@ -31,6 +31,11 @@ pub(super) struct OwnedFrame {
 }
 
 impl OwnedFrame {
+    /// Bytes that it takes on the device.
+    pub(super) fn bytes(&self) -> u64 {
+        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
+    }
+
     pub(super) fn slices(&self) -> FrameSlices<'_> {
         FrameSlices {
             range: self.range.clone(),
