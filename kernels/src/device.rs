@@ -50,10 +50,9 @@ impl Gpu {
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
         let staging = Staging::new(&context, &copies)?;
-        let image = images.lstc(device.compute_capability);
-        let module = Module::load(&context, &image)?;
+        let (module, origin) = Module::load_any(&context, images.lstc(device.compute_capability))?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
-        let (origin, held) = (image.origin, (total - free) as u64);
+        let held = (total - free) as u64;
         Ok(Self { arena: None, staging, marks, copies, kernels, module, device, origin, held, nothing: Layout::new(0) })
     }
 
@@ -218,6 +217,17 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
+    /// Loads the image; where the driver refuses what was compiled (by a compiler of a later release, say), the embedded PTX.
+    fn load_any(context: &Arc<CudaContext>, image: Image) -> Result<(Self, Origin)> {
+        match Self::load(context, &image) {
+            Err(error) if !matches!(image.origin, Origin::Embedded { .. }) => {
+                let image = Image::embedded(error.to_string());
+                Ok((Self::load(context, &image)?, image.origin))
+            }
+            loaded => Ok((loaded?, image.origin)),
+        }
+    }
+
     fn load(context: &Arc<CudaContext>, image: &Image) -> Result<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;

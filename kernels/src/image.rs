@@ -32,7 +32,8 @@ pub enum Origin {
         /// By this version of NVRTC.
         nvrtc: Version,
     },
-    /// The PTX that is part of the program, since there is no NVRTC, or one that does not know the device.
+    /// The PTX that is part of the program, since there is no NVRTC, or one that does not know the device,
+    /// or one whose code the driver does not take.
     Embedded {
         /// Why nothing was compiled.
         because: String,
@@ -44,6 +45,13 @@ pub enum Origin {
 pub(crate) struct Image {
     pub(crate) bytes: Vec<u8>,
     pub(crate) origin: Origin,
+}
+
+impl Image {
+    /// The embedded PTX, ending in a zero, and why it is taken.
+    pub(crate) fn embedded(because: String) -> Self {
+        Self { bytes: LSTC_PTX.bytes().chain([0]).collect(), origin: Origin::Embedded { because } }
+    }
 }
 
 /// Where to get images.
@@ -58,13 +66,7 @@ pub struct Images<'a> {
 impl Images<'_> {
     /// The image of [`LSTC`] for devices of this compute capability.
     pub(crate) fn lstc(&self, capability: Version) -> Image {
-        match self.compiled(capability) {
-            Ok(image) => image,
-            Err(because) => {
-                let bytes = LSTC_PTX.bytes().chain([0]).collect();
-                Image { bytes, origin: Origin::Embedded { because } }
-            }
-        }
+        self.compiled(capability).unwrap_or_else(Image::embedded)
     }
 
     fn compiled(&self, capability: Version) -> Result<Image, String> {

@@ -152,3 +152,11 @@ fn frames_too_large_out_of_order_or_missing_are_refused() {
         assert!(matches!(counting.finish(), Err(Error::Section(_))));
     });
 }
+
+#[test]
+fn counters_and_gpus_go_from_thread_to_thread() {
+    fn send<T: Send>() {}
+    send::<Gpu>();
+    send::<Counter<'static>>();
+    send::<crate::Pinned<u32>>();
+}
