@@ -56,7 +56,8 @@ pub enum Absence {
     NoDevice,
     /// `libnvrtc.so` cannot be opened.
     #[error(
-        "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit"
+        "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit, and \
+         as the Python wheel nvidia-cuda-nvrtc, whose libnvrtc.so.13 the variable TRIMILL_NVRTC may name"
     )]
     NoCompiler,
     /// NVRTC is there, but a call failed with this error of NVRTC.
@@ -142,17 +143,7 @@ fn device(ordinal: i32) -> Result<Device, Absence> {
 /// # Errors
 /// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
 pub fn nvrtc() -> Result<Version, Absence> {
-    use cudarc::nvrtc::sys;
-    // SAFETY: as in `find`, for the compiler's library.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(Absence::NoCompiler);
-    }
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: the library is there (asked above), and both numbers outlive the call that writes them.
-    match unsafe { sys::nvrtcVersion(&mut major, &mut minor) } {
-        sys::nvrtcResult::NVRTC_SUCCESS => Ok(Version { major: major.unsigned_abs(), minor: minor.unsigned_abs() }),
-        code => Err(Absence::CompilerNotReady(code as u32)),
-    }
+    crate::Nvrtc::open().map(|nvrtc| nvrtc.version())
 }
 
 #[cfg(test)]

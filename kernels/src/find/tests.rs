@@ -24,6 +24,7 @@ fn found_with(folder: &Path) -> [String; 2] {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", "find::tests::asking_never_panics"])
         .env("LD_LIBRARY_PATH", folder)
+        .env_remove(crate::NVRTC_VARIABLE)
         .env(CHILD, &answer)
         .output()
         .unwrap();
@@ -40,11 +41,11 @@ fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]>
     let library = |name: &str, code: String| {
         let source = folder.join(format!("{name}.c"));
         fs::write(&source, code).unwrap();
-        let out = folder.join(format!("{name}.so"));
+        let out = folder.join(name);
         Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&out, &source]).status().is_ok_and(|s| s.success())
     };
     let made = library(
-        "libcuda",
+        "libcuda.so",
         format!(
             "#include <string.h>
             int cuInit(unsigned f) {{ return {init}; }}
@@ -55,7 +56,7 @@ fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]>
             int cuDeviceTotalMem_v2(unsigned long *b, int d) {{ *b = d * 1000000000ul; return 0; }}
             int cuDeviceGetAttribute(int *v, int a, int d) {{ *v = a == 75 ? 9 : a == 16 ? 132 : 0; return 0; }}"
         ),
-    ) && library("libnvrtc", "int nvrtcVersion(int *a, int *b) { *a = 12; *b = 9; return 0; }".into());
+    ) && library("libnvrtc.so.13", "int nvrtcVersion(int *a, int *b) { *a = 12; *b = 9; return 0; }".into());
     let found = made.then(|| found_with(&folder));
     fs::remove_dir_all(&folder).unwrap();
     if found.is_none() {

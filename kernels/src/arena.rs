@@ -1,0 +1,143 @@
+//! One allocation of device memory, and the pieces that it is cut into.
+//!
+//! All that this program puts on a device lies in one arena of at most the budget, so the budget cannot be exceeded and what
+//! was used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes
+//! its pieces when it begins, one after another, and gives them back together. [`Layout`] is the bookkeeping and touches no device.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, result};
+
+use crate::error::{Error, Result, driver};
+
+/// Where pieces begin.
+pub(crate) const ALIGNMENT: u64 = 256;
+
+/// Bytes that a piece of `bytes` takes of an arena.
+pub(crate) const fn padded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
+}
+
+/// A piece of an arena: where it begins, in bytes from the arena's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) offset: u64,
+}
+
+/// How much of an arena is in use.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    capacity: u64,
+    used: u64,
+}
+
+impl Layout {
+    /// Nothing in use.
+    pub(crate) fn new(capacity: u64) -> Self {
+        Self { capacity, used: 0 }
+    }
+
+    /// All bytes, used and not.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes in use, padding included.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Takes a piece of `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::Budget`] when they are not left.
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<Piece> {
+        let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
+        match end {
+            Some(end) if end <= self.capacity => Ok(Piece { offset: std::mem::replace(&mut self.used, end) }),
+            _ => Err(Error::Budget { asked: bytes, used: self.used, capacity: self.capacity }),
+        }
+    }
+
+    /// Gives all pieces back.
+    pub(crate) fn restart(&mut self) {
+        self.used = 0;
+    }
+}
+
+/// Device memory under a [`Layout`], freed at the end.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    context: Arc<CudaContext>,
+    address: u64,
+    layout: Layout,
+}
+
+impl Arena {
+    /// Takes `bytes` of the device's memory, rounded down to a multiple of [`ALIGNMENT`].
+    ///
+    /// # Errors
+    /// [`Error::DeviceMemory`] when the device refuses them; fewer may still be had.
+    pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> Result<Self> {
+        let capacity = bytes / ALIGNMENT * ALIGNMENT;
+        context.bind_to_thread().map_err(driver("binding the context"))?;
+        let address = if capacity == 0 {
+            0
+        } else {
+            // SAFETY: the context is current; the memory is written before it is read, as each user of a piece must do.
+            unsafe { result::malloc_sync(capacity as usize) }.map_err(|_| {
+                let (free, total) = result::mem_get_info().unwrap_or_default();
+                Error::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
+            })?
+        };
+        Ok(Self { context: Arc::clone(context), address, layout: Layout::new(capacity) })
+    }
+
+    /// What is in use.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn layout_mut(&mut self) -> &mut Layout {
+        &mut self.layout
+    }
+
+    /// Where the arena begins on the device.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        if self.address != 0 && self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. What fails here is a lost
+            // device, whose memory is gone anyway.
+            let _ = unsafe { result::free_sync(self.address) }.map_err(driver("freeing the arena"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_capacity_is_never_exceeded() {
+        let mut layout = Layout::new(1024);
+        assert_eq!(layout.take(257).unwrap().offset, 0);
+        assert_eq!((layout.take(1).unwrap().offset, layout.used()), (512, 768));
+        assert_eq!(layout.take(257), Err(Error::Budget { asked: 257, used: 768, capacity: 1024 }));
+        for huge in [u64::MAX, u64::MAX - 255, u64::MAX - 1024] {
+            assert_eq!(layout.take(huge), Err(Error::Budget { asked: huge, used: 768, capacity: 1024 }));
+        }
+        assert_eq!(layout.take(0).unwrap().offset, 768);
+        assert_eq!(layout.take(256).unwrap().offset, 768);
+        assert!(layout.take(1).is_err());
+        layout.restart();
+        assert_eq!((layout.used(), layout.capacity()), (0, 1024));
+        assert_eq!(layout.take(1024).unwrap().offset, 0);
+    }
+}

@@ -1,0 +1,257 @@
+//! A GPU that was opened: its context, a queue for copies and one for kernels, the loaded kernels, and its arena.
+//!
+//! Used by one thread at a time, any thread. Nothing but the arena is allocated on the device by this program; what the
+//! context, the driver and other programs hold is reported apart.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+
+use crate::arena::{Arena, Layout};
+use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
+use crate::error::{Error, Result, driver};
+use crate::find::{Device, find};
+use crate::image::{Image, Images, Origin};
+use crate::staging::{Pinned, Staging};
+
+/// An opened GPU.
+#[derive(Debug)]
+pub struct Gpu {
+    // Dropped in this order: what needs the streams before them, the context last.
+    arena: Option<Arena>,
+    staging: Staging,
+    marks: Vec<CudaEvent>,
+    copies: Arc<CudaStream>,
+    kernels: Arc<CudaStream>,
+    module: Module,
+    device: Device,
+    origin: Origin,
+    held: u64,
+    nothing: Layout,
+}
+
+impl Gpu {
+    /// Opens the GPU of this number and loads the kernels. Takes some tenths of a second, and [`crate::STAGING_BYTES`] of
+    /// page-locked host memory.
+    ///
+    /// # Errors
+    /// That there is none, that it does not work, or that it takes none of the kernels.
+    pub fn open(ordinal: u32, images: &Images<'_>) -> Result<Self> {
+        let devices = find()?.devices;
+        let count = devices.len() as u32;
+        let found = devices.into_iter().find(|device| device.ordinal == ordinal);
+        let device = found.ok_or(Error::NoSuchDevice { ordinal, count })?;
+        let opening = driver("opening the GPU");
+        let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
+        let (copies, kernels) = (context.new_stream().map_err(&opening)?, context.new_stream().map_err(&opening)?);
+        // With timing, and a host that sleeps while it waits.
+        let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
+        let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
+        let staging = Staging::new(&context, &copies)?;
+        let (module, origin) = Module::load_any(&context, images.lstc(device.compute_capability))?;
+        let (free, total) = result::mem_get_info().map_err(&opening)?;
+        let held = (total - free) as u64;
+        Ok(Self { arena: None, staging, marks, copies, kernels, module, device, origin, held, nothing: Layout::new(0) })
+    }
+
+    /// What it is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Where its kernels came from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Bytes of device memory that were held when it had been opened, before any arena: the context with its kernels, the
+    /// driver's own, and what other programs held.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Bytes that the driver says are free now, and all.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let (free, total) = self.context().mem_get_info().map_err(driver("asking for free memory"))?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Takes the arena from which everything is cut, of at most `bytes`. An arena taken before is freed first.
+    ///
+    /// # Errors
+    /// [`Error::DeviceMemory`]: the device refuses so many.
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        self.arena = None;
+        self.arena = Some(Arena::new(self.context(), bytes)?);
+        Ok(())
+    }
+
+    /// Bytes of the arena; none before [`Gpu::reserve`].
+    pub fn reserved(&self) -> u64 {
+        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity())
+    }
+
+    /// A slice of zeros in page-locked host memory. What is copied from there is not staged.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`].
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
+        Pinned::new(self.context(), len)
+    }
+
+    fn context(&self) -> &Arc<CudaContext> {
+        self.copies.context()
+    }
+
+    fn queue(&self, queue: Queue) -> &CudaStream {
+        match queue {
+            Queue::Copy => &self.copies,
+            Queue::Compute => &self.kernels,
+        }
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.context().bind_to_thread().map_err(driver("binding the context"))
+    }
+}
+
+impl Engine for Gpu {
+    fn layout(&mut self) -> &mut Layout {
+        self.arena.as_mut().map_or(&mut self.nothing, Arena::layout_mut)
+    }
+
+    fn address(&self) -> u64 {
+        self.arena.as_ref().map_or(0, Arena::address)
+    }
+
+    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+        self.bind()?;
+        self.staging.copy(to, pieces)
+    }
+
+    fn zero(&mut self, at: u64, bytes: u64) -> Result<()> {
+        self.bind()?;
+        // SAFETY: a piece of the arena, as callers see to.
+        unsafe { result::memset_d8_async(at, 0, bytes as usize, self.copies.cu_stream()) }
+            .map_err(driver("clearing device memory"))
+    }
+
+    fn launch(&mut self, grid: Grid, call: &Call) -> Result<()> {
+        self.bind()?;
+        let parameter = |value: *const c_void| value.cast_mut();
+        let (function, mut parameters) = match call {
+            Call::Tiled(arguments) => (self.module.tiled, vec![parameter(std::ptr::from_ref(arguments).cast())]),
+            Call::Global(arguments) => (self.module.global, vec![parameter(std::ptr::from_ref(arguments).cast())]),
+            Call::Sum { values, len, sums } => {
+                (self.module.sum, [values, len, sums].map(|n| parameter(std::ptr::from_ref(n).cast())).to_vec())
+            }
+        };
+        // SAFETY: the parameters have the number and the types that the kernel declares, and the driver copies them during the
+        // call; addresses in them are pieces of the arena that stay as long as the queue works on them, as callers see to.
+        unsafe {
+            result::launch_kernel(
+                function,
+                (grid.blocks, 1, 1),
+                (grid.threads, 1, 1),
+                grid.shared,
+                self.kernels.cu_stream(),
+                &mut parameters,
+            )
+        }
+        .map_err(|error| match driver("starting it")(error) {
+            Error::Driver { doing, reason } => Error::Launch { doing, reason },
+            other => other,
+        })
+    }
+
+    fn record(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+        self.marks[mark].record(self.queue(queue)).map_err(driver("recording an event"))
+    }
+
+    fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+        self.queue(queue).wait(&self.marks[mark]).map_err(driver("waiting for an event"))
+    }
+
+    fn reach(&mut self, mark: Mark) -> Result<()> {
+        self.marks[mark].synchronize().map_err(driver("waiting for the GPU"))
+    }
+
+    fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
+        let milliseconds = self.marks[from].elapsed_ms(&self.marks[to]).map_err(driver("timing"))?;
+        Ok(f64::from(milliseconds) / 1000.0)
+    }
+
+    fn read(&mut self, at: u64) -> Result<u64> {
+        self.kernels.synchronize().map_err(driver("waiting for the GPU"))?;
+        let mut value = [0u64];
+        // SAFETY: a piece of the arena, as callers see to; the call returns when the copy is done.
+        unsafe { result::memcpy_dtoh_sync(&mut value, at) }.map_err(driver("reading the result"))?;
+        Ok(value[0])
+    }
+
+    fn settle(&mut self) {
+        // For giving up: an error was reported already, or nobody asks for the result.
+        let _ = self.copies.synchronize();
+        let _ = self.kernels.synchronize();
+    }
+}
+
+/// The loaded kernels.
+#[derive(Debug)]
+struct Module {
+    context: Arc<CudaContext>,
+    handle: sys::CUmodule,
+    tiled: sys::CUfunction,
+    global: sys::CUfunction,
+    sum: sys::CUfunction,
+}
+
+// SAFETY: the handles are names that the driver takes from any thread with the context bound.
+unsafe impl Send for Module {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// Loads the image; where the driver refuses what was compiled (by a compiler of a later release, say), the embedded PTX.
+    fn load_any(context: &Arc<CudaContext>, image: Image) -> Result<(Self, Origin)> {
+        match Self::load(context, &image) {
+            Err(error) if !matches!(image.origin, Origin::Embedded { .. }) => {
+                let image = Image::embedded(error.to_string());
+                Ok((Self::load(context, &image)?, image.origin))
+            }
+            loaded => Ok((loaded?, image.origin)),
+        }
+    }
+
+    fn load(context: &Arc<CudaContext>, image: &Image) -> Result<Self> {
+        let loading = driver("loading the kernels");
+        context.bind_to_thread().map_err(&loading)?;
+        // SAFETY: an ELF image whose header says how long it is and whose checksum held or that was just made, or text that ends
+        // in a zero.
+        let handle = unsafe { result::module::load_data(image.bytes.as_ptr().cast()) }.map_err(&loading)?;
+        let null = std::ptr::null_mut();
+        let mut module = Self { context: Arc::clone(context), handle, tiled: null, global: null, sum: null };
+        // SAFETY: the module was just loaded.
+        let function = |name: &str| unsafe {
+            result::module::get_function(handle, CString::new(name).unwrap_or_default()).map_err(&loading)
+        };
+        module.tiled = function("lstc_tiled")?;
+        module.global = function("lstc_global")?;
+        module.sum = function("sum")?;
+        Ok(module)
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: loaded in `load`, unloaded once. What fails here is a lost device.
+            let _ = unsafe { result::module::unload(self.handle) };
+        }
+    }
+}

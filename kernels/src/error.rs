@@ -1,0 +1,152 @@
+//! What can go wrong below the pipeline, by kind, so that the caller can tell what to try again and what to say.
+
+use cudarc::driver::{result, sys::CUresult};
+use thiserror::Error;
+
+use crate::Absence;
+
+/// Why a device did not do what was asked. Sizes are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no GPU, or not that one.
+    #[error(transparent)]
+    Absent(#[from] Absence),
+    /// No device has this number.
+    #[error("there is no GPU {ordinal}; this machine has {count}, counted from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The driver refused an allocation. Less may still be had.
+    #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
+    DeviceMemory {
+        /// What was asked for.
+        asked: u64,
+        /// What the driver said was free, right after.
+        free: u64,
+        /// All memory of the device.
+        total: u64,
+    },
+    /// The arena has no such piece left: the budget would be exceeded.
+    #[error("{asked} bytes do not fit the budget: {used} of {capacity} bytes of device memory are in use")]
+    Budget {
+        /// What was asked for.
+        asked: u64,
+        /// What was in use.
+        used: u64,
+        /// The whole arena.
+        capacity: u64,
+    },
+    /// A frame is larger than was announced when counting began.
+    #[error("a frame takes {bytes} bytes of device memory; the limit given was {limit}")]
+    FrameTooLarge {
+        /// What the frame takes.
+        bytes: u64,
+        /// What was announced.
+        limit: u64,
+    },
+    /// Page-locked host memory was refused.
+    #[error("the driver refused {asked} bytes of page-locked host memory")]
+    HostMemory {
+        /// What was asked for.
+        asked: u64,
+    },
+    /// Sections that break their invariants, or come in the wrong order.
+    #[error("the partition's sections are inconsistent: {0}")]
+    Section(String),
+    /// Block threads or a tile width out of bounds.
+    #[error("{0}")]
+    Shape(String),
+    /// NVRTC refused a source.
+    #[error("NVRTC did not compile {source_name} for {architecture} ({code}):\n{log}")]
+    Compile {
+        /// Which source.
+        source_name: &'static str,
+        /// For what.
+        architecture: String,
+        /// NVRTC's error.
+        code: String,
+        /// What it printed.
+        log: String,
+    },
+    /// A kernel could not be started, or failed while it ran.
+    #[error("a kernel failed: {doing}: {reason}")]
+    Launch {
+        /// What was being done when it was noticed.
+        doing: &'static str,
+        /// What the driver calls it.
+        reason: String,
+    },
+    /// The device is gone or needs a reset; nothing more can be done with it in this process.
+    #[error("the GPU was lost: {doing}: {reason}; see what nvidia-smi and the system's log say")]
+    DeviceLost {
+        /// What was being done when it was noticed.
+        doing: &'static str,
+        /// What the driver calls it.
+        reason: String,
+    },
+    /// Any other error of the driver.
+    #[error("the CUDA driver failed: {doing}: {reason}")]
+    Driver {
+        /// What was being done.
+        doing: &'static str,
+        /// What the driver calls it.
+        reason: String,
+    },
+}
+
+/// The result of what a device is asked for.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Sorts an error of the driver into its kind.
+pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Error {
+    move |error| {
+        let text = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();
+        sorted(doing, error.0, format!("{text} ({:?})", error.0))
+    }
+}
+
+fn sorted(doing: &'static str, code: CUresult, reason: String) -> Error {
+    use CUresult::*;
+    match code {
+        CUDA_ERROR_ILLEGAL_ADDRESS
+        | CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+        | CUDA_ERROR_LAUNCH_TIMEOUT
+        | CUDA_ERROR_LAUNCH_FAILED
+        | CUDA_ERROR_ASSERT
+        | CUDA_ERROR_HARDWARE_STACK_ERROR
+        | CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | CUDA_ERROR_MISALIGNED_ADDRESS
+        | CUDA_ERROR_INVALID_ADDRESS_SPACE
+        | CUDA_ERROR_INVALID_PC => Error::Launch { doing, reason },
+        CUDA_ERROR_DEVICE_UNAVAILABLE
+        | CUDA_ERROR_ECC_UNCORRECTABLE
+        | CUDA_ERROR_NVLINK_UNCORRECTABLE
+        | CUDA_ERROR_CONTEXT_IS_DESTROYED
+        | CUDA_ERROR_SYSTEM_NOT_READY
+        | CUDA_ERROR_UNKNOWN => Error::DeviceLost { doing, reason },
+        _ => Error::Driver { doing, reason },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn driver_errors_are_sorted_by_what_can_be_done() {
+        let kind = |code| sorted("x", code, String::new());
+        assert!(matches!(kind(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), Error::Launch { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE), Error::DeviceLost { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), Error::Driver { .. }));
+    }
+
+    #[test]
+    fn refusals_say_what_was_asked_and_what_is_free() {
+        let text = Error::DeviceMemory { asked: 10, free: 7, total: 9 }.to_string();
+        assert_eq!(text, "the device refused 10 bytes; its driver says that 7 of 9 bytes are free");
+    }
+}

@@ -1,0 +1,350 @@
+//! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a frame at
+//! a time. How the kernel's lines follow the paper's stands at the head of `cuda/lstc.cu`.
+//!
+//! Enters: a partition's resident section and its frames in ascending order. Leaves: the triangles whose lowest corner is local.
+//!
+//! The resident section stays on the device; frames go through two slots, so while the kernel works on one frame the next one
+//! is copied. [`Counter::frame`] returns as soon as its orders are given; where both slots are taken it waits for the older
+//! one's kernel. Not from the paper: the frames (it holds a partition whole, which here is a partition of one frame), the list
+//! of vertices that may start a triangle (rows of two heads or more; in the paper every vertex gets a block, and its published
+//! prototype passes over rows of two), and that the blocks' sums are added on the device, by blocks of fixed shares.
+//!
+//! Device bytes: 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two frames; and less than 5 KiB. See
+//! [`device_bytes`]. Probes: the rows of all heads of all locals, read once for each tile of the local's row (only tiles that
+//! begin before the head). Host: a pass over the offsets.
+
+pub(crate) mod arguments;
+pub(crate) mod sections;
+pub(crate) mod shape;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;
+
+use bytemuck::cast_slice;
+
+use crate::Gpu;
+use crate::arena::{ALIGNMENT, Piece, padded};
+use crate::engine::{Call, Engine, Grid, Mark, Queue};
+use crate::error::{Error, Result};
+use arguments::Arguments;
+use sections::{FrameSlices, ResidentSlices};
+use shape::Shape;
+
+/// Frames on the device at a time.
+const SLOTS: usize = 2;
+
+/// Blocks of a grid, at most.
+const LONGEST_GRID: u32 = i32::MAX as u32;
+
+/// Blocks that add up the locals' sums, and the threads of each.
+const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
+
+/// Entries of the work list that are made and copied together.
+const LIST_CHUNK: usize = 1 << 20;
+
+/// What the method takes of a device, in bytes, besides frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// For each resident arc: its head.
+    pub per_resident_arc: u64,
+    /// For each local: where its row begins, its cursor, its sum, its place in the work list.
+    pub per_local: u64,
+    /// Whatever the partition: the sums' sums, and the padding of all pieces.
+    pub fixed: u64,
+}
+
+/// What the method takes.
+pub const TERMS: Terms =
+    Terms { per_resident_arc: 4, per_local: 8 + 4 + 8 + 4, fixed: 8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1) };
+
+/// The sums of blocks, and their sum.
+const SUMS_BYTES: u64 = 8 * (SUM_GRID.blocks as u64 + 1);
+
+/// The most bytes that a partition takes of a device, with frames of at most `frame_limit` bytes. Never exceeded.
+pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
+    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + SLOTS as u64 * frame_limit + TERMS.fixed
+}
+
+/// What was counted, and what it took.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counted {
+    /// Triangles whose lowest corner is local.
+    pub triangles: u64,
+    /// Seconds of the counting kernels, by the device's clock.
+    pub kernel_seconds: f64,
+    /// Seconds of adding up the sums, by the device's clock.
+    pub sum_seconds: f64,
+    /// Seconds from the beginning to the end of each section's copy, by the device's clock; waiting for the host to fill the
+    /// page-locked buffers is part of it.
+    pub copy_seconds: f64,
+    /// Bytes copied to the device.
+    pub copied_bytes: u64,
+    /// The most bytes of the arena that were in use.
+    pub peak_bytes: u64,
+}
+
+/// A partition being counted on a GPU.
+#[derive(Debug)]
+pub struct Counter<'g>(Counting<'g, Gpu>);
+
+impl<'g> Counter<'g> {
+    /// Begins a partition that numbers `numbered` vertices: takes all its memory from the GPU's arena and copies the resident
+    /// section there. No frame may take more than `frame_limit` bytes (see [`crate::frame_bytes`]).
+    ///
+    /// # Errors
+    /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
+    pub fn begin(
+        gpu: &'g mut Gpu,
+        shape: Shape,
+        resident: &ResidentSlices<'_>,
+        numbered: u32,
+        frame_limit: u64,
+    ) -> Result<Self> {
+        Counting::begin(gpu, shape, resident, numbered, frame_limit, LONGEST_GRID).map(Self)
+    }
+
+    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
+    /// The slices may be changed once this returns.
+    ///
+    /// # Errors
+    /// [`Error::FrameTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier frame.
+    pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+        self.0.frame(frame)
+    }
+
+    /// Bytes of the arena in use.
+    pub fn bytes(&self) -> u64 {
+        self.0.peak
+    }
+
+    /// Waits for the last frames and gives the result.
+    ///
+    /// # Errors
+    /// [`Error::Section`] when frames are missing, or what the device fails with.
+    pub fn finish(self) -> Result<Counted> {
+        self.0.finish()
+    }
+}
+
+/// The marks of one section's way. Both slots have theirs, the resident section and the final sum share theirs.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    copy: Mark,
+    copied: Mark,
+    kernel: Mark,
+    counted: Mark,
+}
+
+impl Marks {
+    const fn of(section: usize) -> Self {
+        let first = 4 * section;
+        Self { copy: first, copied: first + 1, kernel: first + 2, counted: first + 3 }
+    }
+}
+
+const RESIDENT: Marks = Marks::of(SLOTS);
+
+/// The same for any engine.
+#[derive(Debug)]
+struct Counting<'g, E: Engine> {
+    engine: &'g mut E,
+    shape: Shape,
+    /// What all launches share.
+    arguments: Arguments,
+    /// Locals that may start a triangle: a block each.
+    work: u32,
+    locals: u32,
+    numbered: u32,
+    sums: Piece,
+    slots: [Piece; SLOTS],
+    frame_limit: u64,
+    /// Blocks of a launch, at most.
+    longest_grid: u32,
+    /// Frames so far.
+    frames: usize,
+    /// Where the next frame begins.
+    next: u32,
+    peak: u64,
+    so_far: Counted,
+}
+
+impl<'g, E: Engine> Counting<'g, E> {
+    fn begin(
+        engine: &'g mut E,
+        shape: Shape,
+        resident: &ResidentSlices<'_>,
+        numbered: u32,
+        frame_limit: u64,
+        longest_grid: u32,
+    ) -> Result<Self> {
+        let work = resident.check(numbered)?;
+        let locals = u64::from(resident.locals());
+        let layout = engine.layout();
+        layout.restart();
+        let offsets = layout.take(size_of_val(resident.offsets) as u64)?;
+        let heads = layout.take(size_of_val(resident.heads) as u64)?;
+        let cursors = layout.take(4 * locals)?;
+        let sums = layout.take(8 * locals)?;
+        // A list of all would only be in the way.
+        let list = if u64::from(work) < locals { Some(layout.take(4 * u64::from(work))?) } else { None };
+        let totals = layout.take(SUMS_BYTES)?;
+        let slots = [layout.take(frame_limit)?, layout.take(frame_limit)?];
+        let peak = layout.used();
+        let base = engine.address();
+        let at = |piece: Piece| base + piece.offset;
+        let arguments = Arguments {
+            offsets: at(offsets),
+            heads: at(heads),
+            work: list.map_or(0, at),
+            cursors: at(cursors),
+            sums: at(sums),
+            tile_width: shape.tile(),
+            ..Arguments::default()
+        };
+        let mut counting = Self {
+            engine,
+            shape,
+            arguments,
+            work,
+            locals: resident.locals(),
+            numbered,
+            sums: totals,
+            slots,
+            frame_limit,
+            longest_grid,
+            frames: 0,
+            next: 0,
+            peak,
+            so_far: Counted { peak_bytes: peak, ..Counted::default() },
+        };
+        counting.send_resident(resident)?;
+        Ok(counting)
+    }
+
+    /// Orders the copies of the resident section. From here on, dropping waits for the device.
+    fn send_resident(&mut self, resident: &ResidentSlices<'_>) -> Result<()> {
+        let (engine, to) = (&mut *self.engine, self.arguments);
+        engine.record(Queue::Copy, RESIDENT.copy)?;
+        if self.work > 0 {
+            engine.copy(to.offsets, &[cast_slice(resident.offsets)])?;
+            engine.copy(to.heads, &[cast_slice(resident.heads)])?;
+            engine.zero(to.cursors, 4 * u64::from(self.locals))?;
+            engine.zero(to.sums, 8 * u64::from(self.locals))?;
+            self.so_far.copied_bytes += size_of_val(resident.offsets) as u64 + size_of_val(resident.heads) as u64;
+        }
+        if to.work != 0 && self.work > 0 {
+            let mut list = to.work;
+            let mut chunk: Vec<u32> = Vec::with_capacity(LIST_CHUNK.min(self.work as usize));
+            for (a, row) in (0u32..).zip(resident.offsets.windows(2)) {
+                if row[1] - row[0] > 1 {
+                    chunk.push(a);
+                }
+                if chunk.len() == LIST_CHUNK || a + 1 == self.locals {
+                    engine.copy(list, &[cast_slice(&chunk)])?;
+                    list += size_of_val(chunk.as_slice()) as u64;
+                    chunk.clear();
+                }
+            }
+            self.so_far.copied_bytes += list - to.work;
+        }
+        // No kernel needs to wait for it: each waits for its frame's copy, which comes later in the same queue.
+        engine.record(Queue::Copy, RESIDENT.copied)
+    }
+
+    fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+        frame.check(self.next, self.numbered, self.locals)?;
+        let (bytes, limit) = (frame.bytes(), self.frame_limit);
+        if bytes > limit {
+            return Err(Error::FrameTooLarge { bytes, limit });
+        }
+        self.next = frame.range.end;
+        if self.work == 0 || frame.range.is_empty() {
+            return Ok(());
+        }
+        let slot = self.frames % SLOTS;
+        if self.frames >= SLOTS {
+            self.account(slot)?;
+        }
+        self.frames += 1;
+        let marks = Marks::of(slot);
+        let mut arguments = Arguments {
+            range_start: frame.range.start,
+            range_end: frame.range.end,
+            first_local: frame.first_local,
+            whole: u32::from(frame.range == (0..self.numbered)),
+            ..self.arguments
+        };
+        let engine = &mut *self.engine;
+        engine.record(Queue::Copy, marks.copy)?;
+        if bytes > 0 {
+            // Widest first, so that each begins at a multiple of its width.
+            arguments.words = engine.address() + self.slots[slot].offset;
+            arguments.ranks = arguments.words + size_of_val(frame.local_words) as u64;
+            arguments.frame_offsets = arguments.ranks + size_of_val(frame.local_ranks) as u64;
+            arguments.frame_heads = arguments.frame_offsets + size_of_val(frame.offsets) as u64;
+            let pieces = [
+                cast_slice(frame.local_words),
+                cast_slice(frame.local_ranks),
+                cast_slice(frame.offsets),
+                cast_slice(frame.heads),
+            ];
+            engine.copy(arguments.words, &pieces)?;
+            self.so_far.copied_bytes += bytes;
+        }
+        engine.record(Queue::Copy, marks.copied)?;
+        engine.wait(Queue::Compute, marks.copied)?;
+        engine.record(Queue::Compute, marks.kernel)?;
+        let mut first = 0;
+        while first < self.work {
+            let blocks = (self.work - first).min(self.longest_grid);
+            let grid = Grid { blocks, threads: self.shape.block_threads(), shared: self.shape.shared() };
+            let arguments = Arguments { work_first: first, ..arguments };
+            let call = if self.shape.tile() == 0 { Call::Global(arguments) } else { Call::Tiled(arguments) };
+            engine.launch(grid, &call)?;
+            first += blocks;
+        }
+        engine.record(Queue::Compute, marks.counted)
+    }
+
+    /// Waits for a slot's kernel and adds its times, after which the slot is free.
+    fn account(&mut self, slot: usize) -> Result<()> {
+        let marks = Marks::of(slot);
+        self.engine.reach(marks.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(marks.copy, marks.copied)?;
+        self.so_far.kernel_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Counted> {
+        if self.next != self.numbered {
+            let text = format!("frames end at {} of {} vertices", self.next, self.numbered);
+            return Err(Error::Section(text));
+        }
+        if self.work == 0 {
+            return Ok(self.so_far);
+        }
+        let sums = self.engine.address() + self.sums.offset;
+        let total = sums + 8 * u64::from(SUM_GRID.blocks);
+        self.engine.record(Queue::Compute, RESIDENT.kernel)?;
+        let len = u64::from(self.locals);
+        self.engine.launch(SUM_GRID, &Call::Sum { values: self.arguments.sums, len, sums })?;
+        let last = Grid { blocks: 1, ..SUM_GRID };
+        self.engine.launch(last, &Call::Sum { values: sums, len: u64::from(SUM_GRID.blocks), sums: total })?;
+        self.engine.record(Queue::Compute, RESIDENT.counted)?;
+        self.so_far.triangles = self.engine.read(total)?;
+        for slot in 0..SLOTS.min(self.frames) {
+            self.account(slot)?;
+        }
+        self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;
+        self.so_far.sum_seconds = self.engine.seconds(RESIDENT.kernel, RESIDENT.counted)?;
+        Ok(self.so_far)
+    }
+}
+
+impl<E: Engine> Drop for Counting<'_, E> {
+    fn drop(&mut self) {
+        // The next partition takes the same memory.
+        self.engine.settle();
+        self.engine.layout().restart();
+    }
+}

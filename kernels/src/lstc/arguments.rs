@@ -1,0 +1,44 @@
+//! The kernel's arguments, as it declares them.
+
+/// `Arguments` of `lstc.cu`, field by field. Addresses are on the device; zero is null.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Arguments {
+    pub(crate) offsets: u64,
+    pub(crate) heads: u64,
+    pub(crate) work: u64,
+    pub(crate) cursors: u64,
+    pub(crate) sums: u64,
+    pub(crate) words: u64,
+    pub(crate) ranks: u64,
+    pub(crate) frame_offsets: u64,
+    pub(crate) frame_heads: u64,
+    pub(crate) work_first: u32,
+    pub(crate) range_start: u32,
+    pub(crate) range_end: u32,
+    pub(crate) first_local: u32,
+    pub(crate) whole: u32,
+    pub(crate) tile_width: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LSTC;
+
+    #[test]
+    fn the_fields_are_those_of_the_source() {
+        let declared =
+            LSTC.code.split("struct Arguments {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
+        let names: Vec<_> = declared
+            .lines()
+            .filter_map(|line| line.split(';').next().filter(|_| line.contains(';')))
+            .filter_map(|field| field.split([' ', '*']).next_back())
+            .collect();
+        let text = format!("{:?}", Arguments::default());
+        let expected: Vec<_> =
+            text.split(['{', ',']).filter_map(|field| field.split(':').next()).map(str::trim).skip(1).collect();
+        assert_eq!(names, expected);
+        assert_eq!(size_of::<Arguments>(), 9 * 8 + 6 * 4);
+    }
+}

@@ -1,0 +1,175 @@
+//! What counting is given, as slices, and what must hold for the kernel to stay within them.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+/// The resident section: the rows of the local vertices.
+#[derive(Debug, Clone, Copy)]
+pub struct ResidentSlices<'a> {
+    /// The number of each local, ascending.
+    pub numbers: &'a [u32],
+    /// Where each local's row begins in `heads`; one more at the end.
+    pub offsets: &'a [u64],
+    /// The heads of all rows, each row strictly ascending, below the row's own number.
+    pub heads: &'a [u32],
+}
+
+/// A frame: the rows of the proxies in a range of numbers, and which of the range are local.
+#[derive(Debug, Clone)]
+pub struct FrameSlices<'a> {
+    /// The numbers that it covers.
+    pub range: Range<u32>,
+    /// Where each proxy's row begins in `heads`; one more at the end.
+    pub offsets: &'a [u32],
+    /// The heads of all rows, each row strictly ascending.
+    pub heads: &'a [u32],
+    /// Which of the range are local, 64 a word, lowest first. Unused where all are.
+    pub local_words: &'a [u64],
+    /// How many locals of the range come before each word.
+    pub local_ranks: &'a [u32],
+    /// How many locals come before the range.
+    pub first_local: u32,
+    /// All of the range are local, so it has no rows.
+    pub all_local: bool,
+}
+
+impl ResidentSlices<'_> {
+    pub(crate) fn locals(&self) -> u32 {
+        self.numbers.len() as u32
+    }
+
+    /// Checks all but the order within rows, and counts the locals that may start a triangle.
+    pub(crate) fn check(&self, numbered: u32) -> Result<u32> {
+        let wrong = |what: &str| Err(Error::Section(format!("resident section: {what}")));
+        if self.numbers.len() > numbered as usize {
+            return wrong("more locals than vertices");
+        }
+        if self.offsets.len() != self.numbers.len() + 1 || self.offsets.first() != Some(&0) {
+            return wrong("as many offsets as locals, and one more, were expected, from 0 on");
+        }
+        if self.offsets.last() != Some(&(self.heads.len() as u64)) {
+            return wrong("the last offset is not the number of heads");
+        }
+        let mut starting = 0;
+        for row in self.offsets.windows(2) {
+            match row[1].checked_sub(row[0]) {
+                None => return wrong("offsets descend"),
+                Some(length) if length >= u64::from(numbered) => return wrong("a row is as long as the numbering"),
+                // The kernel looks up to a block's threads beyond a row's end.
+                Some(length) if length > u64::from(u32::MAX - 1024) => return wrong("a row is too long"),
+                Some(length) => starting += u32::from(length > 1),
+            }
+        }
+        Ok(starting)
+    }
+}
+
+impl FrameSlices<'_> {
+    /// Bytes that it takes on the device.
+    pub(crate) fn bytes(&self) -> u64 {
+        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
+    }
+
+    /// Checks all but the order within rows. `next`: where the frame before ended.
+    pub(crate) fn check(&self, next: u32, numbered: u32, locals: u32) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Section(format!("frame from {}: {what}", self.range.start)));
+        if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
+            return wrong("it does not follow on the one before");
+        }
+        let range = self.range.len() as u64;
+        if self.offsets.first() != Some(&0) || self.offsets.last().map(|&last| last as usize) != Some(self.heads.len())
+        {
+            return wrong("its offsets do not go from 0 to the number of its heads");
+        }
+        if !self.offsets.is_sorted() {
+            return wrong("offsets descend");
+        }
+        let local = if self.all_local {
+            range
+        } else {
+            let words = range.div_ceil(64) as usize;
+            if self.local_words.len() != words || self.local_ranks.len() != words {
+                return wrong("the words that tell locals are not as many as its range takes");
+            }
+            let mut before = 0;
+            for (word, &rank) in self.local_words.iter().zip(self.local_ranks) {
+                if rank != before {
+                    return wrong("ranks do not count the locals");
+                }
+                before += word.count_ones();
+            }
+            u64::from(before)
+        };
+        if u64::from(self.first_local) + local > u64::from(locals) {
+            return wrong("it has more locals than there are");
+        }
+        if local + self.offsets.len() as u64 - 1 != range {
+            return wrong("its rows are not those of its proxies");
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a frame on the device: heads, offsets, and which of the range are local. No padding is between them.
+pub const fn frame_bytes(range: u32, rows: u64, arcs: u64, all_local: bool) -> u64 {
+    if all_local { 0 } else { 12 * (range as u64).div_ceil(64) + 4 * (rows + 1) + 4 * arcs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_sections_that_would_lead_astray_are_refused() {
+        let check = |numbers: &[u32], offsets: &[u64], heads: &[u32]| {
+            ResidentSlices { numbers, offsets, heads }.check(4).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[1, 2, 3], &[0, 1, 3, 3], &[0, 0, 1]), Ok(1));
+        assert_eq!(check(&[], &[0], &[]), Ok(0));
+        for (numbers, offsets, heads, why) in [
+            (&[1][..], &[0][..], &[][..], "as many offsets"),
+            (&[1], &[1, 1], &[0], "as many offsets"),
+            (&[1], &[0, 2], &[0], "last offset"),
+            (&[1, 2], &[0, 2, 1], &[0], "descend"),
+            (&[3], &[0, 4], &[0, 1, 2, 3], "as long as"),
+            (&[0, 1, 2, 3, 4], &[0; 6], &[], "more locals"),
+        ] {
+            let error = check(numbers, offsets, heads);
+            assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
+        }
+    }
+
+    #[test]
+    fn frames_that_would_lead_astray_are_refused() {
+        let good = FrameSlices {
+            range: 2..5,
+            offsets: &[0, 1, 1],
+            heads: &[0],
+            local_words: &[0b010],
+            local_ranks: &[0],
+            first_local: 1,
+            all_local: false,
+        };
+        assert_eq!(good.check(2, 5, 2), Ok(()));
+        assert_eq!(good.bytes(), 12 + 12 + 4);
+        let all = FrameSlices { offsets: &[0], heads: &[], all_local: true, first_local: 2, ..good.clone() };
+        assert_eq!(all.check(2, 5, 5), Ok(()));
+        let wrong = [
+            (good.check(3, 5, 2), "follow"),
+            (good.check(2, 4, 2), "follow"),
+            (good.check(2, 5, 1), "more locals"),
+            (all.check(2, 5, 4), "more locals"),
+            (FrameSlices { offsets: &[0, 1], ..good.clone() }.check(2, 5, 2), "its proxies"),
+            (FrameSlices { offsets: &[0, 1, 2], ..good.clone() }.check(2, 5, 2), "number of its heads"),
+            (FrameSlices { offsets: &[0, 2, 1], ..good.clone() }.check(2, 5, 2), "descend"),
+            (FrameSlices { offsets: &[], ..good.clone() }.check(2, 5, 2), "offsets"),
+            (FrameSlices { local_words: &[], ..good.clone() }.check(2, 5, 2), "words"),
+            (FrameSlices { local_ranks: &[1], ..good.clone() }.check(2, 5, 2), "ranks"),
+            (FrameSlices { local_words: &[0b011], ..good.clone() }.check(2, 5, 4), "its proxies"),
+        ];
+        for (answer, why) in wrong {
+            assert!(answer.as_ref().is_err_and(|error| error.to_string().contains(why)), "{answer:?} {why}");
+        }
+    }
+}

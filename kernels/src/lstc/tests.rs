@@ -1,0 +1,162 @@
+//! The host's side against brute force, on a double of a device that runs the kernel's arithmetic on the host and carries
+//! orders out as unevenly as a device might.
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+mod double;
+mod emulation;
+
+use common::{Partition, cuts, random};
+use double::{Double, Pace};
+
+use super::sections::frame_bytes;
+use super::*;
+
+/// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
+fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
+    let (resident, numbered) = (partition.resident(), partition.numbered());
+    let frames = partition.frames(cuts);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
+    let arena = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
+    let mut double = Double::new(arena, pace);
+    let mut counting = Counting::begin(&mut double, shape, &resident, numbered, limit, longest_grid).unwrap();
+    let work = counting.work;
+    for frame in &frames {
+        counting.frame(&frame.slices()).unwrap();
+    }
+    let counted = counting.finish().unwrap();
+    assert!(
+        counted.peak_bytes <= arena && arena - counted.peak_bytes < TERMS.fixed + 4 * resident.numbers.len() as u64
+    );
+    if work > 0 {
+        let kernels = frames.iter().filter(|frame| !frame.range.is_empty()).count() as f64;
+        // The double's clock counts one second for whatever lies between two marks.
+        assert_eq!((counted.copy_seconds, counted.kernel_seconds, counted.sum_seconds), (kernels + 1.0, kernels, 1.0));
+    }
+    assert_eq!(double.layout().used(), 0, "memory is given back");
+    counted
+}
+
+#[test]
+fn every_pace_of_the_device_gives_the_count_of_brute_force() {
+    for seed in 0..4 {
+        let partition = random(seed, 400, 40, 2, 0.5);
+        let expected = partition.triangles();
+        assert!(expected > 100);
+        for cuts in cuts(seed, 400) {
+            for pace in Pace::all(seed) {
+                let counted = count(&partition, &cuts, Shape::new(64, 64).unwrap(), pace, LONGEST_GRID);
+                assert_eq!(counted.triangles, expected, "seed {seed}, {cuts:?}, {pace:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shape_gives_the_count_of_brute_force() {
+    // Rows far longer than a tile and than a block has threads.
+    let partition = random(9, 1300, 60, 2, 0.4);
+    let expected = partition.triangles();
+    for tile in [0, 64, 100, 128, 1024] {
+        for threads in [32, 96, 128, 1024] {
+            for cuts in [vec![], vec![70, 900], vec![64, 640, 641, 642]] {
+                let shape = Shape::new(threads, tile).unwrap();
+                let counted = count(&partition, &cuts, shape, Pace::Late, LONGEST_GRID);
+                assert_eq!(counted.triangles, expected, "{shape:?} {cuts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn short_rows_count_and_a_triangle_needs_only_two_heads() {
+    // A square with a diagonal, and a path: rows of 0, 1 and 2.
+    let rows = vec![vec![], vec![0], vec![0, 1], vec![0, 1], vec![3], vec![4]];
+    for mask in 0..64u32 {
+        let local = (0..6).map(|i| mask >> i & 1 == 1).collect();
+        let partition = Partition::new(rows.clone(), local);
+        let expected = u64::from(mask >> 2 & 1) + u64::from(mask >> 3 & 1);
+        assert_eq!(partition.triangles(), expected);
+        for cuts in [vec![], vec![1], vec![2, 2, 3], vec![1, 2, 3, 4, 5]] {
+            for tile in [0, 64] {
+                let counted = count(&partition, &cuts, Shape::new(32, tile).unwrap(), Pace::Late, LONGEST_GRID);
+                assert_eq!(counted.triangles, expected, "{mask:b} {cuts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_local_needs_no_frame_memory_and_a_clique_has_its_closed_form() {
+    let rows = (0..300).map(|number| (0..number).collect()).collect();
+    let partition = Partition::new(rows, vec![true; 300]);
+    for cuts in [vec![], vec![100, 200]] {
+        assert!(partition.frames(&cuts).iter().all(|frame| frame.bytes() == 0));
+        let counted = count(&partition, &cuts, Shape::default(), Pace::Late, LONGEST_GRID);
+        assert_eq!(counted.triangles, 300 * 299 * 298 / 6);
+    }
+}
+
+#[test]
+fn more_vertices_than_a_grid_has_blocks_are_counted_by_several() {
+    let partition = random(3, 500, 30, 1, 0.7);
+    for longest in [1, 7, 100] {
+        let counted = count(&partition, &[250], Shape::default(), Pace::Late, longest);
+        assert_eq!(counted.triangles, partition.triangles());
+    }
+}
+
+#[test]
+fn nothing_local_and_nothing_at_all_count_zero() {
+    let proxies = random(1, 50, 10, 1, 0.0);
+    let nothing = Partition::new(vec![], vec![]);
+    for partition in [proxies, nothing] {
+        let counted = count(&partition, &[], Shape::default(), Pace::Late, LONGEST_GRID);
+        assert_eq!((counted.triangles, counted.copied_bytes), (0, 0));
+    }
+}
+
+#[test]
+fn an_arena_of_one_byte_less_than_is_needed_refuses() {
+    let partition = random(2, 200, 20, 1, 0.5);
+    let resident = partition.resident();
+    let begin = |bytes| {
+        let mut double = Double::new(bytes, Pace::Late);
+        let began = Counting::begin(&mut double, Shape::default(), &resident, 200, 512, LONGEST_GRID);
+        began.map(|counting| counting.peak)
+    };
+    let needed = begin(1 << 20).unwrap();
+    assert_eq!(begin(needed), Ok(needed));
+    assert!(matches!(begin(needed - 1), Err(Error::Budget { .. })));
+    assert!(matches!(begin(0), Err(Error::Budget { .. })));
+}
+
+#[test]
+fn frames_too_large_out_of_order_or_missing_are_refused() {
+    let partition = random(2, 200, 20, 1, 0.5);
+    let frames = partition.frames(&[100]);
+    let limit = frames[0].bytes();
+    let with = |limit: u64, use_it: &dyn Fn(Counting<'_, Double>)| {
+        let mut double = Double::new(1 << 20, Pace::Late);
+        use_it(Counting::begin(&mut double, Shape::default(), &partition.resident(), 200, limit, 9).unwrap());
+    };
+    with(limit - 1, &|mut counting| {
+        let error = counting.frame(&frames[0].slices()).unwrap_err();
+        assert_eq!(error, Error::FrameTooLarge { bytes: limit, limit: limit - 1 });
+    });
+    with(1 << 16, &|mut counting| {
+        assert!(matches!(counting.frame(&frames[1].slices()), Err(Error::Section(_))));
+    });
+    with(1 << 16, &|mut counting| {
+        counting.frame(&frames[0].slices()).unwrap();
+        assert!(matches!(counting.finish(), Err(Error::Section(_))));
+    });
+}
+
+#[test]
+fn counters_and_gpus_go_from_thread_to_thread() {
+    fn send<T: Send>() {}
+    send::<Gpu>();
+    send::<Counter<'static>>();
+    send::<crate::Pinned<u32>>();
+}

@@ -1,0 +1,208 @@
+//! NVRTC, the run-time compiler, opened while the program runs.
+//!
+//! It is looked for under the names of its releases, or is the file that `TRIMILL_NVRTC` names by its absolute path: so it may
+//! come from a PyPI wheel, which no loader knows of. Its own second library (`libnvrtc-builtins`) lies beside it and is opened
+//! first, since it is looked for by name only. `TRIMILL_NVRTC=off`: as if there were none.
+//!
+//! Its functions are called through the library opened here and not through cudarc's table, which knows no paths and panics
+//! where a function is missing.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+
+use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
+use libloading::{Library, Symbol};
+
+use crate::error::{Error, Result};
+use crate::{Absence, Version};
+
+/// The environment variable that names NVRTC's library.
+pub const NVRTC_VARIABLE: &str = "TRIMILL_NVRTC";
+
+/// The names of its releases, newest first.
+const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+
+/// An opened NVRTC.
+#[derive(Debug)]
+pub struct Nvrtc {
+    library: Library,
+    version: Version,
+    /// What must stay open as long as `library`.
+    _builtins: Vec<Library>,
+}
+
+impl Nvrtc {
+    /// Opens the one that `TRIMILL_NVRTC` names, else the one that the system's loader finds.
+    ///
+    /// # Errors
+    /// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
+    pub fn open() -> Result<Self, Absence> {
+        match std::env::var_os(NVRTC_VARIABLE) {
+            Some(off) if off == "off" => Err(Absence::NoCompiler),
+            Some(path) => Self::open_file(Path::new(&path)),
+            // SAFETY: opens what the system's loader finds under NVRTC's names and runs its initialisers; it is installed by
+            // who administers the machine.
+            None => NAMES
+                .into_iter()
+                .find_map(|name| unsafe { Library::new(name) }.ok())
+                .ok_or(Absence::NoCompiler)
+                .and_then(|library| Self::new(library, Vec::new())),
+        }
+    }
+
+    /// Opens the library at `path`, and before it the ones of the same folder that it needs.
+    ///
+    /// # Errors
+    /// As [`Nvrtc::open`].
+    pub fn open_file(path: &Path) -> Result<Self, Absence> {
+        let builtins = builtins(path.parent().unwrap_or(Path::new("/")));
+        // SAFETY: as in `open`; the file is named by the user who runs the program. Of the builtins, those of another release
+        // are never called.
+        let builtins = builtins.iter().filter_map(|path| unsafe { Library::new(path) }.ok()).collect();
+        // SAFETY: as above.
+        let library = unsafe { Library::new(path) }.map_err(|_| Absence::NoCompiler)?;
+        Self::new(library, builtins)
+    }
+
+    fn new(library: Library, builtins: Vec<Library>) -> Result<Self, Absence> {
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: the function has had this type in all releases.
+        let version =
+            unsafe { library.get::<unsafe extern "C" fn(*mut c_int, *mut c_int) -> nvrtcResult>("nvrtcVersion") };
+        // SAFETY: both numbers outlive the call that writes them.
+        match unsafe { version.map_err(|_| Absence::NoCompiler)?(&mut major, &mut minor) } {
+            nvrtcResult::NVRTC_SUCCESS => {}
+            code => return Err(Absence::CompilerNotReady(code as u32)),
+        }
+        let version = Version { major: major.unsigned_abs(), minor: minor.unsigned_abs() };
+        Ok(Self { library, version, _builtins: builtins })
+    }
+
+    /// Its version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Compiles `source` with `options`.
+    ///
+    /// # Errors
+    /// [`Error::Compile`], with what the compiler printed.
+    pub(crate) fn compile(&self, source: &'static Source, options: &[String], output: Output) -> Result<Vec<u8>> {
+        let refused = |code: String, log: String| Error::Compile {
+            source_name: source.name,
+            architecture: options.first().cloned().unwrap_or_default(),
+            code,
+            log,
+        };
+        let text = |s: &str| CString::new(s).map_err(|e| refused(e.to_string(), String::new()));
+        let (name, code) = (text(source.name)?, text(source.code)?);
+        let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let failed = |code: Code| refused(code.0, code.1);
+        let mut program = Program { nvrtc: self, handle: std::ptr::null_mut() };
+        let create: Symbol<'_, Create> = self.function("nvrtcCreateProgram").map_err(failed)?;
+        let nothing = std::ptr::null();
+        // SAFETY: `code` and `name` end in a zero and outlive the program; no headers are passed.
+        check(unsafe { create(&mut program.handle, code.as_ptr(), name.as_ptr(), 0, nothing, nothing) })
+            .map_err(failed)?;
+        let compile: Symbol<'_, Compile> = self.function("nvrtcCompileProgram").map_err(failed)?;
+        // SAFETY: the program was just created; there are as many options as said, each ending in a zero.
+        if let Err(code) = check(unsafe { compile(program.handle, options.len() as c_int, options.as_ptr()) }) {
+            let log = program.bytes("nvrtcGetProgramLogSize", "nvrtcGetProgramLog").unwrap_or_default();
+            let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());
+            return Err(refused(code.0, log.unwrap_or_default()));
+        }
+        let (size, get) = match output {
+            Output::Cubin => ("nvrtcGetCUBINSize", "nvrtcGetCUBIN"),
+            Output::Ptx => ("nvrtcGetPTXSize", "nvrtcGetPTX"),
+        };
+        program.bytes(size, get).map_err(failed)
+    }
+
+    fn function<T>(&self, name: &str) -> Result<Symbol<'_, T>, Code> {
+        // SAFETY: the callers name NVRTC's functions with the types that its header gives them.
+        unsafe { self.library.get(name) }.map_err(|error| Code(format!("it lacks {name}"), error.to_string()))
+    }
+}
+
+/// A CUDA source that is part of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Its file's name, for messages.
+    pub name: &'static str,
+    /// Its text.
+    pub code: &'static str,
+}
+
+/// What to compile to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Machine code of one architecture.
+    Cubin,
+    /// The portable assembly, ending in a zero.
+    Ptx,
+}
+
+type Create = unsafe extern "C" fn(
+    *mut nvrtcProgram,
+    *const c_char,
+    *const c_char,
+    c_int,
+    *const *const c_char,
+    *const *const c_char,
+) -> nvrtcResult;
+type Compile = unsafe extern "C" fn(nvrtcProgram, c_int, *const *const c_char) -> nvrtcResult;
+type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
+type Get = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
+type Destroy = unsafe extern "C" fn(*mut nvrtcProgram) -> nvrtcResult;
+
+/// An error's name, and what more is known.
+struct Code(String, String);
+
+fn check(result: nvrtcResult) -> Result<(), Code> {
+    match result {
+        nvrtcResult::NVRTC_SUCCESS => Ok(()),
+        code => Err(Code(format!("{code:?}"), String::new())),
+    }
+}
+
+/// A program of NVRTC's, destroyed at the end.
+struct Program<'a> {
+    nvrtc: &'a Nvrtc,
+    handle: nvrtcProgram,
+}
+
+impl Program<'_> {
+    fn bytes(&self, size: &str, get: &str) -> Result<Vec<u8>, Code> {
+        let (size, get): (Symbol<'_, Size>, Symbol<'_, Get>) = (self.nvrtc.function(size)?, self.nvrtc.function(get)?);
+        let mut len = 0;
+        // SAFETY: the program is alive, and `len` outlives the call that writes it.
+        check(unsafe { size(self.handle, &mut len) })?;
+        let mut bytes = vec![0u8; len];
+        // SAFETY: the buffer has the length that the compiler just named.
+        check(unsafe { get(self.handle, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Program<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null()
+            && let Ok(destroy) = self.nvrtc.function::<Destroy>("nvrtcDestroyProgram")
+        {
+            // SAFETY: the program was created by this library and is destroyed once. An error leaves nothing to do.
+            unsafe { destroy(&mut self.handle) };
+        }
+    }
+}
+
+/// The libraries in `folder` that NVRTC opens by name.
+fn builtins(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let wanted = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libnvrtc-builtins.so."))
+    };
+    let mut found: Vec<_> = files.filter(wanted).collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,203 @@
+//! Page-locked host memory, and the way of pageable bytes to the device through it.
+//!
+//! The device copies only from page-locked memory at full speed. Pageable bytes are copied into one of a few buffers by
+//! some threads, and from there by the device, while the next buffer is filled. A buffer is filled again only when its
+//! last copy is done (an event), so no more than [`BYTES`] of host memory are taken. Plain page-locked memory is used, not
+//! write-combined: reading that back is very slow.
+
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+
+use crate::error::{Error, Result, driver};
+
+/// Bytes of one buffer.
+const BUFFER: usize = 8 << 20;
+
+/// How many there are.
+const BUFFERS: usize = 4;
+
+/// Page-locked host memory that a [`crate::Gpu`] holds.
+pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
+
+/// Copies of fewer bytes are left to one thread.
+const ALONE: usize = 1 << 20;
+
+/// Threads that fill a buffer together.
+const THREADS: usize = 4;
+
+/// A slice in page-locked host memory, from which the device copies without a detour. Valid for all devices.
+#[derive(Debug)]
+pub struct Pinned<T> {
+    context: Arc<CudaContext>,
+    pointer: *mut T,
+    len: usize,
+}
+
+// SAFETY: it owns its memory like a `Box<[T]>`; the driver's functions may be called from any thread.
+unsafe impl<T: Send> Send for Pinned<T> {}
+// SAFETY: shared access only reads.
+unsafe impl<T: Sync> Sync for Pinned<T> {}
+
+impl<T: Pod> Pinned<T> {
+    pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
+        context.bind_to_thread().map_err(driver("binding the context"))?;
+        let asked = len.saturating_mul(size_of::<T>()).max(1);
+        // SAFETY: the memory is set to zero below, which is a value of any `Pod` type, before anybody sees it.
+        let pointer = unsafe { result::malloc_host(asked, sys::CU_MEMHOSTALLOC_PORTABLE) }
+            .map_err(|_| Error::HostMemory { asked: asked as u64 })?;
+        // SAFETY: `asked` bytes were allocated there.
+        unsafe { std::ptr::write_bytes(pointer.cast::<u8>(), 0, asked) };
+        Ok(Self { context: Arc::clone(context), pointer: pointer.cast(), len })
+    }
+}
+
+impl<T> Deref for Pinned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` initialised elements, aligned to a page, owned by `self`.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
+    }
+}
+
+impl<T> DerefMut for Pinned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) }
+    }
+}
+
+impl<T> Drop for Pinned<T> {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated in `new`, freed once; copies from it have ended (`Staging` waits for its own, and copies from
+            // slices of callers end before the call that borrows them returns).
+            let _ = unsafe { result::free_host(self.pointer.cast::<c_void>()) };
+        }
+    }
+}
+
+/// The buffers, and the events that say when each is free.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    stream: Arc<CudaStream>,
+    buffers: Vec<(Pinned<u8>, CudaEvent)>,
+    next: usize,
+}
+
+impl Staging {
+    pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> Result<Self> {
+        let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC));
+        let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
+        Ok(Self { stream: Arc::clone(stream), buffers: (0..BUFFERS).map(buffer).collect::<Result<_>>()?, next: 0 })
+    }
+
+    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns; the copy
+    /// itself is queued on the stream.
+    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+        let mut to = to;
+        let mut filled = 0;
+        for piece in pieces {
+            if piece.len() > ALONE && is_pinned(piece) {
+                to = self.send(to, filled)?;
+                filled = 0;
+                self.direct(to, piece)?;
+                to += piece.len() as u64;
+                continue;
+            }
+            let mut rest = *piece;
+            while !rest.is_empty() {
+                if filled == 0 {
+                    // Free again once its last copy is done; one never recorded is.
+                    self.buffers[self.next].1.synchronize().map_err(driver("waiting for a copy to the device"))?;
+                }
+                let (now, later) = rest.split_at(rest.len().min(BUFFER - filled));
+                copy_together(&mut self.buffers[self.next].0[filled..filled + now.len()], now);
+                filled += now.len();
+                rest = later;
+                if filled == BUFFER {
+                    to = self.send(to, filled)?;
+                    filled = 0;
+                }
+            }
+        }
+        self.send(to, filled)?;
+        Ok(())
+    }
+
+    /// Queues the copy of the current buffer's first bytes and goes on to the next buffer.
+    fn send(&mut self, to: u64, filled: usize) -> Result<u64> {
+        if filled > 0 {
+            let (buffer, event) = &self.buffers[self.next];
+            // SAFETY: the buffer is not written again before `event` is reached, nor freed before the stream is idle (`Drop`).
+            // `to` is a piece of the arena as long as what is copied there, as callers see to.
+            unsafe { result::memcpy_htod_async(to, &buffer[..filled], self.stream.cu_stream()) }
+                .and_then(|()| event.record(&self.stream))
+                .map_err(driver("copying to the device"))?;
+            self.next = (self.next + 1) % BUFFERS;
+        }
+        Ok(to + filled as u64)
+    }
+
+    /// Copies from a caller's page-locked slice and waits for the end, since the slice is only borrowed.
+    fn direct(&self, to: u64, piece: &[u8]) -> Result<()> {
+        // SAFETY: as in `send`; the wait keeps the borrow alive until the copy is done. Where queueing fails nothing is read.
+        unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
+            .map_err(driver("copying to the device"))?;
+        self.stream.synchronize().map_err(driver("copying to the device"))
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // The buffers are freed next. What fails here is a lost device, which copies nothing any more.
+        let _ = self.stream.synchronize();
+    }
+}
+
+/// Whether the driver knows this memory as page-locked.
+fn is_pinned(bytes: &[u8]) -> bool {
+    let mut kind: u32 = 0;
+    let which = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    let ask = |at: *const u8, kind: &mut u32| {
+        // SAFETY: the attribute is a 32-bit number; the address is only looked up. Memory that the driver does not know is
+        // answered with an error.
+        let answer = unsafe { sys::cuPointerGetAttribute(std::ptr::from_mut(kind).cast(), which, at as u64) };
+        answer == sys::CUresult::CUDA_SUCCESS && *kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
+    };
+    let ends = bytes.as_ptr_range();
+    !bytes.is_empty() && ask(ends.start, &mut kind) && ask(ends.end.wrapping_sub(1), &mut kind)
+}
+
+/// Copies by several threads: one alone reaches a fraction of what the bus takes.
+fn copy_together(to: &mut [u8], from: &[u8]) {
+    let threads = if from.len() <= ALONE { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+    let share = from.len().div_ceil(threads.min(THREADS)).max(1);
+    let mut shares = to.chunks_mut(share).zip(from.chunks(share));
+    let Some((own_to, own_from)) = shares.next() else { return };
+    std::thread::scope(|scope| {
+        for (to, from) in shares {
+            scope.spawn(|| to.copy_from_slice(from));
+        }
+        own_to.copy_from_slice(own_from);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_copy_every_byte() {
+        for len in [0, 1, ALONE, ALONE + 1, 3 * ALONE + 7] {
+            let from: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
+            let mut to = vec![0; len];
+            copy_together(&mut to, &from);
+            assert!(to == from, "{len}");
+        }
+    }
+}

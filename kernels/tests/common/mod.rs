@@ -1,0 +1,155 @@
+//! Partitions made for tests, with the number of their triangles by brute force. The parent has the slices' types in scope.
+
+use std::ops::Range;
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{FrameSlices, ResidentSlices, frame_bytes};
+
+/// A partition with all its rows, before it is cut into frames.
+#[derive(Debug, Clone)]
+pub(super) struct Partition {
+    /// The row of each number, locals' and proxies'.
+    pub rows: Vec<Vec<u32>>,
+    pub local: Vec<bool>,
+    numbers: Vec<u32>,
+    offsets: Vec<u64>,
+    heads: Vec<u32>,
+}
+
+/// A frame that owns its slices.
+#[derive(Debug, Clone)]
+pub(super) struct OwnedFrame {
+    pub range: Range<u32>,
+    pub offsets: Vec<u32>,
+    pub heads: Vec<u32>,
+    pub words: Vec<u64>,
+    pub ranks: Vec<u32>,
+    pub first_local: u32,
+    pub all_local: bool,
+}
+
+impl OwnedFrame {
+    /// Bytes that it takes on the device.
+    pub(super) fn bytes(&self) -> u64 {
+        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
+    }
+
+    pub(super) fn slices(&self) -> FrameSlices<'_> {
+        FrameSlices {
+            range: self.range.clone(),
+            offsets: &self.offsets,
+            heads: &self.heads,
+            local_words: &self.words,
+            local_ranks: &self.ranks,
+            first_local: self.first_local,
+            all_local: self.all_local,
+        }
+    }
+}
+
+impl Partition {
+    pub(super) fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
+        let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], heads: vec![] };
+        for (number, row) in made.rows.iter().enumerate() {
+            assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < number));
+            if made.local[number] {
+                made.numbers.push(number as u32);
+                made.heads.extend(row);
+                made.offsets.push(made.heads.len() as u64);
+            }
+        }
+        made
+    }
+
+    pub(super) fn resident(&self) -> ResidentSlices<'_> {
+        ResidentSlices { numbers: &self.numbers, offsets: &self.offsets, heads: &self.heads }
+    }
+
+    pub(super) fn numbered(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    /// Triangles whose lowest corner is local, by trying all pairs of heads.
+    pub(super) fn triangles(&self) -> u64 {
+        let mut count = 0;
+        for &a in &self.numbers {
+            let row = &self.rows[a as usize];
+            for (k, &b) in row.iter().enumerate() {
+                let other = &self.rows[b as usize];
+                count += row[..k].iter().filter(|c| other.binary_search(c).is_ok()).count() as u64;
+            }
+        }
+        count
+    }
+
+    /// Frames that end at `cuts` and at the end.
+    pub(super) fn frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
+        let mut ends = cuts.to_vec();
+        ends.push(self.numbered());
+        ends.sort_unstable();
+        let mut start = 0;
+        ends.into_iter().map(|end| self.frame(std::mem::replace(&mut start, end)..end)).collect()
+    }
+
+    fn frame(&self, range: Range<u32>) -> OwnedFrame {
+        let places = range.start as usize..range.end as usize;
+        let (mut offsets, mut heads) = (vec![0], vec![]);
+        let mut words = vec![0u64; range.len().div_ceil(64)];
+        for (place, number) in places.clone().enumerate() {
+            if self.local[number] {
+                words[place / 64] |= 1 << (place % 64);
+            } else {
+                heads.extend(&self.rows[number]);
+                offsets.push(heads.len() as u32);
+            }
+        }
+        let mut before = 0;
+        let ranks = words
+            .iter()
+            .map(|word| {
+                before += word.count_ones();
+                before - word.count_ones()
+            })
+            .collect();
+        let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
+        let all_local = self.local[places].iter().all(|&local| local);
+        OwnedFrame { range, offsets, heads, words, ranks, first_local, all_local }
+    }
+}
+
+/// Rows of random lengths up to `longest`, heads crowded at the small numbers; some rows hold all smaller numbers.
+pub(super) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_share: f64) -> Partition {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut rows: Vec<Vec<u32>> = (0..vertices)
+        .map(|number| {
+            let mut row: Vec<u32> = (0..rng.random_range(0..=longest.min(number)))
+                .map(|_| {
+                    let share: f64 = rng.random();
+                    (share * share * f64::from(number)) as u32
+                })
+                .collect();
+            row.sort_unstable();
+            row.dedup();
+            row
+        })
+        .collect();
+    for _ in 0..full_rows {
+        let number = vertices - 1 - below(&mut rng, vertices / 2);
+        rows[number as usize] = (0..number).collect();
+    }
+    let local = (0..vertices).map(|_| rng.random_bool(local_share)).collect();
+    Partition::new(rows, local)
+}
+
+/// Cuts for frames: none, some at random, and one on every place of a word's end.
+pub(super) fn cuts(seed: u64, vertices: u32) -> Vec<Vec<u32>> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let some = (0..5).map(|_| below(&mut rng, vertices)).collect();
+    vec![vec![], vec![vertices / 2], some, (1..vertices / 64).map(|i| i * 64).collect()]
+}
+
+fn below(rng: &mut impl Rng, end: u32) -> u32 {
+    rng.random_range(0..end.max(1))
+}

@@ -1,0 +1,292 @@
+//! Everything that needs a GPU, in one program: prebuilt, it can be carried to a machine with one. Without a GPU each test says
+//! so and passes; with `TRIMILL_REQUIRE_GPU=1` its lack fails them. `TRIMILL_TEST_PTX=1`: all kernels from the embedded PTX.
+//!
+//! Counts are compared with brute force over all pairs of heads, and with closed forms.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard};
+
+use common::{Partition, cuts, random};
+use trimill_kernels::{
+    Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, TERMS, device_bytes, find,
+    frame_bytes,
+};
+
+/// The GPU, one test at a time: so that memory can be measured. `None`, with a printed reason: there is none.
+fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let alone = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Err(reason) = find() {
+        assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let embedded_only = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
+    let gpu = Gpu::open(0, &Images { cache: None, embedded_only }).unwrap_or_else(|error| panic!("{error}"));
+    Some((gpu, alone))
+}
+
+/// Counts within an arena of exactly what is promised to suffice.
+fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Counted {
+    let (resident, numbered) = (partition.resident(), partition.numbered());
+    let frames = partition.frames(cuts);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let bytes = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
+    gpu.reserve(bytes).unwrap();
+    let mut counter = Counter::begin(gpu, shape, &resident, numbered, limit).unwrap();
+    for frame in &frames {
+        counter.frame(&frame.slices()).unwrap();
+    }
+    let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert!(counted.peak_bytes <= bytes);
+    for seconds in [counted.kernel_seconds, counted.copy_seconds, counted.sum_seconds] {
+        assert!((0.0..60.0).contains(&seconds), "{counted:?}");
+    }
+    counted
+}
+
+fn shapes() -> impl Iterator<Item = Shape> {
+    let tiles = [0, 64, 100, 128, 1024];
+    tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| Shape::new(threads, tile).unwrap()))
+}
+
+#[test]
+fn random_partitions_have_the_count_of_brute_force() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for (seed, local_share) in [0.0, 0.1, 0.5, 0.9, 1.0].into_iter().enumerate() {
+        let partition = random(seed as u64, 3000, 50, 3, local_share);
+        let expected = partition.triangles();
+        for cuts in cuts(seed as u64, 3000) {
+            for shape in shapes() {
+                let counted = count(&mut gpu, &partition, &cuts, shape);
+                assert_eq!(counted.triangles, expected, "local {local_share}, {shape:?}, {} frames", cuts.len() + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_of_none_one_and_two_heads_are_right() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // Triangles 3i, 3i + 1, 3i + 2, each tied to the one before by a path: rows of 2, 1 and 1 heads, and one of none.
+    let mut rows: Vec<Vec<u32>> = (0..30_000u32)
+        .map(|number| match number % 3 {
+            0 => number.checked_sub(1).into_iter().collect(),
+            1 => vec![number - 1],
+            _ => vec![number - 2, number - 1],
+        })
+        .collect();
+    rows.extend((0..100).map(|_| vec![]));
+    for every in [1, 2, 5] {
+        let local: Vec<bool> = (0..rows.len()).map(|number| number % every == 0).collect();
+        let partition = Partition::new(rows.clone(), local);
+        let expected = (0..30_000).filter(|number| number % 3 == 2 && number % every == 0).count() as u64;
+        assert_eq!(partition.triangles(), expected);
+        for shape in shapes() {
+            for cuts in [vec![], vec![10_000, 10_001, 20_000], vec![15_000]] {
+                assert_eq!(count(&mut gpu, &partition, &cuts, shape).triangles, expected, "{shape:?} {cuts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hubs_with_rows_of_many_tiles_are_right() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // Hubs at the end with all the others as heads, so that rows are up to 64 tiles and 128 blocks' threads long.
+    let mut partition = random(11, 4096, 12, 0, 0.5);
+    let mut rows = std::mem::take(&mut partition.rows);
+    let mut local = partition.local;
+    for hub in 4096..4104 {
+        rows.push((0..hub).filter(|head| hub % 2 == 0 || head % 3 != 0).collect());
+        local.push(hub != 4100);
+    }
+    let partition = Partition::new(rows, local);
+    let expected = partition.triangles();
+    assert!(expected > 100_000);
+    for shape in shapes() {
+        for cuts in [vec![], vec![4096], vec![4000, 4095, 4097, 4103], (1..64).map(|i| i * 64 - 1).collect()] {
+            assert_eq!(count(&mut gpu, &partition, &cuts, shape).triangles, expected, "{shape:?} {cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn cliques_have_their_closed_form() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for n in [0u64, 1, 2, 3, 64, 65, 1100, 2500] {
+        let rows: Vec<Vec<u32>> = (0..n as u32).map(|number| (0..number).collect()).collect();
+        let partition = Partition::new(rows, vec![true; n as usize]);
+        for shape in [Shape::default(), Shape::new(256, 1024).unwrap(), Shape::new(64, 0).unwrap()] {
+            let counted = count(&mut gpu, &partition, &[], shape);
+            assert_eq!(counted.triangles, n * n.saturating_sub(1) * n.saturating_sub(2) / 6, "{n} {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn sections_of_many_staging_buffers_arrive_whole() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // 6 million vertices that each point at their three predecessors: 72 MB of heads, and 3 triangles a vertex.
+    let n = 6_000_000u32;
+    let offsets = |number: u32| if number < 3 { [0, 0, 1][number as usize] } else { 3 * u64::from(number) - 6 };
+    let row = |number: u32| number.saturating_sub(3)..number;
+    let expected = 1 + 3 * u64::from(n - 3);
+    // All local, in one frame.
+    let numbers: Vec<u32> = (0..n).collect();
+    let all_offsets: Vec<u64> = (0..=n).map(offsets).collect();
+    let all_heads: Vec<u32> = (0..n).flat_map(row).collect();
+    assert_eq!(all_offsets[n as usize] as usize, all_heads.len());
+    let resident = ResidentSlices { numbers: &numbers, offsets: &all_offsets, heads: &all_heads };
+    gpu.reserve(device_bytes(u64::from(n), all_heads.len() as u64, 0)).unwrap();
+    let mut counter = Counter::begin(&mut gpu, Shape::default(), &resident, n, 0).unwrap();
+    let whole = FrameSlices {
+        range: 0..n,
+        offsets: &[0],
+        heads: &[],
+        local_words: &[],
+        local_ranks: &[],
+        first_local: 0,
+        all_local: true,
+    };
+    counter.frame(&whole).unwrap();
+    let counted = counter.finish().unwrap();
+    assert_eq!(counted.triangles, expected);
+    assert_eq!(
+        counted.copied_bytes,
+        size_of_val(&*all_offsets) as u64 + size_of_val(&*all_heads) as u64 + 4 * (u64::from(n) - 2)
+    );
+    // Every second vertex local, in frames, from pageable and from page-locked memory.
+    let partition =
+        Partition::new((0..n).map(|number| row(number).collect()).collect(), (0..n).map(|v| v % 2 == 0).collect());
+    let expected = (0..n).filter(|v| v % 2 == 0).map(|v| [0, 0, 1, 3][v.min(3) as usize]).sum::<u64>();
+    for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
+        assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
+        let frames = partition.frames(&cuts);
+        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+        let mut heads = gpu.pinned::<u32>(limit as usize / 4).unwrap();
+        let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
+        let mut counter = Counter::begin(&mut gpu, Shape::default(), &partition.resident(), n, limit).unwrap();
+        for frame in &frames {
+            // The same memory for every frame: a copy that lags behind would take the next one's.
+            heads[..frame.heads.len()].copy_from_slice(&frame.heads);
+            words[..frame.words.len()].copy_from_slice(&frame.words);
+            let slices = FrameSlices {
+                heads: &heads[..frame.heads.len()],
+                local_words: &words[..frame.words.len()],
+                ..frame.slices()
+            };
+            counter.frame(&slices).unwrap();
+        }
+        assert_eq!(counter.finish().unwrap().triangles, expected);
+    }
+}
+
+#[test]
+fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = random(4, 2000, 40, 2, 0.5);
+    let resident = partition.resident();
+    let frames = partition.frames(&[1000]);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let needed = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
+    let begin = |gpu: &mut Gpu, limit| Counter::begin(gpu, Shape::default(), &resident, 2000, limit).map(|c| c.bytes());
+    // Nothing reserved, far too little, and hardly too little.
+    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));
+    gpu.reserve(needed / 2).unwrap();
+    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
+    gpu.reserve(needed).unwrap();
+    let used = begin(&mut gpu, limit).unwrap();
+    assert!(used <= needed && needed - used < TERMS.fixed + 4 * resident.numbers.len() as u64);
+    assert_eq!(begin(&mut gpu, limit).unwrap(), used, "memory is given back");
+    gpu.reserve(used - 256).unwrap();
+    assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
+    gpu.reserve(used).unwrap();
+    assert_eq!(begin(&mut gpu, limit).unwrap(), used);
+    // A frame that is larger than was announced, after which the GPU still serves.
+    let mut counter = Counter::begin(&mut gpu, Shape::default(), &resident, 2000, limit - 4).unwrap();
+    let large = frames.iter().position(|frame| frame.bytes() == limit).unwrap();
+    for frame in &frames[..large] {
+        counter.frame(&frame.slices()).unwrap();
+    }
+    let refused = counter.frame(&frames[large].slices());
+    assert_eq!(refused, Err(Error::FrameTooLarge { bytes: limit, limit: limit - 4 }));
+    drop(counter);
+    assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
+    // More than the device has; then it still serves.
+    let (_, total) = gpu.memory().unwrap();
+    match gpu.reserve(2 * total) {
+        Err(Error::DeviceMemory { asked, free, total: all }) => {
+            assert!(asked == 2 * total && free <= all && all == total)
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(count(&mut gpu, &partition, &[], Shape::default()).triangles, partition.triangles());
+}
+
+#[test]
+fn the_arena_is_all_that_is_allocated() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = random(6, 20_000, 60, 2, 0.5);
+    let (resident, frames) = (partition.resident(), partition.frames(&[5000, 10_000]));
+    gpu.reserve(256 << 20).unwrap();
+    let run = |gpu: &mut Gpu| {
+        let mut counter = Counter::begin(gpu, Shape::default(), &resident, 20_000, 16 << 20).unwrap();
+        frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+        counter.finish().unwrap().triangles
+    };
+    // The first run may let the driver set up what it needs.
+    let first = run(&mut gpu);
+    let (free, _) = gpu.memory().unwrap();
+    for _ in 0..5 {
+        assert_eq!(run(&mut gpu), first);
+    }
+    let (after, _) = gpu.memory().unwrap();
+    eprintln!("held before the arena: {} bytes", gpu.held());
+    if after < free {
+        // Other programs may have taken some.
+        eprintln!("free memory fell by {} bytes", free - after);
+    }
+    assert!(free.saturating_sub(after) < 64 << 20);
+}
+
+#[test]
+fn the_embedded_ptx_counts_the_same() {
+    let Some((gpu, _alone)) = gpu() else { return };
+    eprintln!("{} by default: {:?}", gpu.device().name, gpu.origin());
+    drop(gpu);
+    let mut gpu = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(gpu.origin(), Origin::Embedded { .. }));
+    let partition = random(21, 3000, 50, 3, 0.5);
+    let expected = partition.triangles();
+    for shape in shapes() {
+        assert_eq!(count(&mut gpu, &partition, &[700, 1400], shape).triangles, expected, "{shape:?}");
+    }
+}
+
+#[test]
+fn a_second_opening_takes_the_kernels_from_the_cache() {
+    let Some((gpu, _alone)) = gpu() else { return };
+    drop(gpu);
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Gpu::open(0, &Images { cache: Some(folder.path()), embedded_only: false }).unwrap();
+    let first = open();
+    let Origin::Compiled { nvrtc } = *first.origin() else {
+        eprintln!("skipped: {:?}", first.origin());
+        return;
+    };
+    drop(first);
+    let mut second = open();
+    assert_eq!(*second.origin(), Origin::Cached { nvrtc });
+    let partition = random(22, 1000, 50, 1, 0.5);
+    assert_eq!(count(&mut second, &partition, &[], Shape::default()).triangles, partition.triangles());
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_named() {
+    let Some((_gpu, _alone)) = gpu() else { return };
+    let error = Gpu::open(4000, &Images::default()).unwrap_err();
+    assert!(matches!(error, Error::NoSuchDevice { ordinal: 4000, .. }), "{error}");
+}
