@@ -12,12 +12,14 @@
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use graph::prelude::{CsrLayout, GraphBuilder, UndirectedCsrGraph, global_triangle_count, relabel_graph};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::clean::ids::mix;
@@ -143,10 +145,12 @@ fn resident(graph: &OrientedGraph) -> Resident {
 
 fn bitmap(resident: &Resident) -> u64 {
     let vertices = resident.numbers.len() as u32;
-    let cpu = Cpu::new(Bytes(4 << 30), vertices);
-    let mut counter = cpu.begin(resident, vertices).unwrap();
-    counter.frame(&Frame { range: 0..vertices, offsets: vec![0], heads: Vec::new() }).unwrap();
-    counter.finish().unwrap()
+    // As many threads as the global pool, in which the others run.
+    static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().unwrap());
+    let mut cpu = POOL.install(|| Cpu::new(Bytes(4 << 30), vertices));
+    let mut counter = cpu.begin(resident, vertices, Bytes::ZERO).unwrap();
+    counter.frame(&Frame { range: 0..vertices, offsets: vec![0], heads: Vec::new() }, &POOL).unwrap();
+    counter.finish().unwrap().triangles
 }
 
 /// Every arc's two rows walked side by side, in parallel over tails.

@@ -111,8 +111,9 @@ fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: B
     assert_eq!(resident.numbers.len() as u64, size.locals);
     assert_eq!(resident.heads.len() as u64, size.resident_arcs);
     assert_eq!(u64::from(sections.proxies()), size.proxies_kept);
-    let cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-    let mut counter = cpu.begin(&resident, sections.numbered()).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
+    let mut counter = cpu.begin(&resident, sections.numbered(), limit).unwrap();
     let (mut next, mut rows, mut arcs) = (0, 0, resident.heads.len() as u64);
     sections
         .frames(limit, &control, |frame| {
@@ -123,11 +124,11 @@ fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: B
             for i in 0..frame.offsets.len() - 1 {
                 assert!(frame.row(i).is_sorted_by(|a, b| a < b));
             }
-            counter.frame(&frame)
+            counter.frame(&frame, &pool)
         })
         .unwrap();
     assert_eq!((next, rows, arcs), (sections.numbered(), size.proxies_kept, size.arcs_kept));
-    counter.finish().unwrap()
+    counter.finish().unwrap().triangles
 }
 
 proptest! {

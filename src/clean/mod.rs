@@ -61,7 +61,7 @@ impl Workspace<'_> {
     /// The share of one set of buckets. One set is emptied while the next is filled, so there are two; what is left is
     /// for sorting.
     pub fn for_buckets(&self) -> u64 {
-        self.memory.get() * 3 / 8
+        self.memory.get() * 5 / 16
     }
 }
 

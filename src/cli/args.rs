@@ -113,9 +113,17 @@ pub struct JobArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_possible_values = true, help_heading = "Count")]
     pub backend: Backend,
 
-    /// The counting method; `bitmap` on the CPU [default: the backend's own choice]
+    /// The counting method: bitmap on the CPU, lstc on a GPU [default: the backend's own choice]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
+
+    /// Threads of a block on a GPU, a multiple of 32 [default: 128]
+    #[arg(long, value_name = "N", help_heading = "Count")]
+    pub block_threads: Option<u32>,
+
+    /// Entries of a row that lstc keeps in shared memory: 64 to 1024, or 0 for none [default: 128]
+    #[arg(long, value_name = "N", help_heading = "Count")]
+    pub tile: Option<u32>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -152,7 +160,13 @@ impl JobArgs {
                 metis: MetisTable { contract: self.metis_contract },
             },
             memory: MemoryTable { device: self.device_memory, host: None, frame: self.frame_bytes },
-            count: CountTable { backend: Some(self.backend), method: self.method.clone(), threads: None },
+            count: CountTable {
+                backend: Some(self.backend),
+                method: self.method.clone(),
+                block_threads: self.block_threads,
+                tile: self.tile,
+                threads: None,
+            },
             ..Tables::default()
         };
         self.host.fill(&mut tables);

@@ -6,7 +6,12 @@
 //! the number of triangles of the graph.
 
 pub mod cpu;
+pub mod cuda;
 pub mod verify;
+
+use std::time::Duration;
+
+use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
@@ -23,6 +28,8 @@ pub struct Terms {
     pub tables: fn(numbered: u32, workers: u64) -> Bytes,
     /// How many workers have a table of their own.
     pub workers: u64,
+    /// Frames for which there is room on the device, of a partition that has so many.
+    pub slots: fn(frames: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
 }
@@ -40,34 +47,67 @@ impl Terms {
 }
 
 /// A place that counts, by one method.
-pub trait Backend: Send + Sync {
+pub trait Backend: Send {
     /// Its name: `cpu` or `cuda`.
     fn name(&self) -> &'static str;
     /// The name of the method.
     fn method(&self) -> &'static str;
     /// What the method takes.
     fn terms(&self) -> Terms;
-    /// Begins a partition that numbers `numbered` vertices.
+    /// Begins a partition that numbers `numbered` vertices and none of whose frames takes more than `largest_frame`.
     ///
     /// # Errors
     /// When the device refuses.
-    fn begin<'a>(&'a self, resident: &'a Resident, numbered: u32) -> Result<Box<dyn PartitionCounter + 'a>>;
+    fn begin<'a>(
+        &'a mut self,
+        resident: &'a Resident,
+        numbered: u32,
+        largest_frame: Bytes,
+    ) -> Result<Box<dyn PartitionCounter + 'a>>;
+}
+
+/// What a counter found, and how long the device was at work where it has a clock of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tally {
+    /// Triangles that start at a local vertex.
+    pub triangles: u64,
+    /// Kernels and copies, by the device's clock.
+    pub device: Option<DeviceTimes>,
+}
+
+/// Times by the clock of a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DeviceTimes {
+    /// Counting.
+    pub kernels: Duration,
+    /// Copying to the device.
+    pub copies: Duration,
 }
 
 /// A partition being counted.
 pub trait PartitionCounter: Send {
-    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order, each once.
+    /// Counts the triangles whose middle corner the frame's range covers; parallel work of the host runs in `pool`.
+    /// Frames come in ascending order, each once.
     ///
     /// # Errors
     /// When the device refuses.
-    fn frame(&mut self, frame: &Frame) -> Result<()>;
+    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()>;
 
-    /// The number of triangles that start at a local vertex.
+    /// What was found.
     ///
     /// # Errors
     /// When the device refuses.
-    fn finish(self: Box<Self>) -> Result<u64>;
+    fn finish(self: Box<Self>) -> Result<Tally>;
 
-    /// Bytes that the method holds besides the resident section and the frames, at most, as measured.
-    fn bytes(&self) -> Bytes;
+    /// Bytes that this partition takes of the device, as measured.
+    fn memory(&self) -> CounterMemory;
+}
+
+/// What a counter measures of its device's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CounterMemory {
+    /// The device is the host's memory: this much on top of the resident section and of the frames as they were read.
+    BesidesSections(Bytes),
+    /// The device has memory of its own, and so much of it is taken, all in all.
+    All(Bytes),
 }

@@ -16,6 +16,7 @@ use super::spill_dir::SpillDir;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
+use crate::count::DeviceTimes;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
@@ -38,14 +39,14 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
     let mut stations = Vec::new();
-    let planned = planned(job, &setup, control, &mut stations)?;
-    let Planned { graph, plan, backend, .. } = &planned;
+    let mut planned = planned(job, &setup, control, &mut stations)?;
 
-    let partitions = if plan.assignment.parts() == 1 && !job.keep_spill {
-        vec![count_whole(&planned, &setup, control, &mut stations)?]
+    let partitions = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
+        vec![count_whole(&mut planned, &setup, control, &mut stations)?]
     } else {
-        count_spilled(job, &planned, &setup, control, &mut stations)?
+        count_spilled(job, &mut planned, &setup, control, &mut stations)?
     };
+    let Planned { graph, backend, .. } = &planned;
     let report = graph.report();
     let result = RunResult {
         vertices: u64::from(graph.vertices()),
@@ -74,7 +75,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
 
 /// One partition that is the whole graph.
 fn count_whole(
-    planned: &Planned,
+    planned: &mut Planned,
     setup: &Setup,
     control: &Control,
     stations: &mut Vec<Station>,
@@ -89,8 +90,9 @@ fn count_whole(
     graph.release();
     stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
     let start = Instant::now();
-    let counted = count_partition(&mut source, backend.as_ref(), &setup.pool, control)?;
+    let counted = count_partition(&mut source, backend.as_mut(), &setup.pool, control)?;
     stations.push(Station::since("count", start, counted.streamed, Bytes::ZERO));
+    stations.extend(device_stations(counted.device, counted.streamed));
     task.advance(1);
     Ok(partition_result(plan, 0, &counted, Bytes::ZERO, start.elapsed()))
 }
@@ -103,39 +105,60 @@ struct Busy {
     spilling: Duration,
     reading: Duration,
     counting: Duration,
+    device: Option<DeviceTimes>,
     spilled: Bytes,
     streamed: Bytes,
 }
 
 impl Busy {
-    fn stations(&self, graph: &OrientedGraph) -> [Station; 5] {
-        let arcs = graph.csr_bytes();
-        [
-            ("induce", self.inducing, arcs, Bytes::ZERO),
-            ("prune", self.pruning, arcs, Bytes::ZERO),
-            ("spill", self.spilling, arcs, self.spilled),
-            ("stream", self.reading, self.spilled, self.streamed),
-            ("count", self.counting, self.streamed, Bytes::ZERO),
-        ]
-        .map(|(name, time, bytes_in, bytes_out)| Station::new(name, time, bytes_in, bytes_out))
+    fn add_device(&mut self, times: Option<DeviceTimes>) {
+        if let Some(times) = times {
+            let all = self.device.get_or_insert_default();
+            all.kernels += times.kernels;
+            all.copies += times.copies;
+        }
     }
+
+    fn stations(&self, graph: &OrientedGraph) -> Vec<Station> {
+        let arcs = graph.csr_bytes();
+        let mut stations = vec![
+            Station::new("induce", self.inducing, arcs, Bytes::ZERO),
+            Station::new("prune", self.pruning, arcs, Bytes::ZERO),
+            Station::new("spill", self.spilling, arcs, self.spilled),
+            Station::new("stream", self.reading, self.spilled, self.streamed),
+            Station::new("count", self.counting, self.streamed, Bytes::ZERO),
+        ];
+        stations.extend(device_stations(self.device, self.streamed));
+        stations
+    }
+}
+
+/// What the device's own clock says, where it has one: these overlap with 'count', the host's time.
+fn device_stations(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Station> {
+    times.into_iter().flat_map(move |times| {
+        [
+            Station::new("copy", times.copies, streamed, streamed),
+            Station::new("kernel", times.kernels, streamed, Bytes::ZERO),
+        ]
+    })
 }
 
 /// Many partitions: built ahead by one thread, read by another, counted by this one.
 fn count_spilled(
     job: &Job,
-    planned: &Planned,
+    planned: &mut Planned,
     setup: &Setup,
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Vec<PartitionResult>> {
     let Planned { graph, plan, backend, fingerprint, .. } = planned;
-    let mut dir = SpillDir::open(&setup.spill_dir, job.keep_spill, *fingerprint)?;
+    let (graph, plan, fingerprint) = (&*graph, &*plan, *fingerprint);
+    let mut dir = SpillDir::open(&setup.spill_dir, job.keep_spill, fingerprint)?;
     let parts = plan.assignment.parts() as usize;
     // One being counted, one finished, one being built.
     dir.check_space(disk_needed(plan, if job.keep_spill { parts } else { AHEAD + 2 }))?;
     let place = dir.path().to_path_buf();
-    let builder = Builder { graph, plan, prune: job.prune, dir: &place, fingerprint: *fingerprint };
+    let builder = Builder { graph, plan, prune: job.prune, dir: &place, fingerprint };
     let task = control.task("count", Some(parts as u64), Unit::Partitions);
     let (mut results, mut busy, mut kept) = (Vec::with_capacity(parts), Busy::default(), Vec::new());
     // The builder stops when the counter fails, not only when the job is stopped.
@@ -147,13 +170,14 @@ fn count_spilled(
             let Built { part, spill, inducing, pruning, spilling } = built?;
             dir.wrote(&spill.path);
             let start = Instant::now();
-            let mut source = SpillReader::open(&spill.path, Some(*fingerprint))?;
-            let counted = count_partition(&mut source, backend.as_ref(), &setup.pool, control)?;
+            let mut source = SpillReader::open(&spill.path, Some(fingerprint))?;
+            let counted = count_partition(&mut source, backend.as_mut(), &setup.pool, control)?;
             busy.inducing += inducing;
             busy.pruning += pruning;
             busy.spilling += spilling;
             busy.reading += counted.reading;
             busy.counting += counted.counting;
+            busy.add_device(counted.device);
             busy.spilled += Bytes(spill.bytes);
             busy.streamed += counted.streamed;
             results.push(partition_result(plan, part, &counted, Bytes(spill.bytes), start.elapsed()));
@@ -175,7 +199,7 @@ fn count_spilled(
     control.check()?;
     stations.extend(busy.stations(graph));
     if dir.is_kept() {
-        let manifest = super::partition::manifest(job, planned, &kept);
+        let manifest = super::partition::manifest(job, graph, plan, fingerprint, &kept);
         dir.wrote(&manifest.write(dir.path())?);
     }
     dir.complete();

@@ -11,7 +11,9 @@ use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
 use crate::job::Job;
+use crate::plan::Plan;
 use crate::report::{PartitionReport, SpilledPartition, Station};
 use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
@@ -61,7 +63,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         task.advance(1);
     }
     let start = Instant::now();
-    dir.wrote(&manifest(job, &planned, &spills).write(&directory)?);
+    dir.wrote(&manifest(job, graph, plan, *fingerprint, &spills).write(&directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
     stations.push(Station::new("induce", inducing, graph.csr_bytes(), Bytes::ZERO));
@@ -80,7 +82,13 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
 }
 
 /// The manifest of a job's spills.
-pub(super) fn manifest(job: &Job, planned: &Planned, spills: &[SpillSummary]) -> Manifest {
+pub(super) fn manifest(
+    job: &Job,
+    graph: &OrientedGraph,
+    plan: &Plan,
+    fingerprint: u128,
+    spills: &[SpillSummary],
+) -> Manifest {
     let partitions = spills
         .iter()
         .map(|spill| ManifestPartition {
@@ -103,16 +111,16 @@ pub(super) fn manifest(job: &Job, planned: &Planned, spills: &[SpillSummary]) ->
         .collect();
     Manifest {
         version: MANIFEST_VERSION,
-        fingerprint: planned.fingerprint,
+        fingerprint,
         job: ManifestJob {
             input: job.title(),
             partitioner: job.partitioner.to_string(),
             prune: job.prune.to_string(),
             seed: job.seed.to_string(),
-            parts: planned.plan.assignment.parts().to_string(),
+            parts: plan.assignment.parts().to_string(),
         },
-        vertices: u64::from(planned.graph.vertices()),
-        edges: planned.graph.edges(),
+        vertices: u64::from(graph.vertices()),
+        edges: graph.edges(),
         partitions,
     }
 }

@@ -1,12 +1,14 @@
 //! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
 
 use super::build::disk_needed;
-use super::planned::{Planned, planned, with_assigner};
+use super::planned::{planned, with_assigner};
 use super::setup::Setup;
 use crate::assign::{Assigner, Helper};
 use crate::bytes::Bytes;
 use crate::control::Control;
+use crate::count::Terms;
 use crate::error::Result;
+use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::partition::sizes;
 use crate::plan::Assign;
@@ -21,7 +23,7 @@ use crate::report::{PlanReport, PlannedPartition};
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
     let planned = planned(job, &setup, control, &mut Vec::new())?;
-    let (graph, plan) = (&planned.graph, &planned.plan);
+    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backend.terms());
     let partitions: Vec<PlannedPartition> = plan
         .sizes
         .iter()
@@ -43,8 +45,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         })
         .collect();
     let parts = plan.assignment.parts();
-    let alternatives = with_assigner(job, &setup, graph, planned.backend.as_ref(), control, |assigner| {
-        alternatives(&planned, assigner, job, control)
+    let alternatives = with_assigner(job, &setup, graph, terms, control, |assigner| {
+        alternatives(graph, (&terms, plan.frame_limit, planned.device), assigner, job, control)
     })?;
     let mut advice = Vec::new();
     if plan.parts_asked != parts {
@@ -81,7 +83,13 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
 }
 
 /// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.
-fn alternatives(planned: &Planned, assigner: &Assigner<'_>, job: &Job, control: &Control) -> Result<Vec<Alternative>> {
+fn alternatives(
+    graph: &OrientedGraph,
+    (terms, frame_limit, device): (&Terms, Bytes, Bytes),
+    assigner: &Assigner<'_>,
+    job: &Job,
+    control: &Control,
+) -> Result<Vec<Alternative>> {
     if !assigner.is_cheap() {
         return Ok(Vec::new());
     }
@@ -89,17 +97,16 @@ fn alternatives(planned: &Planned, assigner: &Assigner<'_>, job: &Job, control: 
         .into_iter()
         .map(|parts| {
             let assignment = assigner.assign(parts)?;
-            let terms = planned.backend.terms();
-            let predictions: Vec<_> = sizes::sizes(&planned.graph, &assignment, job.prune, control)?
+            let predictions: Vec<_> = sizes::sizes(graph, &assignment, job.prune, control)?
                 .iter()
-                .map(|size| predict(size, &terms, planned.plan.frame_limit))
+                .map(|size| predict(size, terms, frame_limit))
                 .collect();
             let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
             Ok(Alternative {
                 parts,
                 largest_peak_bytes: largest,
                 stream_bytes: predictions.iter().map(|p| p.stream).sum(),
-                fits: largest <= planned.device,
+                fits: largest <= device,
             })
         })
         .collect()

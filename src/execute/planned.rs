@@ -8,7 +8,7 @@ use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::Backend;
+use crate::count::{Backend, Terms};
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
@@ -39,7 +39,7 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     let Chosen { backend, device, floor } = setup.backend(job, &graph)?;
     let terms = backend.terms();
     graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
-    let (plan, child_peak) = with_assigner(job, setup, &graph, backend.as_ref(), control, |assigner| {
+    let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
         let limits = Limits { device, frame: job.frame_bytes, prune: job.prune };
         let plan = plan(&graph, assigner, &terms, limits, control)?;
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
@@ -63,11 +63,10 @@ pub(super) fn with_assigner<T: Send>(
     job: &Job,
     setup: &Setup,
     graph: &OrientedGraph,
-    backend: &dyn Backend,
+    terms: Terms,
     control: &Control,
     work: impl FnOnce(&Assigner<'_>) -> Result<T> + Send,
 ) -> Result<T> {
-    let terms = backend.terms();
     let weight = |id| terms.resident(1, u64::from(graph.out_degree(id))).get();
     let assigner = Assigner {
         graph,

@@ -12,6 +12,7 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
+use crate::count::cuda::Cuda;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{self, Job};
@@ -87,18 +88,38 @@ impl Setup {
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
-        if job.backend == job::Backend::Cuda {
-            return Err(no_cuda());
-        }
-        match job.method.as_deref() {
-            None | Some("bitmap" | "auto") => {}
-            Some("lstc") => return Err(no_cuda()),
+        let gpu_method = match job.method.as_deref() {
+            None => None,
+            Some("bitmap") => Some(false),
+            Some("lstc") => Some(true),
             Some(other) => {
-                return Err(
-                    Error::usage(format!("the method '{other}'")).expected("bitmap, the method of the CPU backend")
-                );
+                return Err(Error::usage(format!("the method '{other}'"))
+                    .expected("bitmap, the method of the CPU backend, or lstc, that of the CUDA backend"));
             }
+        };
+        match (job.backend, gpu_method) {
+            (job::Backend::Cpu, Some(true)) | (job::Backend::Cuda, Some(false)) => Err(Error::usage(format!(
+                "the method '{}' with the backend {}",
+                job.method.as_deref().unwrap_or(""),
+                job.backend
+            ))
+            .expected("bitmap with cpu, lstc with cuda")),
+            (job::Backend::Cpu, _) | (job::Backend::Auto, Some(false)) => self.cpu(graph),
+            (job::Backend::Cuda, _) | (job::Backend::Auto, Some(true)) => self.cuda(job, graph),
+            (job::Backend::Auto, None) => match trimill_kernels::find() {
+                Ok(_) => self.cuda(job, graph).or_else(|error| {
+                    tracing::warn!("counting on the CPU: {error}");
+                    self.cpu(graph)
+                }),
+                Err(absence) => {
+                    tracing::info!("counting on the CPU: {absence}");
+                    self.cpu(graph)
+                }
+            },
         }
+    }
+
+    fn cpu(&self, graph: &OrientedGraph) -> Result<Chosen> {
         let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
         if device > self.host_memory {
             return Err(Error::usage(format!(
@@ -114,19 +135,34 @@ impl Setup {
         Ok(Chosen { backend: Box::new(self.pool.install(|| Cpu::new(spare, vertices))), device, floor: least })
     }
 
+    fn cuda(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
+        let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
+        let (threads, tile) = (job.block_threads.unwrap_or(128), job.tile.unwrap_or(128));
+        let mut cuda = Cuda::open(0, threads, tile, cache.as_deref())?;
+        // A resident section passes through the host's memory on its way, so it cannot be larger than half of that.
+        let most = Bytes(self.host_memory.get() / 2);
+        let device = match self.device_memory {
+            Some(device) => device,
+            None => Bytes(cuda.free()?.get() / 10 * 9).min(most),
+        };
+        if device > most {
+            return Err(Error::usage(format!(
+                "a device budget of {device} with a host budget of {}",
+                self.host_memory
+            ))
+            .expected("at most half of the host budget: resident sections pass through the host's memory")
+            .advice("lower --device-memory or raise --host-memory"));
+        }
+        let floor = floor(graph, &cuda.terms());
+        cuda.reserve(device)?;
+        Ok(Chosen { backend: Box::new(cuda), device, floor })
+    }
+
     /// Bytes of mapped graph pages that may be resident while partitions are built and counted within `device`.
     pub fn page_budget(&self, device: Bytes, frame: Bytes) -> Bytes {
         // The builder holds a resident chunk or a frame, and its coded blocks.
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
         self.host_memory.saturating_sub(device).saturating_sub(builder).max(Bytes::mib(32))
-    }
-}
-
-/// Why `--backend cuda` can't be.
-fn no_cuda() -> Error {
-    match trimill_kernels::find() {
-        Err(absence) => Error::resource(format!("no usable GPU: {absence}")).advice("use --backend cpu"),
-        Ok(_) => Error::resource("this version of the program counts on the CPU only").advice("use --backend cpu"),
     }
 }
 

@@ -132,6 +132,11 @@ impl Bits {
         Members { words: &self.words, word, current, end }
     }
 
+    /// The number of members before each word.
+    pub fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
     /// The words, 64 members each, lowest first.
     pub fn words(&self) -> &[u64] {
         &self.words

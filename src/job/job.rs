@@ -46,6 +46,10 @@ pub struct Job {
     pub backend: Backend,
     /// The method of the backend; none: the backend's own choice.
     pub method: Option<String>,
+    /// Threads of a block on a GPU; none: 128.
+    pub block_threads: Option<u32>,
+    /// The tile of method `lstc` in shared memory, 0 for none; none: 128.
+    pub tile: Option<u32>,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
     /// Where buckets and graphs are prepared; none: beside the spill.
@@ -119,6 +123,8 @@ impl Job {
             frame_bytes: bytes(typed.memory.frame, "the size of a frame")?,
             backend: typed.count.backend.unwrap_or_default(),
             method: typed.count.method.clone(),
+            block_threads: typed.count.block_threads,
+            tile: typed.count.tile,
             threads: typed.count.threads,
             work_dir: dir(&typed.work.dir),
             cache: typed.cache.enabled.unwrap_or(true),

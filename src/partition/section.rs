@@ -5,8 +5,10 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::bytes::Bytes;
-use crate::graph::bits::Bits;
+use crate::graph::bits::{Bits, Marks};
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///
@@ -29,11 +31,32 @@ impl Resident {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
+    /// Which numbers of `range` are local; runs in the current thread pool.
+    pub fn locals_in(&self, range: &Range<u32>) -> LocalsIn {
+        let first = self.numbers.partition_point(|&number| number < range.start);
+        let end = self.numbers.partition_point(|&number| number < range.end);
+        let bits = (end - first < range.len()).then(|| {
+            let marks = Marks::new(range.len() as u32);
+            self.numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+            marks.finish()
+        });
+        LocalsIn { first, bits }
+    }
+
     /// Bytes that it holds.
     pub fn heap(&self) -> Bytes {
         Bytes::of::<u32>((self.numbers.capacity() + self.heads.capacity()) as u64)
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
+}
+
+/// The locals of a range of numbers.
+#[derive(Debug, Clone)]
+pub struct LocalsIn {
+    /// The place of the first one in the resident section.
+    pub first: usize,
+    /// Which they are, counted from the range's start; `None` when all of the range is local.
+    pub bits: Option<Bits>,
 }
 
 /// A bounded slice of the proxies' rows: those of all proxies whose local number lies in `range`.

@@ -51,6 +51,6 @@ pub fn predict(size: &PartitionSize, terms: &Terms, limit: Bytes) -> Prediction 
         largest_frame,
         spill: Bytes(spill + 4096),
         stream: resident + all,
-        peak: resident + overhead + largest_frame + if frames > 1 { largest_frame } else { Bytes::ZERO },
+        peak: resident + overhead + Bytes(largest_frame.get() * (terms.slots)(frames)),
     }
 }

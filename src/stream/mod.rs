@@ -14,7 +14,7 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::Backend;
+use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, Resident, frame_bytes};
 use meter::Meter;
@@ -38,8 +38,12 @@ pub struct Counted {
     pub frames: u64,
     /// How long the reader thread was at work.
     pub reading: Duration,
-    /// How long the counter was at work.
+    /// How long the counter was at work, by the host's clock.
     pub counting: Duration,
+    /// How long kernels and copies took, where the device has a clock.
+    pub device: Option<DeviceTimes>,
+    /// Whether `peak` was measured on a device with memory of its own.
+    pub own_memory: bool,
 }
 
 enum Message {
@@ -53,12 +57,12 @@ enum Message {
 /// Damaged or unreadable spills ([`crate::error::Kind::Data`]), a device that refuses, a stop.
 pub fn count_partition(
     source: &mut dyn PartitionSource,
-    backend: &dyn Backend,
+    backend: &mut dyn Backend,
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<Counted> {
     let meter = Meter::default();
-    let numbered = source.numbered();
+    let partition = (source.numbered(), source.largest_frame());
     let (to_counter, messages) = sync_channel(0);
     let (give_back, spare) = sync_channel(IN_FLIGHT);
     for _ in 0..IN_FLIGHT {
@@ -67,11 +71,12 @@ pub fn count_partition(
     }
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| read(source, pool, &meter, control, to_counter, spare));
-        let counted = count(numbered, backend, pool, &meter, messages, give_back);
+        let counted = count(partition, backend, pool, &meter, messages, give_back);
         // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
         let reading = joined(reader.join())??;
         let counted = counted?;
-        Ok(Counted { reading, peak: meter.peak(), ..counted })
+        let peak = counted.peak.max(meter.peak());
+        Ok(Counted { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted })
     })
 }
 
@@ -111,8 +116,8 @@ fn read(
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    numbered: u32,
-    backend: &dyn Backend,
+    (numbered, largest_frame): (u32, Bytes),
+    backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
     messages: Receiver<Message>,
@@ -121,17 +126,24 @@ fn count(
     let mut counted = Counted::default();
     let Ok(Message::Resident(resident)) = messages.recv() else { return Ok(counted) };
     let start = Instant::now();
-    let mut counter = backend.begin(&resident, numbered)?;
+    let mut counter = backend.begin(&resident, numbered, largest_frame)?;
     counted.counting += start.elapsed();
     counted.streamed = resident.heap();
     let mut own = Bytes::ZERO;
     while let Ok(Message::Frame(frame)) = messages.recv() {
         let start = Instant::now();
-        pool.install(|| counter.frame(&frame))?;
+        counter.frame(&frame, pool)?;
         counted.counting += start.elapsed();
-        let bytes = counter.bytes();
-        meter.change(own, bytes);
-        own = bytes;
+        match counter.memory() {
+            CounterMemory::BesidesSections(bytes) => {
+                meter.change(own, bytes);
+                own = bytes;
+            }
+            CounterMemory::All(bytes) => {
+                counted.own_memory = true;
+                counted.peak = counted.peak.max(bytes);
+            }
+        }
         let rows = frame.offsets.len() as u64 - 1;
         let size = frame_bytes(frame.range.len() as u32, rows, frame.heads.len() as u64);
         counted.largest_frame = counted.largest_frame.max(size);
@@ -140,7 +152,10 @@ fn count(
         // The reader may be done already; then the buffer is dropped here.
         let _ = give_back.try_send(frame);
     }
-    counted.triangles = counter.finish()?;
+    let start = Instant::now();
+    let tally = counter.finish()?;
+    counted.counting += start.elapsed();
+    (counted.triangles, counted.device) = (tally.triangles, tally.device);
     Ok(counted)
 }
 

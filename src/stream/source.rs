@@ -1,9 +1,10 @@
 //! Where a partition's sections come from.
 
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::partition::prune::Pruned;
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{Frame, Resident, frame_bytes};
 use crate::partition::sections::Sections;
 use crate::spill::SpillReader;
 
@@ -14,6 +15,9 @@ pub trait PartitionSource: Send {
 
     /// The number of frames, at least one.
     fn frames(&self) -> usize;
+
+    /// Bytes of the largest frame on the device, see [`frame_bytes`].
+    fn largest_frame(&self) -> Bytes;
 
     /// Reads the resident section. Called once, first.
     ///
@@ -35,6 +39,14 @@ impl PartitionSource for SpillReader {
 
     fn frames(&self) -> usize {
         Self::frames(self)
+    }
+
+    fn largest_frame(&self) -> Bytes {
+        (0..Self::frames(self))
+            .map(|i| self.frame_info(i))
+            .map(|frame| frame_bytes(frame.range.len() as u32, u64::from(frame.rows), frame.arcs))
+            .max()
+            .unwrap_or_default()
     }
 
     fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
@@ -84,6 +96,10 @@ impl PartitionSource for Whole {
 
     fn frames(&self) -> usize {
         1
+    }
+
+    fn largest_frame(&self) -> Bytes {
+        frame_bytes(self.numbered, 0, 0)
     }
 
     fn read_resident(&mut self, into: &mut Resident) -> Result<()> {

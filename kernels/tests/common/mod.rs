@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::{FrameSlices, ResidentSlices, frame_bytes};
 

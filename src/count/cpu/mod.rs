@@ -24,9 +24,10 @@ mod worker;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{Backend, PartitionCounter, Terms};
+use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
@@ -97,11 +98,18 @@ impl Backend for Cpu {
             per_local: 4 + 8 + 4,
             tables: |numbered, workers| Bytes(marks(numbered).get() * workers),
             workers: self.workers,
-            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers),
+            slots: |frames| frames.min(2),
+            // The offsets of the resident section are one more than its rows.
+            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
         }
     }
 
-    fn begin<'a>(&'a self, resident: &'a Resident, numbered: u32) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        resident: &'a Resident,
+        numbered: u32,
+        _: Bytes,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(self.counting(resident, numbered)))
     }
 }
@@ -142,18 +150,26 @@ impl Counting<'_> {
 }
 
 impl PartitionCounter for Counting<'_> {
-    fn frame(&mut self, frame: &Frame) -> Result<()> {
-        let heads = HeadRows::new(self.resident, frame);
-        let range = &frame.range;
-        let end_of_hubs = hubs::worthwhile(self.resident, &self.cursors, range, self.most_hubs, &heads);
-        self.count(range, &heads, end_of_hubs);
+    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()> {
+        pool.install(|| {
+            let heads = HeadRows::new(self.resident, frame);
+            let range = &frame.range;
+            let end_of_hubs = hubs::worthwhile(self.resident, &self.cursors, range, self.most_hubs, &heads);
+            self.count(range, &heads, end_of_hubs);
+        });
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<u64> {
-        Ok(self.triangles)
+    fn finish(self: Box<Self>) -> Result<Tally> {
+        Ok(Tally { triangles: self.triangles, device: None })
     }
 
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::BesidesSections(self.bytes())
+    }
+}
+
+impl Counting<'_> {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().filter_map(|worker| lock(worker).as_ref().map(Worker::bytes)).sum::<Bytes>();
         workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes()

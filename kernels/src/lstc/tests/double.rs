@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use super::emulation;
 use crate::arena::Layout;

@@ -1,0 +1,149 @@
+//! The CUDA backend, method `lstc`: Algorithm 3 of LSTC on one GPU, a frame at a time.
+//!
+//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
+//! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rayon::ThreadPool;
+use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape};
+
+use super::{Backend, CounterMemory, DeviceTimes, PartitionCounter, Tally, Terms};
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::partition::section::{Frame, Resident};
+
+/// A GPU with the budget of a job reserved.
+pub struct Cuda {
+    gpu: Gpu,
+    shape: Shape,
+}
+
+impl Cuda {
+    /// Opens GPU number `ordinal`; compiled kernels are kept in the folder `cache`, if there is one. Nothing is reserved
+    /// yet.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`crate::error::Kind::Usage`]: block
+    /// threads or a tile out of bounds.
+    pub fn open(ordinal: u32, block_threads: u32, tile: u32, cache: Option<&Path>) -> Result<Self> {
+        let shape = Shape::new(block_threads, tile).map_err(translated)?;
+        let gpu = Gpu::open(ordinal, &Images { cache, embedded_only: false }).map_err(translated)?;
+        tracing::info!("{}: kernels {:?}", gpu.device().name, gpu.origin());
+        Ok(Self { gpu, shape })
+    }
+
+    /// Bytes of the device that are free now.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn free(&self) -> Result<Bytes> {
+        self.gpu.memory().map(|(free, _)| Bytes(free)).map_err(translated)
+    }
+
+    /// Takes the arena: all that this backend will ever allocate.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] when the device refuses.
+    pub fn reserve(&mut self, budget: Bytes) -> Result<()> {
+        self.gpu.reserve(budget.get()).map_err(translated)
+    }
+}
+
+impl Backend for Cuda {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn method(&self) -> &'static str {
+        "lstc"
+    }
+
+    fn terms(&self) -> Terms {
+        terms()
+    }
+
+    fn begin<'a>(
+        &'a mut self,
+        resident: &'a Resident,
+        numbered: u32,
+        largest_frame: Bytes,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let sections =
+            ResidentSlices { numbers: &resident.numbers, offsets: &resident.offsets, heads: &resident.heads };
+        let counter =
+            Counter::begin(&mut self.gpu, self.shape, &sections, numbered, largest_frame.get()).map_err(translated)?;
+        Ok(Box::new(Counting { counter, resident }))
+    }
+}
+
+/// What the method takes, of whatever GPU.
+pub fn terms() -> Terms {
+    let terms = trimill_kernels::TERMS;
+    Terms {
+        per_resident_arc: terms.per_resident_arc,
+        per_local: terms.per_local,
+        tables: |_, _| Bytes::ZERO,
+        workers: 1,
+        slots: |_| 2,
+        fixed: Bytes(terms.fixed),
+    }
+}
+
+struct Counting<'a> {
+    counter: Counter<'a>,
+    resident: &'a Resident,
+}
+
+impl PartitionCounter for Counting<'_> {
+    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()> {
+        let locals = pool.install(|| self.resident.locals_in(&frame.range));
+        let (words, ranks) = locals.bits.as_ref().map_or((&[][..], &[][..]), |bits| (bits.words(), bits.ranks()));
+        // Where all are local the frame has no rows, and nothing of it is sent.
+        let offsets = if locals.bits.is_some() { &frame.offsets[..] } else { &[0] };
+        self.counter
+            .frame(&FrameSlices {
+                range: frame.range.clone(),
+                offsets,
+                heads: &frame.heads,
+                local_words: words,
+                local_ranks: ranks,
+                first_local: locals.first as u32,
+                all_local: locals.bits.is_none(),
+            })
+            .map_err(translated)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Tally> {
+        let counted = self.counter.finish().map_err(translated)?;
+        Ok(Tally {
+            triangles: counted.triangles,
+            device: Some(DeviceTimes {
+                kernels: Duration::from_secs_f64(counted.kernel_seconds + counted.sum_seconds),
+                copies: Duration::from_secs_f64(counted.copy_seconds),
+            }),
+        })
+    }
+
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::All(Bytes(self.counter.bytes()))
+    }
+}
+
+/// An error of the kernels as this crate's.
+fn translated(error: trimill_kernels::Error) -> Error {
+    use trimill_kernels::Error as E;
+    let text = error.to_string();
+    match error {
+        E::Shape(_) => Error::usage(text),
+        E::Absent(_) | E::NoSuchDevice { .. } => {
+            Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
+        }
+        E::DeviceMemory { .. } => Error::resource(text).advice("lower --device-memory to what is free"),
+        E::Budget { .. } | E::FrameTooLarge { .. } => {
+            Error::resource(text).advice("lower --frame-bytes or raise --device-memory")
+        }
+        _ => Error::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),
+    }
+}
