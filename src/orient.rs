@@ -1,6 +1,7 @@
 //! From a clean graph to the oriented graph, in a file.
 //!
-//! Enters: a [`CleanGraph`]: pairs in buckets, degrees. Leaves: an [`OrientedGraph`] over the vertices with an edge.
+//! Enters: a [`CleanGraph`]: pairs in buckets, degrees. Leaves: the file of an
+//! [oriented graph](crate::graph::OrientedGraph) over the vertices with an edge.
 //! Each pair becomes an arc from its larger number to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's range; a bucket, once sorted, is a run of whole rows, written at its place.
 //! No row is longer than `sqrt(2 m)`: each of its heads has at least its tail's degree. So the ranges can be cut before

@@ -1,6 +1,6 @@
 //! What stands between `trimill` and a GPU. Knows nothing of the pipeline: slices in, counts out.
 //!
-//! [`find`] and [`nvrtc`] ask what this machine has and say in a typed reason what it lacks. They come before any other
+//! [`find()`] and [`nvrtc()`] ask what this machine has and say in a typed reason what it lacks. They come before any other
 //! use of the driver: the libraries are opened while the program runs, and a later call into a missing one would panic.
 //! [`Gpu::open`] does so by itself, gets the kernels (compiled by NVRTC and cached, or the embedded PTX) and makes the queues;
 //! [`Gpu::reserve`] takes the budget's memory; a [`Counter`] counts one partition, frame by frame.

@@ -60,7 +60,7 @@ pub struct SpillArgs {
     #[arg(long, value_name = "DIR", help_heading = "Spill")]
     pub spill_dir: Option<PathBuf>,
 
-    /// Keep the spilled partitions, for a later count or `trimill inspect`
+    /// Keep the spilled partitions; `trimill inspect` looks at them
     #[arg(long, requires = "spill_dir", help_heading = "Spill")]
     pub keep_spill: bool,
 }

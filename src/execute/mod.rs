@@ -1,6 +1,6 @@
 //! Runs a job: the stations one after another, or at the same time where they can overlap.
 //!
-//! Enters: a resolved [`Job`]. Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
+//! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
 //! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
 //! it runs ahead; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
 //! `trimill plan` does.

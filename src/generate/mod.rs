@@ -3,7 +3,7 @@
 //! Enters: a [`Family`], and for the two products of a given graph that graph as a [`BaseGraph`]. Leaves: a file of
 //! edges (`.bin`: pairs of little-endian `u32`; `.txt`: lines `u v`) and a [`Generated`] that says what it holds.
 //!
-//! Every family is a *sequence*: the number of its edges is known beforehand and any block of [`BLOCK`] consecutive
+//! Every family is a *sequence*: the number of its edges is known beforehand and any block of 2^18 consecutive
 //! edges can be made alone. So blocks are made in parallel and the bytes of a file depend on the family only, never on
 //! the number of threads. Ids are those of the construction, dense from 0. All families but GAP's give every edge once
 //! and no loops; GAP's are draws with loops and repetitions, which are to be cleaned.

@@ -1,4 +1,4 @@
-//! What the user asks for: as typed ([`file`], all optional) and as it is meant ([`job`], resolved and checked).
+//! What the user asks for: as typed ([`mod@file`], all optional) and as it is meant ([`mod@job`], resolved and checked).
 //!
 //! The command line and the job files both end in the same [`file::Tables`], so a default, a check or a rule about
 //! paths is written once, in [`job::Job::resolve`].

@@ -5,7 +5,7 @@
 //!
 //! - [`Codec::Raw`]: numbers, lengths and heads as little-endian `u32`. For tests, and where the disk is faster than zstd.
 //! - [`Codec::Planes`]: the strictly ascending numbers, and each row's strictly ascending heads, become gaps less one
-//!   (from -1, so the first value is itself); lengths stay. Each of the three is split into byte planes ([`super::planes`]),
+//!   (from -1, so the first value is itself); lengths stay. Each of the three is split into byte planes (module `planes`),
 //!   all-zero planes left out, and the planes together become one zstd frame of level 1.
 //!
 //! Invariants: what an encoder accepts, a decoder gives back; a decoder accepts only rows that are strictly ascending and

@@ -3,9 +3,9 @@
 //! For each local `a` and each head `b` in its row, the triangles are what `a`'s row before `b` and `b`'s row have in
 //! common. One side of every such meeting is a bitmap, so there is no merging and there are no branches that go wrong:
 //!
-//! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits ([`hubs`]), and
+//! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
 //!   `a`'s row meets them 64 numbers at a time;
-//! - for all other heads `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it ([`worker`]).
+//! - for all other heads `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`).
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
 //! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 words of work where
