@@ -22,8 +22,14 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         }
         Err(absence) => (Vec::new(), Some(absence.to_string()), "none".into()),
     };
+    let found_memory = gpus.first().map(|gpu: &Gpu| gpu.memory.get());
     let compiler = trimill_kernels::nvrtc().map_or_else(|absence| absence.to_string(), |version| version.to_string());
     let host = default_host_memory();
+    let half = host.get() / 2;
+    let (backend, device) = match found_memory {
+        Some(memory) => ("cuda", half.min(memory / 10 * 9)),
+        None => ("cpu", half),
+    };
     DoctorReport {
         version: env!("CARGO_PKG_VERSION").into(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -35,8 +41,8 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         gpus,
         no_gpu,
         default_host_memory: host,
-        default_device_memory: Bytes(host.get() / 2),
-        default_backend: "cpu".into(),
+        default_device_memory: Bytes(device),
+        default_backend: backend.into(),
         versions: BTreeMap::from([("CUDA driver".into(), driver), ("NVRTC".into(), compiler)]),
     }
 }

@@ -13,7 +13,7 @@ use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{self, Job};
 use crate::plan::{Floor, floor};
@@ -107,10 +107,14 @@ impl Setup {
             (job::Backend::Cpu, _) | (job::Backend::Auto, Some(false)) => self.cpu(graph),
             (job::Backend::Cuda, _) | (job::Backend::Auto, Some(true)) => self.cuda(job, graph),
             (job::Backend::Auto, None) => match trimill_kernels::find() {
-                Ok(_) => self.cuda(job, graph).or_else(|error| {
-                    tracing::warn!("counting on the CPU: {error}");
-                    self.cpu(graph)
-                }),
+                Ok(_) => match self.cuda(job, graph) {
+                    // A GPU that does not serve is no reason to stop; settings that contradict each other are.
+                    Err(error) if error.kind() == Kind::Resource => {
+                        tracing::warn!("counting on the CPU: {error}");
+                        self.cpu(graph)
+                    }
+                    other => other,
+                },
                 Err(absence) => {
                     tracing::info!("counting on the CPU: {absence}");
                     self.cpu(graph)
