@@ -89,6 +89,30 @@ impl Frame {
     }
 }
 
+/// The size of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameSize {
+    /// The numbers that it covers.
+    pub range: u32,
+    /// Its rows.
+    pub rows: u64,
+    /// The heads of all rows.
+    pub arcs: u64,
+}
+
+impl FrameSize {
+    /// Bytes on the device.
+    pub fn bytes(&self) -> Bytes {
+        frame_bytes(self.range, self.rows, self.arcs)
+    }
+
+    /// Bytes that `buffer` would hold once a frame of this size was read into it.
+    pub fn bytes_within(&self, buffer: &Frame) -> Bytes {
+        let rows = self.rows.max((buffer.offsets.capacity() as u64).saturating_sub(1));
+        frame_bytes(self.range, rows, self.arcs.max(buffer.heads.capacity() as u64))
+    }
+}
+
 /// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local.
 pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
     Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)

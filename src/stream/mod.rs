@@ -6,6 +6,9 @@
 
 pub mod meter;
 pub mod source;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
@@ -89,6 +92,7 @@ fn read(
     to_counter: SyncSender<Message>,
     spare: Receiver<Frame>,
 ) -> Result<Duration> {
+    let largest = source.largest_frame();
     let mut busy = Duration::ZERO;
     let start = Instant::now();
     let mut resident = Resident::default();
@@ -104,6 +108,10 @@ fn read(
         let Ok(mut frame) = spare.recv() else { break };
         let start = Instant::now();
         let before = frame.heap();
+        // A buffer that held many short rows and then a few long ones has room for more than any frame takes.
+        if source.frame_size(i).bytes_within(&frame) > largest {
+            frame = Frame::default();
+        }
         pool.install(|| source.read_frame(i, &mut frame))?;
         meter.change(before, frame.heap());
         busy += start.elapsed();

@@ -4,7 +4,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::partition::prune::Pruned;
-use crate::partition::section::{Frame, Resident, frame_bytes};
+use crate::partition::section::{Frame, FrameSize, Resident};
 use crate::partition::sections::Sections;
 use crate::spill::SpillReader;
 
@@ -16,8 +16,13 @@ pub trait PartitionSource: Send {
     /// The number of frames, at least one.
     fn frames(&self) -> usize;
 
-    /// Bytes of the largest frame on the device, see [`frame_bytes`].
-    fn largest_frame(&self) -> Bytes;
+    /// The size of frame `i`.
+    fn frame_size(&self, i: usize) -> FrameSize;
+
+    /// Bytes of the largest frame.
+    fn largest_frame(&self) -> Bytes {
+        (0..self.frames()).map(|i| self.frame_size(i).bytes()).max().unwrap_or_default()
+    }
 
     /// Reads the resident section. Called once, first.
     ///
@@ -41,12 +46,9 @@ impl PartitionSource for SpillReader {
         Self::frames(self)
     }
 
-    fn largest_frame(&self) -> Bytes {
-        (0..Self::frames(self))
-            .map(|i| self.frame_info(i))
-            .map(|frame| frame_bytes(frame.range.len() as u32, u64::from(frame.rows), frame.arcs))
-            .max()
-            .unwrap_or_default()
+    fn frame_size(&self, i: usize) -> FrameSize {
+        let frame = self.frame_info(i);
+        FrameSize { range: frame.range.len() as u32, rows: u64::from(frame.rows), arcs: frame.arcs }
     }
 
     fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
@@ -98,8 +100,8 @@ impl PartitionSource for Whole {
         1
     }
 
-    fn largest_frame(&self) -> Bytes {
-        frame_bytes(self.numbered, 0, 0)
+    fn frame_size(&self, _: usize) -> FrameSize {
+        FrameSize { range: self.numbered, rows: 0, arcs: 0 }
     }
 
     fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
