@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use trimill_partitioners as partitioners;
+use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
 
@@ -79,6 +80,9 @@ pub struct Assigner<'a> {
 impl Assign for Assigner<'_> {
     fn assign(&self, parts: u32) -> Result<Assignment> {
         let n = self.graph.vertices();
+        if parts > MAX_PARTS {
+            return Err(Error::usage(format!("{parts} parts")).expected(format!("at most {MAX_PARTS}")));
+        }
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
             Partitioner::Contiguous => partitioners::contiguous_by_weight(n, parts, self.weight),

@@ -17,6 +17,7 @@ use trimill::partition::prune::{Prune, prune};
 use trimill::partition::section::{Resident, smallest_frame_limit};
 use trimill::partition::sections::Sections;
 use trimill::partition::sizes::{PartitionSize, sizes};
+use trimill::plan::{Assign, Limits, plan};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -208,5 +209,47 @@ fn more_than_64_partitions_are_sized_in_groups() {
             let locals = assignment.locals(part).iter().map(|&id| number_of[id as usize]).collect();
             assert_eq!(sizes[part as usize], sizes_by_definition(&by_number, &locals, level), "part {part}, {level}");
         }
+    }
+}
+
+/// Contiguous runs of equal numbers of vertices.
+struct Runs<'g>(&'g OrientedGraph);
+
+impl Assign for Runs<'_> {
+    fn assign(&self, parts: u32) -> trimill::error::Result<Assignment> {
+        let n = u64::from(self.0.vertices());
+        Ok(Assignment::new((0..n).map(|id| (id * u64::from(parts) / n) as u32).collect(), parts))
+    }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+    fn parts(&self) -> Option<u32> {
+        None
+    }
+}
+
+#[test]
+fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
+    let mix = trimill::clean::ids::mix;
+    let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+    let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
+    let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
+    for (device, resident, one) in [
+        (whole.get() * 2, whole.get() * 2, true),
+        (whole.get() * 2, whole.get() / 5, false),
+        (whole.get() / 4, whole.get(), false),
+    ] {
+        let limits = Limits { device: Bytes(device), resident: Bytes(resident), frame: None, prune: Prune::Direct };
+        let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
+        assert_eq!(plan.assignment.parts() == 1, one);
+        for prediction in &plan.predictions {
+            assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
+            assert!(prediction.resident <= limits.resident, "{} of {}", prediction.resident, limits.resident);
+        }
+        // Fewer could not hold all rows.
+        let least = whole.get().div_ceil(device.min(resident));
+        assert!(u64::from(plan.assignment.parts()) >= least);
     }
 }

@@ -154,6 +154,7 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     place.refuses(3, &["count", &crawl, "--frame-bytes", "100"], &["frames of 100 bytes", "longest row"]);
     place.refuses(2, &["count", &crawl, "--parts", "0"], &["--parts"]);
+    place.refuses(2, &["count", &crawl, "--parts", "4000000000"], &["4000000000 parts", "1048576"]);
     place.refuses(2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
     place.refuses(3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
     place.is_clean();

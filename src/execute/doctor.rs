@@ -27,7 +27,7 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
     let host = default_host_memory();
     let half = host.get() / 2;
     let (backend, device) = match found_memory {
-        Some(memory) => ("cuda", half.min(memory / 10 * 9)),
+        Some(memory) => ("cuda", memory / 10 * 9),
         None => ("cpu", half),
     };
     DoctorReport {

@@ -36,11 +36,11 @@ pub(super) struct Planned {
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
     let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
-    let Chosen { backend, device, floor } = setup.backend(job, &graph)?;
+    let Chosen { backend, device, resident, floor } = setup.backend(job, &graph)?;
     let terms = backend.terms();
-    graph.limit_pages(setup.page_budget(device, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
+    graph.limit_pages(setup.page_budget(resident, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
-        let limits = Limits { device, frame: job.frame_bytes, prune: job.prune };
+        let limits = Limits { device, resident, frame: job.frame_bytes, prune: job.prune };
         let plan = plan(&graph, assigner, &terms, limits, control)?;
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
     })?;

@@ -42,6 +42,8 @@ pub struct Chosen {
     pub backend: Box<dyn Backend>,
     /// The budget of its device.
     pub device: Bytes,
+    /// The most bytes of a resident section.
+    pub resident: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
 }
@@ -136,37 +138,33 @@ impl Setup {
         let vertices = graph.vertices();
         let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
         let spare = device.saturating_sub(least.device);
-        Ok(Chosen { backend: Box::new(self.pool.install(|| Cpu::new(spare, vertices))), device, floor: least })
+        Ok(Chosen {
+            backend: Box::new(self.pool.install(|| Cpu::new(spare, vertices))),
+            device,
+            resident: device,
+            floor: least,
+        })
     }
 
     fn cuda(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
         let (threads, tile) = (job.block_threads.unwrap_or(128), job.tile.unwrap_or(128));
         let mut cuda = Cuda::open(0, threads, tile, cache.as_deref())?;
-        // A resident section passes through the host's memory on its way, so it cannot be larger than half of that.
-        let most = Bytes(self.host_memory.get() / 2);
         let device = match self.device_memory {
             Some(device) => device,
-            None => Bytes(cuda.free()?.get() / 10 * 9).min(most),
+            None => Bytes(cuda.free()?.get() / 10 * 9),
         };
-        if device > most {
-            return Err(Error::usage(format!(
-                "a device budget of {device} with a host budget of {}",
-                self.host_memory
-            ))
-            .expected("at most half of the host budget: resident sections pass through the host's memory")
-            .advice("lower --device-memory or raise --host-memory"));
-        }
         let floor = floor(graph, &cuda.terms());
         cuda.reserve(device)?;
-        Ok(Chosen { backend: Box::new(cuda), device, floor })
+        // A resident section is whole in the host's memory on its way to the device.
+        Ok(Chosen { backend: Box::new(cuda), device, resident: Bytes(self.host_memory.get() / 2), floor })
     }
 
-    /// Bytes of mapped graph pages that may be resident while partitions are built and counted within `device`.
-    pub fn page_budget(&self, device: Bytes, frame: Bytes) -> Bytes {
+    /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
+    pub fn page_budget(&self, counting: Bytes, frame: Bytes) -> Bytes {
         // The builder holds a resident chunk or a frame, and its coded blocks.
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
-        self.host_memory.saturating_sub(device).saturating_sub(builder).max(Bytes::mib(32))
+        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(Bytes::mib(32))
     }
 }
 

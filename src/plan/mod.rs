@@ -37,6 +37,8 @@ const LARGEST_FRAME: Bytes = Bytes::mib(256);
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
+    /// The most bytes of a resident section, however large the device is: it passes through the host's memory.
+    pub resident: Bytes,
     /// Bytes of a frame, where the user chose them.
     pub frame: Option<Bytes>,
     /// What is pruned.
@@ -110,7 +112,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, frame, prune } = limits;
+    let Limits { device, resident, frame, prune } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -134,16 +136,17 @@ pub fn plan(
             .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = room - frame_limit - frame_limit;
+    let most = (room - frame_limit - frame_limit).min(resident.max(longest));
+    let whole_fits = whole <= room && whole <= resident.max(longest);
 
     let start = Instant::now();
     let assignment = match assign.parts() {
         Some(parts) => assign.assign(parts)?,
-        None if whole <= room => assign.assign(1)?,
+        None if whole_fits => assign.assign(1)?,
         None => fewest(assign, whole, most, &weight, control)?,
     };
     let parts_asked = assignment.parts();
-    let bound = if assignment.parts() == 1 && whole <= room { whole } else { most };
+    let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();

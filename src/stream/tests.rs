@@ -15,7 +15,7 @@ struct Alternating {
 
 impl Alternating {
     fn size(&self, i: usize) -> FrameSize {
-        if i % 3 == 0 {
+        if i.is_multiple_of(3) {
             FrameSize { range: 20_000, rows: 20_000, arcs: 5_000 }
         } else {
             FrameSize { range: 20_000, rows: 50, arcs: 24_950 }
