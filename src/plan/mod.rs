@@ -129,7 +129,8 @@ pub fn plan(
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let longest = terms.resident(1, u64::from(longest_row(graph)));
-    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2));
+    // Two frames pass through the host's memory beside the resident section.
+    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(Bytes(resident.get() / 4));
     let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
     if frame_limit + frame_limit + longest > room {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
