@@ -7,8 +7,8 @@ use crate::count::Terms;
 use crate::partition::section::{frame_bytes, longest_frame_range};
 use crate::partition::sizes::PartitionSize;
 
-/// Stored bytes of an arc and of a row, as measured over crawls and Kronecker graphs: an estimate, for the check of free
-/// space and for `trimill plan`.
+/// Stored bytes of an arc and of a row, at the upper end of what Kronecker graphs and crawls take: an estimate, for the
+/// check of free space and for `trimill plan`.
 const SPILL_BYTES_PER_ARC: f64 = 1.5;
 const SPILL_BYTES_PER_ROW: f64 = 2.0;
 
