@@ -291,7 +291,11 @@ impl CountCommand {
     /// The same as a job's tables.
     pub fn tables(&self) -> Tables {
         Tables {
-            spill: SpillTable { dir: self.spill.spill_dir.clone(), keep: Some(self.spill.keep_spill) },
+            spill: SpillTable {
+                to: Some(self.spill.spill),
+                dir: self.spill.spill_dir.clone(),
+                keep: Some(self.spill.keep_spill),
+            },
             output: OutputTable { dir: self.output.clone() },
             ..self.job.tables()
         }
@@ -301,7 +305,10 @@ impl CountCommand {
 impl PartitionCommand {
     /// The same as a job's tables; the spill is kept.
     pub fn tables(&self) -> Tables {
-        Tables { spill: SpillTable { dir: Some(self.spill_dir.clone()), keep: Some(true) }, ..self.job.tables() }
+        Tables {
+            spill: SpillTable { to: None, dir: Some(self.spill_dir.clone()), keep: Some(true) },
+            ..self.job.tables()
+        }
     }
 }
 

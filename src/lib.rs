@@ -51,6 +51,9 @@ pub mod control;
 pub mod error;
 pub mod mapped;
 
+/// The target of lines that are shown without `-v` though nothing is wrong; see `main.rs`.
+pub const NOTE: &str = "trimill::note";
+
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {

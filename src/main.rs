@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
@@ -64,15 +66,16 @@ fn log(global: &Global, progress: &Progress) {
         _ => LevelFilter::TRACE,
     };
     let writer = progress.log_writer();
-    let lines = tracing_subscriber::fmt()
-        .with_max_level(level)
+    let notes = if global.quiet { level } else { level.max(LevelFilter::INFO) };
+    let shown = Targets::new().with_default(level).with_target(trimill::NOTE, notes);
+    let lines = tracing_subscriber::fmt::layer()
         .with_target(false)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(move || writer.clone());
     // Fails only where a log is set up already, which then serves.
     let _ = match global.verbose {
-        0 => lines.without_time().try_init(),
-        _ => lines.try_init(),
+        0 => tracing_subscriber::registry().with(lines.without_time()).with(shown).try_init(),
+        _ => tracing_subscriber::registry().with(lines).with(shown).try_init(),
     };
 }
 

@@ -11,7 +11,7 @@ use crate::input::format::Format;
 use crate::job::file::{
     CacheTable, CountTable, InputTable, MemoryTable, MetisTable, PartitionTable, Tables, WorkTable,
 };
-use crate::job::{Backend, Partitioner, Parts, Prune};
+use crate::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
 #[derive(Debug, Clone, Args)]
@@ -59,6 +59,17 @@ pub struct SpillArgs {
     /// The directory for spilled partitions [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", help_heading = "Spill")]
     pub spill_dir: Option<PathBuf>,
+
+    /// Where partitions wait until they are counted: disk | memory; what is too much for the memory goes to disk
+    #[arg(
+        long,
+        value_name = "PLACE",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Spill"
+    )]
+    pub spill: SpillTo,
 
     /// Keep the spilled partitions; `trimill inspect` looks at them
     #[arg(long, requires = "spill_dir", help_heading = "Spill")]
@@ -113,6 +124,10 @@ pub struct JobArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_possible_values = true, help_heading = "Count")]
     pub backend: Backend,
 
+    /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
+    #[arg(long, value_name = "all|N,N", help_heading = "Count")]
+    pub devices: Option<Devices>,
+
     /// The counting method: bitmap on the CPU, lstc on a GPU [default: the backend's own choice]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
@@ -162,6 +177,7 @@ impl JobArgs {
             memory: MemoryTable { device: self.device_memory, host: None, frame: self.frame_bytes },
             count: CountTable {
                 backend: Some(self.backend),
+                devices: self.devices.clone(),
                 method: self.method.clone(),
                 block_threads: self.block_threads,
                 tile: self.tile,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rayon::ThreadPool;
 use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape};
 
-use super::{Backend, CounterMemory, DeviceTimes, PartitionCounter, Tally, Terms};
+use super::{Backend, CounterMemory, Device, DeviceTimes, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, Resident};
@@ -42,12 +42,26 @@ impl Cuda {
         self.gpu.memory().map(|(free, _)| Bytes(free)).map_err(translated)
     }
 
-    /// Takes the arena: all that this backend will ever allocate.
+    /// The numbers of all GPUs.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when the device refuses.
-    pub fn reserve(&mut self, budget: Bytes) -> Result<()> {
-        self.gpu.reserve(budget.get()).map_err(translated)
+    /// [`crate::error::Kind::Resource`]: why there is none.
+    pub fn all() -> Result<Vec<u32>> {
+        let found = trimill_kernels::find().map_err(|absence| translated(absence.into()))?;
+        Ok(found.devices.iter().map(|device| device.ordinal).collect())
+    }
+
+    /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Where the device refuses so
+    /// many bytes: how many it says are free.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
+        match self.gpu.reserve(budget.get()) {
+            Ok(()) => Ok(None),
+            Err(trimill_kernels::Error::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
+            Err(error) => Err(translated(error)),
+        }
     }
 }
 
@@ -58,6 +72,19 @@ impl Backend for Cuda {
 
     fn method(&self) -> &'static str {
         "lstc"
+    }
+
+    fn device(&self) -> Option<Device> {
+        let device = self.gpu.device();
+        // A lost device says nothing of its memory; what asks it to count reports that.
+        let used = self.gpu.memory().map_or(0, |(free, total)| total - free);
+        Some(Device {
+            ordinal: device.ordinal,
+            name: device.name.clone(),
+            budget: Bytes(self.gpu.reserved()),
+            context: Bytes(self.gpu.held()),
+            used: Bytes(used),
+        })
     }
 
     fn terms(&self) -> Terms {

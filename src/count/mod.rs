@@ -46,12 +46,31 @@ impl Terms {
     }
 }
 
+/// A device with memory of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The driver's number.
+    pub ordinal: u32,
+    /// The product.
+    pub name: String,
+    /// What this program may allocate, and has taken.
+    pub budget: Bytes,
+    /// What was in use before: the context, the driver's own, other programs.
+    pub context: Bytes,
+    /// What the driver says is in use now, all in all.
+    pub used: Bytes,
+}
+
 /// A place that counts, by one method.
 pub trait Backend: Send {
     /// Its name: `cpu` or `cuda`.
     fn name(&self) -> &'static str;
     /// The name of the method.
     fn method(&self) -> &'static str;
+    /// The device, where it is not the host itself.
+    fn device(&self) -> Option<Device> {
+        None
+    }
     /// What the method takes.
     fn terms(&self) -> Terms;
     /// Begins a partition that numbers `numbered` vertices and none of whose frames takes more than `largest_frame`.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::room::{Room, Taken};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
@@ -18,6 +19,8 @@ pub struct Built {
     pub part: u32,
     /// The spill.
     pub spill: SpillSummary,
+    /// Its share of the memory, while the spill is there.
+    pub held: Option<Taken>,
     /// How long inducing took.
     pub inducing: Duration,
     /// How long pruning took.
@@ -35,8 +38,10 @@ pub struct Builder<'a> {
     pub plan: &'a Plan,
     /// What is pruned.
     pub prune: Prune,
-    /// Where the spills go.
+    /// Where the spills go that have no room in memory.
     pub dir: &'a Path,
+    /// Room for spills in memory.
+    pub room: &'a Room,
     /// Marks the spills of this job.
     pub fingerprint: u128,
 }
@@ -65,11 +70,18 @@ impl Builder<'_> {
             arcs_induced: size.arcs_induced,
             arcs_kept: size.arcs_kept,
         };
-        let mut writer = SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?;
+        let mut held = self.room.take(with_reserve(self.plan.predictions[part as usize].spill));
+        let mut writer = match held {
+            Some(_) => SpillWriter::in_memory(&file_name(part), header, Codec::default())?,
+            None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
+        };
         sections.resident(control, |chunk| writer.resident(&chunk))?;
         sections.frames(self.plan.frame_limit, control, |frame| writer.frame(&frame))?;
         let spill = writer.finish()?;
-        Ok(Built { part, spill, inducing, pruning, spilling: start.elapsed() })
+        if let Some(held) = &mut held {
+            held.settle(Bytes(spill.bytes));
+        }
+        Ok(Built { part, spill, held, inducing, pruning, spilling: start.elapsed() })
     }
 }
 
@@ -83,5 +95,10 @@ pub fn file_name(part: u32) -> String {
 pub fn disk_needed(plan: &Plan, at_a_time: usize) -> Bytes {
     let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));
-    Bytes(spills.iter().take(at_a_time).sum::<u64>() * 5 / 4)
+    with_reserve(Bytes(spills.iter().take(at_a_time).sum()))
+}
+
+/// What is set aside for a spill that was estimated to take `bytes`.
+fn with_reserve(bytes: Bytes) -> Bytes {
+    Bytes(bytes.get() / 4 * 5)
 }

@@ -2,12 +2,14 @@
 //!
 //! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
 //! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
-//! it runs ahead; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
+//! it runs ahead; `devices` counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
 //! `trimill plan` does.
 
 pub mod build;
+mod busy;
 pub mod cache;
 pub mod count;
+mod devices;
 pub mod doctor;
 pub mod generate;
 pub mod graph;
@@ -16,6 +18,8 @@ pub mod machine;
 pub mod partition;
 pub mod plan;
 mod planned;
+mod reserve;
+mod room;
 pub mod setup;
 pub mod spill_dir;
 pub mod verify;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::build::{Builder, disk_needed};
 use super::machine;
 use super::planned::{Planned, planned};
+use super::room::Room;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
@@ -34,7 +35,8 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let mut dir = SpillDir::open(&directory, true, *fingerprint)?;
     let parts = plan.assignment.parts();
     dir.check_space(disk_needed(plan, parts as usize))?;
-    let builder = Builder { graph, plan, prune: job.prune, dir: &directory, fingerprint: *fingerprint };
+    let room = Room::new(Bytes::ZERO);
+    let builder = Builder { graph, plan, prune: job.prune, dir: &directory, fingerprint: *fingerprint, room: &room };
     let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());
     let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];

@@ -1,6 +1,7 @@
 //! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
 
 use super::build::disk_needed;
+use super::devices::spills_at_a_time;
 use super::planned::{planned, with_assigner};
 use super::setup::Setup;
 use crate::assign::{Assigner, Helper};
@@ -23,7 +24,7 @@ use crate::report::{PlanReport, PlannedPartition};
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
     let planned = planned(job, &setup, control, &mut Vec::new())?;
-    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backend.terms());
+    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
     let partitions: Vec<PlannedPartition> = plan
         .sizes
         .iter()
@@ -62,8 +63,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),
-        backend: planned.backend.name().into(),
-        method: planned.backend.method().into(),
+        backend: planned.backends[0].name().into(),
+        method: planned.backends[0].method().into(),
         partitions,
         device_memory: planned.device,
         smallest_device_memory: planned.floor.device,
@@ -73,7 +74,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         disk_bytes: if parts == 1 && !job.keep_spill {
             Bytes::ZERO
         } else {
-            disk_needed(plan, if job.keep_spill { parts as usize } else { 3 })
+            let many = if job.keep_spill { parts as usize } else { spills_at_a_time(planned.backends.len()) };
+            disk_needed(plan, many).saturating_sub(setup.spill_memory(job))
         },
         alternatives,
         advice,

@@ -21,8 +21,8 @@ pub(super) struct Planned {
     pub(super) graph: OrientedGraph,
     /// The plan.
     pub(super) plan: Plan,
-    /// What counts.
-    pub(super) backend: Box<dyn Backend>,
+    /// What counts: at least one, one for each device.
+    pub(super) backends: Vec<Box<dyn Backend>>,
     /// The budget of the device.
     pub(super) device: Bytes,
     /// The smallest budget that works.
@@ -36,11 +36,12 @@ pub(super) struct Planned {
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
     let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
-    let Chosen { backend, device, resident, floor } = setup.backend(job, &graph)?;
-    let terms = backend.terms();
-    graph.limit_pages(setup.page_budget(resident, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
+    let Chosen { backends, device, resident, floor } = setup.backend(job, &graph)?;
+    let (terms, devices) = (backends[0].terms(), backends.len() as u32);
+    let counting = Bytes(resident.get() * u64::from(devices)) + setup.spill_memory(job);
+    graph.limit_pages(setup.page_budget(counting, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
-        let limits = Limits { device, resident, frame: job.frame_bytes, prune: job.prune };
+        let limits = Limits { device, resident, frame: job.frame_bytes, prune: job.prune, parts: devices };
         let plan = plan(&graph, assigner, &terms, limits, control)?;
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
     })?;
@@ -55,7 +56,7 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
     let fingerprint = fingerprint(job, &identity, &plan);
-    Ok(Planned { graph, plan, backend, device, floor, fingerprint, child_peak })
+    Ok(Planned { graph, plan, backends, device, floor, fingerprint, child_peak })
 }
 
 /// Lends the partitioner of a job to `work`, in the job's threads.

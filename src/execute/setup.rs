@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::machine;
+use super::reserve::reserve;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::clean::Workspace;
@@ -15,7 +16,7 @@ use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{self, Job};
+use crate::job::{self, Devices, Job, SpillTo};
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 
@@ -36,13 +37,13 @@ pub struct Setup {
     device_memory: Option<Bytes>,
 }
 
-/// A backend, and what it may take.
+/// What counts, and what it may take.
 pub struct Chosen {
-    /// What counts.
-    pub backend: Box<dyn Backend>,
-    /// The budget of its device.
+    /// At least one; one for each device.
+    pub backends: Vec<Box<dyn Backend>>,
+    /// The budget of each device.
     pub device: Bytes,
-    /// The most bytes of a resident section.
+    /// The most bytes of a resident section of each.
     pub resident: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
@@ -118,7 +119,7 @@ impl Setup {
                     other => other,
                 },
                 Err(absence) => {
-                    tracing::info!("counting on the CPU: {absence}");
+                    tracing::info!(target: crate::NOTE, "counting on the CPU: {absence}");
                     self.cpu(graph)
                 }
             },
@@ -139,7 +140,7 @@ impl Setup {
         let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
         let spare = device.saturating_sub(least.device);
         Ok(Chosen {
-            backend: Box::new(self.pool.install(|| Cpu::new(spare, vertices))),
+            backends: vec![Box::new(self.pool.install(|| Cpu::new(spare, vertices)))],
             device,
             resident: device,
             floor: least,
@@ -149,15 +150,25 @@ impl Setup {
     fn cuda(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
         let (threads, tile) = (job.block_threads.unwrap_or(128), job.tile.unwrap_or(128));
-        let mut cuda = Cuda::open(0, threads, tile, cache.as_deref())?;
-        let device = match self.device_memory {
-            Some(device) => device,
-            None => Bytes(cuda.free()?.get() / 10 * 9),
+        let open = |ordinal| Cuda::open(ordinal, threads, tile, cache.as_deref());
+        let mut workers = match job.devices.clone().unwrap_or_default() {
+            Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
+            Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
         };
-        let floor = floor(graph, &cuda.terms());
-        cuda.reserve(device)?;
+        let floor = floor(graph, &workers[0].terms());
+        let device = reserve(&mut workers, self.device_memory, floor.device)?;
         // A resident section is whole in the host's memory on its way to the device.
-        Ok(Chosen { backend: Box::new(cuda), device, resident: Bytes(self.host_memory.get() / 2), floor })
+        let resident = Bytes(self.host_memory.get() / 2 / workers.len() as u64);
+        let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
+        Ok(Chosen { backends, device, resident, floor })
+    }
+
+    /// Bytes of the host's memory in which spills may wait.
+    pub fn spill_memory(&self, job: &Job) -> Bytes {
+        match job.spill_to {
+            SpillTo::Disk => Bytes::ZERO,
+            SpillTo::Memory => Bytes(self.host_memory.get() / 4),
+        }
     }
 
     /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{Backend, Partitioner, Parts};
+use super::devices::{Devices, SpillTo};
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
@@ -128,6 +129,8 @@ pub struct MemoryTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpillTable {
+    /// Where partitions wait until they are counted; default `disk`.
+    pub to: Option<SpillTo>,
     /// The directory for spilled partitions; default: the system's temporary directory.
     pub dir: Option<PathBuf>,
     /// Keep the spilled partitions; default false.
@@ -140,6 +143,8 @@ pub struct SpillTable {
 pub struct CountTable {
     /// The backend; default `auto`.
     pub backend: Option<Backend>,
+    /// The GPUs that count, `"all"` or a list of numbers; default: the driver's first.
+    pub devices: Option<Devices>,
     /// The counting method of the backend; default: the backend's own choice.
     pub method: Option<String>,
     /// Threads of a block on a GPU: a multiple of 32, up to 1024; default 128.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::choices::{Backend, Partitioner, Parts};
+use super::devices::{Devices, SpillTo};
 use super::file::Tables;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
@@ -44,6 +45,8 @@ pub struct Job {
     pub frame_bytes: Option<Bytes>,
     /// The backend.
     pub backend: Backend,
+    /// The GPUs that count; none: the driver's first.
+    pub devices: Option<Devices>,
     /// The method of the backend; none: the backend's own choice.
     pub method: Option<String>,
     /// Threads of a block on a GPU; none: 128.
@@ -62,6 +65,8 @@ pub struct Job {
     pub cache_max: Option<Bytes>,
     /// The directory for spilled partitions; none: the system's temporary directory.
     pub spill_dir: Option<PathBuf>,
+    /// Where spilled partitions wait until they are counted.
+    pub spill_to: SpillTo,
     /// Whether spilled partitions stay.
     pub keep_spill: bool,
     /// The directory for `result.json` and `partitions.tsv`.
@@ -111,6 +116,14 @@ impl Job {
             return Err(refuse("the spill is to be kept, but its directory is not named".into())
                 .advice("name it with `spill.dir` or --spill-dir"));
         }
+        let spill_to = typed.spill.to.unwrap_or_default();
+        if keep_spill && spill_to == SpillTo::Memory {
+            return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
+        }
+        if typed.count.devices.is_some() && typed.count.backend == Some(Backend::Cpu) {
+            return Err(refuse("GPUs are named with the backend cpu".into())
+                .expected("`devices` with the backend cuda or auto"));
+        }
         Ok(Self {
             inputs,
             format: typed.input.format,
@@ -122,6 +135,7 @@ impl Job {
             host_memory: bytes(typed.memory.host, "the host memory")?,
             frame_bytes: bytes(typed.memory.frame, "the size of a frame")?,
             backend: typed.count.backend.unwrap_or_default(),
+            devices: typed.count.devices.clone(),
             method: typed.count.method.clone(),
             block_threads: typed.count.block_threads,
             tile: typed.count.tile,
@@ -131,6 +145,7 @@ impl Job {
             cache_dir: dir(&typed.cache.dir),
             cache_max: typed.cache.max,
             spill_dir: dir(&typed.spill.dir),
+            spill_to,
             keep_spill,
             output: dir(&typed.output.dir),
             name,

@@ -5,6 +5,7 @@
 
 pub mod batch;
 pub mod choices;
+pub mod devices;
 pub mod file;
 #[allow(clippy::module_inception)]
 pub mod job;
@@ -14,6 +15,7 @@ pub mod suggest;
 
 pub use batch::{Batch, BatchJob};
 pub use choices::{Backend, Partitioner, Parts};
+pub use devices::{Devices, SpillTo};
 pub use job::Job;
 
 pub use crate::partition::prune::Prune;

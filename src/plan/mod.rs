@@ -43,6 +43,8 @@ pub struct Limits {
     pub frame: Option<Bytes>,
     /// What is pruned.
     pub prune: Prune,
+    /// The least number of partitions where it is free: one for each device.
+    pub parts: u32,
 }
 
 /// Assigns vertices to so many parts.
@@ -112,7 +114,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, resident, frame, prune } = limits;
+    let Limits { device, resident, frame, prune, parts: least_parts } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -143,8 +145,8 @@ pub fn plan(
     let start = Instant::now();
     let assignment = match assign.parts() {
         Some(parts) => assign.assign(parts)?,
-        None if whole_fits => assign.assign(1)?,
-        None => fewest(assign, whole, most, &weight, control)?,
+        None if whole_fits && least_parts <= 1 => assign.assign(1)?,
+        None => fewest(assign, (whole, most), least_parts, &weight, control)?,
     };
     let parts_asked = assignment.parts();
     let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
@@ -159,12 +161,12 @@ pub fn plan(
 /// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.
 fn fewest(
     assign: &dyn Assign,
-    whole: Bytes,
-    most: Bytes,
+    (whole, most): (Bytes, Bytes),
+    least: u32,
     weight: &impl Fn(u32) -> u64,
     control: &Control,
 ) -> Result<Assignment> {
-    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(u64::from(least.max(1)), u64::from(u32::MAX)) as u32;
     loop {
         control.check()?;
         let assignment = assign.assign(parts)?;

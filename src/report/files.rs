@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
 
 /// The columns of `partitions.tsv`: the fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
-const COLUMNS: [TsvColumn; 15] = [
+const COLUMNS: [TsvColumn; 16] = [
     ("id", |p| p.id.to_string()),
     ("local_vertices", |p| p.local_vertices.to_string()),
     ("proxies_induced", |p| p.proxies_induced.to_string()),
@@ -27,6 +27,7 @@ const COLUMNS: [TsvColumn; 15] = [
     ("peak_bytes", |p| p.peak_bytes.get().to_string()),
     ("triangles", |p| p.triangles.to_string()),
     ("seconds", |p| p.seconds.to_string()),
+    ("device", |p| p.device.map(|device| device.to_string()).unwrap_or_else(|| "null".into())),
 ];
 
 /// Makes `dir` and asks whether it can be written, so that a long count does not end without a place for its result.

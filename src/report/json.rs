@@ -91,7 +91,7 @@ mod tests {
             "stations",
             "peak_host_bytes",
         ];
-        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds"];
+        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds", "devices"];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
             keys_of(&result.input),
@@ -115,6 +115,7 @@ mod tests {
                 "peak_bytes",
                 "triangles",
                 "seconds",
+                "device",
             ]
         );
         assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);

@@ -16,7 +16,7 @@ pub mod tables;
 pub use doctor::DoctorReport;
 pub use other::{CacheEntry, CacheReport, GenerateReport, PartitionReport, SpilledPartition, VerifyReport};
 pub use plan::{PlanReport, PlannedPartition};
-pub use result::{InputReport, PartitionResult, RunResult, Station};
+pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Station};
 
 /// The version of the JSON objects; fields are added without raising it.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -69,6 +69,9 @@ pub struct RunResult {
     /// Time for the whole job.
     #[serde(default)]
     pub seconds: f64,
+    /// The share of each GPU; empty on the CPU.
+    #[serde(default)]
+    pub devices: Vec<DeviceResult>,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -121,6 +124,34 @@ pub struct PartitionResult {
     pub triangles: u64,
     /// Time from the first byte read to the last row counted.
     pub seconds: f64,
+    /// The GPU that counted, by the driver's number; null for the CPU.
+    #[serde(default)]
+    pub device: Option<u32>,
+}
+
+/// What a GPU did, and what was in use of its memory. A GPU with several workers stands here once for each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceResult {
+    /// The driver's number.
+    pub device: u32,
+    /// The product.
+    pub name: String,
+    /// Partitions counted there.
+    pub partitions: u32,
+    /// Triangles found there.
+    pub triangles: u128,
+    /// Raw bytes that went there.
+    pub stream_bytes: Bytes,
+    /// Time of counting there, by the host's clock.
+    pub seconds: f64,
+    /// The budget: what this program allocated there.
+    pub budget_bytes: Bytes,
+    /// The most of it that was in use.
+    pub peak_bytes: Bytes,
+    /// In use before the budget was taken: the CUDA context, the driver's own, other programs.
+    pub context_bytes: Bytes,
+    /// In use at the end, by the driver's word: all of these and the budget.
+    pub used_bytes: Bytes,
 }
 
 /// A station of the data's way.
@@ -175,6 +206,7 @@ impl RunResult {
             compression_ratio: None,
             seed: job.seed,
             seconds: 0.0,
+            devices: Vec::new(),
         }
     }
 
@@ -282,6 +314,7 @@ pub(crate) mod tests {
                     peak_bytes: Bytes(98_000 * n),
                     triangles: 1_234_567 * n,
                     seconds: 0.25 * n as f64,
+                    device: id.checked_sub(1),
                 }
             })
             .collect();

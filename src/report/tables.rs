@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
-use super::{PartitionResult, RunResult, Station};
+use super::{DeviceResult, PartitionResult, RunResult, Station};
 use crate::bytes::Bytes;
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
@@ -34,6 +34,18 @@ const STATIONS: [Column<Station>; 5] = [
     Column { head: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
 ];
 
+const DEVICES: [Column<DeviceResult>; 9] = [
+    Column { head: "device", cell: |d| format!("{} {}", d.device, d.name) },
+    Column { head: "partitions", cell: |d| thousands(d.partitions) },
+    Column { head: "triangles", cell: |d| thousands(d.triangles) },
+    Column { head: "streamed", cell: |d| d.stream_bytes.to_string() },
+    Column { head: "seconds", cell: |d| format!("{:.3}", d.seconds) },
+    Column { head: "peak", cell: |d| d.peak_bytes.to_string() },
+    Column { head: "budget", cell: |d| d.budget_bytes.to_string() },
+    Column { head: "context\nand others", cell: |d| d.context_bytes.to_string() },
+    Column { head: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
+];
+
 /// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
 pub fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
@@ -41,6 +53,10 @@ pub fn result(result: &RunResult, short: bool) -> String {
         text.push_str("\nPartition memory\n");
         text.push_str(&partitions(&result.partitions, short));
         text.push_str(&totals(result));
+    }
+    if !result.devices.is_empty() {
+        text.push_str("\nDevices\n");
+        text.push_str(&grid(&DEVICES, &result.devices, None));
     }
     if !result.stations.is_empty() {
         text.push_str("\nStations\n");

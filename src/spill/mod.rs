@@ -18,6 +18,7 @@ pub mod manifest;
 mod planes;
 mod reader;
 mod report;
+mod store;
 mod verify;
 mod writer;
 

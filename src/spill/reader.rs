@@ -9,9 +9,8 @@
 use std::fmt;
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use rustix::fs::{Advice, fadvise};
@@ -21,6 +20,8 @@ use super::block::{Numbers, Offset, RowsMut};
 use super::codec::{Codec, Decoder};
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum, damaged};
 use super::index::{Block, FrameInfo, Index};
+use super::store::Store;
+use super::writer::SpillSummary;
 use crate::error::{Error, Result};
 use crate::lock;
 use crate::partition::section::{Frame, Resident};
@@ -28,7 +29,7 @@ use crate::partition::section::{Frame, Resident};
 /// An open spill. Can be read from many threads at once.
 pub struct SpillReader {
     pub(super) path: PathBuf,
-    file: File,
+    store: Store,
     pub(super) header: Header,
     checksum: u64,
     pub(super) bytes: u64,
@@ -71,14 +72,30 @@ impl SpillReader {
     /// # Errors
     /// When the file is missing, not a spill, of another version or job, cut or damaged.
     pub fn open(path: &Path, fingerprint: Option<u128>) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Error::read(path, error))?;
+        Self::of(path, Store::File(file), fingerprint)
+    }
+
+    /// Opens a spill that was just written, where it is; a file is checked as by [`SpillReader::open`].
+    ///
+    /// # Errors
+    /// As [`SpillReader::open`].
+    pub fn reopen(spill: &SpillSummary) -> Result<Self> {
+        let fingerprint = Some(spill.header.fingerprint);
+        match &spill.memory {
+            Some(memory) => Self::of(&spill.path, Store::Memory(Arc::clone(memory)), fingerprint),
+            None => Self::open(&spill.path, fingerprint),
+        }
+    }
+
+    fn of(path: &Path, store: Store, fingerprint: Option<u128>) -> Result<Self> {
         let unreadable = |error| Error::read(path, error);
-        let file = File::open(path).map_err(unreadable)?;
-        let bytes = file.metadata().map_err(unreadable)?.len();
+        let bytes = store.len().map_err(unreadable)?;
         if bytes < HEADER_BYTES as u64 {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
         let mut head = [0; HEADER_BYTES];
-        file.read_exact_at(&mut head, 0).map_err(unreadable)?;
+        store.read(&mut head, 0).map_err(unreadable)?;
         let header = Header::parse(path, &head)?;
         let found = header.partition.fingerprint;
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {
@@ -92,14 +109,14 @@ impl SpillReader {
             return Err(damaged(path, format!("the file has {bytes} bytes")).expected(expected));
         }
         let mut index = resized(Vec::new(), header.index_bytes)?;
-        file.read_exact_at(&mut index, header.index_offset).map_err(unreadable)?;
+        store.read(&mut index, header.index_offset).map_err(unreadable)?;
         if xxh3_64(&index) != header.index_checksum {
             return Err(damaged(path, "index: the checksum does not match, so the index is damaged"));
         }
         let index = Index::parse(path, &index, &header)?;
         Ok(Self {
             path: path.to_path_buf(),
-            file,
+            store,
             header,
             checksum: checksum(&head),
             bytes,
@@ -220,10 +237,12 @@ impl SpillReader {
         if let Some((numbers, _)) = &mut numbers {
             **numbers = resized(std::mem::take(*numbers), rows)?;
         }
-        if let Some(first) = self.index.blocks.get(blocks.start).filter(|_| !blocks.is_empty()) {
+        if let (Store::File(file), Some(first)) =
+            (&self.store, self.index.blocks.get(blocks.start).filter(|_| !blocks.is_empty()))
+        {
             // A hint; reading works without it.
             let length = std::num::NonZeroU64::new(self.index.stored(blocks.clone()));
-            let _ = fadvise(&self.file, first.offset, length, Advice::WillNeed);
+            let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
         let jobs = self.jobs(section, blocks, numbers.as_mut().map(|(n, _)| &mut n[..]), offsets, heads);
         jobs.into_par_iter().try_for_each(|job| self.run(section, job))?;
@@ -300,8 +319,8 @@ impl SpillReader {
             None => Slot { decoder: Decoder::new()?, stored: Vec::new() },
         };
         slot.stored = resized(slot.stored, block.stored)?;
-        self.file
-            .read_exact_at(&mut slot.stored, block.offset)
+        self.store
+            .read(&mut slot.stored, block.offset)
             .map_err(|error| damaged(format!("byte {} cannot be read ({error})", block.offset)))?;
         if xxh3_64(&slot.stored) != block.checksum {
             return Err(damaged(format!("the checksum of the {} bytes at {} is wrong", block.stored, block.offset)));

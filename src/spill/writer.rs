@@ -6,19 +6,17 @@
 //! threads, and written in order, so the bytes do not depend on the number of threads. Memory: up to 32 MiB of small
 //! resident chunks that wait to be joined, and a block's planes and stored bytes a thread.
 
-use std::fs::Permissions;
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
-use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{BLOCK_BYTES, Numbers, Offset, Rows, raw_bytes};
 use super::codec::{Codec, Encoder};
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, FrameInfo, Index};
+use super::store::{Pieces, Sink};
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, Resident};
 
@@ -28,7 +26,7 @@ const ENOUGH_BYTES: u64 = 32 * BLOCK_BYTES;
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
     path: PathBuf,
-    out: BufWriter<NamedTempFile>,
+    out: Sink,
     end: u64,
     codec: Codec,
     header: PartitionHeader,
@@ -48,8 +46,10 @@ struct Slot {
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpillSummary {
-    /// The file.
+    /// The file; for a spill in memory the name that it would have.
     pub path: PathBuf,
+    /// The bytes of a spill in memory.
+    pub memory: Option<Arc<Pieces>>,
     /// Its length.
     pub bytes: u64,
     /// The header's checksum, which through the index's vouches for every byte of the file.
@@ -75,14 +75,20 @@ impl SpillWriter {
     /// When the directory does not take a file, or its space is used up.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{name}."))
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(dir)
-            .map_err(|error| Error::write(&path, error))?;
-        let mut out = BufWriter::new(file);
-        out.write_all(&[0; HEADER_BYTES]).map_err(|error| Error::write(&path, error))?;
+        let out = Sink::beside(&path, dir, name)?;
+        Self::begin(path, out, header, codec)
+    }
+
+    /// Begins a spill in memory; `name` stands in messages.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn in_memory(name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
+        Self::begin(PathBuf::from(name), Sink::Memory(Pieces::default()), header, codec)
+    }
+
+    fn begin(path: PathBuf, mut out: Sink, header: PartitionHeader, codec: Codec) -> Result<Self> {
+        out.write(&[0; HEADER_BYTES]).map_err(|error| Error::write(&path, error))?;
         Ok(Self {
             path,
             out,
@@ -191,14 +197,9 @@ impl SpillWriter {
             index_bytes: index.len() as u64,
             index_checksum: xxh3_64(&index),
         };
-        self.out.write_all(&index).map_err(failed)?;
-        let temporary = self.out.into_inner().map_err(|error| failed(error.into_error()))?;
+        self.out.write(&index).map_err(failed)?;
         let bytes = header.to_bytes();
-        temporary.as_file().write_all_at(&bytes, 0).map_err(failed)?;
-        if self.durable {
-            temporary.as_file().sync_all().map_err(failed)?;
-        }
-        temporary.persist(&self.path).map_err(|error| failed(error.error))?;
+        let memory = self.out.finish(&bytes, &self.path, self.durable).map_err(failed)?;
         Ok(SpillSummary {
             bytes: self.end + index.len() as u64,
             checksum: checksum(&bytes),
@@ -209,6 +210,7 @@ impl SpillWriter {
             raw_bytes: header.raw_bytes,
             header: self.header,
             path: self.path,
+            memory,
         })
     }
 
@@ -251,7 +253,7 @@ impl SpillWriter {
                 })
                 .collect::<Result<Vec<_>>>()?;
             for ((slot, checksum), block) in self.slots.iter().zip(checksums).zip(batch) {
-                self.out.write_all(&slot.stored).map_err(|error| Error::write(&self.path, error))?;
+                self.out.write(&slot.stored).map_err(|error| Error::write(&self.path, error))?;
                 let offsets = &rows.offsets;
                 self.index.blocks.push(Block {
                     offset: self.end,

@@ -1,0 +1,86 @@
+//! The time that stations which overlap were at work, and their bytes.
+
+use std::time::Duration;
+
+use super::build::Built;
+use crate::bytes::Bytes;
+use crate::count::DeviceTimes;
+use crate::graph::OrientedGraph;
+use crate::report::Station;
+use crate::stream::Counted;
+
+/// Sums over partitions. Stations that overlap, or several devices, each add their own time.
+#[derive(Default)]
+pub(super) struct Busy {
+    inducing: Duration,
+    pruning: Duration,
+    spilling: Duration,
+    reading: Duration,
+    counting: Duration,
+    device: Option<DeviceTimes>,
+    spilled: Bytes,
+    streamed: Bytes,
+}
+
+impl Busy {
+    /// Adds a partition.
+    pub(super) fn add(&mut self, built: &Built, counted: &Counted) {
+        self.inducing += built.inducing;
+        self.pruning += built.pruning;
+        self.spilling += built.spilling;
+        self.spilled += Bytes(built.spill.bytes);
+        self.reading += counted.reading;
+        self.counting += counted.counting;
+        self.streamed += counted.streamed;
+        self.add_device(counted.device);
+    }
+
+    /// Adds what another thread added up.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.inducing += other.inducing;
+        self.pruning += other.pruning;
+        self.spilling += other.spilling;
+        self.reading += other.reading;
+        self.counting += other.counting;
+        self.spilled += other.spilled;
+        self.streamed += other.streamed;
+        self.add_device(other.device);
+    }
+
+    fn add_device(&mut self, times: Option<DeviceTimes>) {
+        if let Some(times) = times {
+            let all = self.device.get_or_insert_default();
+            all.kernels += times.kernels;
+            all.copies += times.copies;
+        }
+    }
+
+    /// The host's seconds of counting.
+    pub(super) fn counting(&self) -> Duration {
+        self.counting
+    }
+
+    /// The stations from inducing to counting.
+    pub(super) fn stations(&self, graph: &OrientedGraph) -> Vec<Station> {
+        let arcs = graph.csr_bytes();
+        let mut stations = vec![
+            Station::new("induce", self.inducing, arcs, Bytes::ZERO),
+            Station::new("prune", self.pruning, arcs, Bytes::ZERO),
+            Station::new("spill", self.spilling, arcs, self.spilled),
+            Station::new("stream", self.reading, self.spilled, self.streamed),
+            Station::new("count", self.counting, self.streamed, Bytes::ZERO),
+        ];
+        stations.extend(device_stations(self.device, self.streamed));
+        stations
+    }
+}
+
+/// What the device's own clock says, where it has one: these overlap with 'count', the host's time.
+pub(super) fn device_stations(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Station> {
+    times.into_iter().flat_map(move |times| {
+        [
+            Station::new("copy", times.copies, streamed, streamed),
+            Station::new("kernel", times.kernels, streamed, Bytes::ZERO),
+        ]
+    })
+}

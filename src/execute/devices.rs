@@ -1,0 +1,230 @@
+//! Counts spilled partitions on one device or several.
+//!
+//! A builder thread makes one spill after another and puts it into a queue; a thread for each device takes the next one,
+//! counts it and removes it. Whatever overlaps shares one pool of threads. With several devices the largest partitions come
+//! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill that is
+//! being built, one for each device that is being counted and one that waits.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use super::build::{Builder, Built, disk_needed};
+use super::busy::Busy;
+use super::count::partition_result;
+use super::planned::Planned;
+use super::room::Room;
+use super::setup::Setup;
+use super::spill_dir::SpillDir;
+use crate::bytes::Bytes;
+use crate::control::{Control, Task, Unit};
+use crate::count::Backend;
+use crate::error::{Error, Kind, Result};
+use crate::job::Job;
+use crate::lock;
+use crate::plan::Plan;
+use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::spill::{SpillReader, SpillSummary};
+use crate::stream::{count_partition, joined};
+
+/// What a device's thread has to show.
+#[derive(Default)]
+struct Share {
+    results: Vec<PartitionResult>,
+    kept: Vec<SpillSummary>,
+    busy: Busy,
+}
+
+/// What the threads of all devices have in common.
+struct Shared<'a> {
+    plan: &'a Plan,
+    setup: &'a Setup,
+    dir: &'a Mutex<SpillDir>,
+    task: &'a Task,
+    /// Stops builder and devices together when one of them fails.
+    control: &'a Control,
+}
+
+/// Builds and counts all partitions of a plan.
+///
+/// # Errors
+/// The first error of the builder or of a device; the others are then stopped.
+pub(super) fn count_spilled(
+    job: &Job,
+    planned: &mut Planned,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
+    let mut backends = std::mem::take(&mut planned.backends);
+    let Planned { graph, plan, fingerprint, .. } = &*planned;
+    let parts = plan.assignment.parts();
+    let dir = SpillDir::open(&setup.spill_dir, job.keep_spill, *fingerprint)?;
+    let memory = setup.spill_memory(job);
+    let at_a_time = if job.keep_spill { parts as usize } else { spills_at_a_time(backends.len()) };
+    dir.check_space(disk_needed(plan, at_a_time).saturating_sub(memory))?;
+    let place = dir.path().to_path_buf();
+    let room = Room::new(memory);
+    let builder = Builder { graph, plan, prune: job.prune, dir: &place, fingerprint: *fingerprint, room: &room };
+    let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    let (dir, together) = (Mutex::new(dir), control.part());
+    let shared = Shared { plan, setup, dir: &dir, task: &task, control: &together };
+    let order = order(plan, backends.len());
+
+    let outcomes: Vec<Result<Share>> = std::thread::scope(|scope| {
+        let (to_devices, queue) = sync_channel(backends.len());
+        let queue = Arc::new(Mutex::new(queue));
+        let building = scope.spawn(|| build_all(&builder, &order, &shared, to_devices));
+        let threads: Vec<_> = backends
+            .iter_mut()
+            .map(|backend| {
+                let (queue, shared) = (Arc::clone(&queue), &shared);
+                scope.spawn(move || {
+                    let share = count_queue(&queue, backend.as_mut(), shared);
+                    if share.is_err() {
+                        shared.control.stop();
+                    }
+                    share
+                })
+            })
+            .collect();
+        // Once all devices have ended nobody holds the queue, and a builder that waits there ends, too.
+        drop(queue);
+        let mut outcomes: Vec<_> = threads.into_iter().map(|thread| joined(thread.join()).flatten()).collect();
+        together.stop();
+        if let Err(panic) = joined(building.join()) {
+            outcomes.push(Err(panic));
+        }
+        outcomes
+    });
+    let shares = all_or_cause(outcomes, control)?;
+
+    let mut all = Share::default();
+    let mut devices = Vec::new();
+    for (share, backend) in shares.into_iter().zip(&backends) {
+        devices.extend(device_result(backend.as_ref(), &share.results, share.busy.counting()));
+        all.busy.merge(&share.busy);
+        all.results.extend(share.results);
+        all.kept.extend(share.kept);
+    }
+    stations.extend(all.busy.stations(graph));
+    let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if dir.is_kept() {
+        all.kept.sort_by_key(|spill| spill.header.partition);
+        let manifest = super::partition::manifest(job, graph, plan, *fingerprint, &all.kept);
+        let path = manifest.write(dir.path())?;
+        dir.wrote(&path);
+    }
+    dir.complete();
+    Ok((all.results, devices))
+}
+
+/// Spills that exist at a time with so many devices: counted, waiting, and one being built.
+pub(super) fn spills_at_a_time(devices: usize) -> usize {
+    2 * devices + 1
+}
+
+/// What a device did, if it is one of its own.
+pub(super) fn device_result(
+    backend: &dyn Backend,
+    results: &[PartitionResult],
+    counting: std::time::Duration,
+) -> Option<DeviceResult> {
+    let device = backend.device()?;
+    Some(DeviceResult {
+        device: device.ordinal,
+        name: device.name,
+        partitions: results.len() as u32,
+        triangles: results.iter().map(|result| u128::from(result.triangles)).sum(),
+        stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
+        seconds: counting.as_secs_f64(),
+        budget_bytes: device.budget,
+        peak_bytes: results.iter().map(|result| result.peak_bytes).max().unwrap_or_default(),
+        context_bytes: device.context,
+        used_bytes: device.used,
+    })
+}
+
+/// The order in which partitions are built: theirs, or with several devices the largest first.
+fn order(plan: &Plan, devices: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..plan.assignment.parts()).collect();
+    if devices > 1 {
+        order.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
+    }
+    order
+}
+
+/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
+fn build_all(builder: &Builder<'_>, order: &[u32], shared: &Shared<'_>, to_devices: SyncSender<Result<Built>>) {
+    let _ = order.iter().try_for_each(|&part| {
+        let built = shared.setup.pool.install(|| builder.build(part, shared.control));
+        let failed = built.is_err();
+        if let Ok(Built { spill: SpillSummary { path, memory: None, .. }, .. }) = &built {
+            lock(shared.dir).wrote(path);
+        }
+        match to_devices.send(built) {
+            Ok(()) if !failed => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        }
+    });
+}
+
+/// A device's thread: counts what it takes from the queue until that is closed.
+fn count_queue(
+    queue: &Mutex<Receiver<Result<Built>>>,
+    backend: &mut dyn Backend,
+    shared: &Shared<'_>,
+) -> Result<Share> {
+    let mut share = Share::default();
+    let device = backend.device().map(|device| device.ordinal);
+    loop {
+        // The others wait for the lock while this one waits for a partition.
+        let Ok(built) = lock(queue).recv() else { return Ok(share) };
+        count_built(built?, (backend, device), shared, &mut share)?;
+    }
+}
+
+/// Counts a spill, and removes it unless it is kept.
+fn count_built(
+    built: Built,
+    (backend, device): (&mut dyn Backend, Option<u32>),
+    shared: &Shared<'_>,
+    share: &mut Share,
+) -> Result<()> {
+    let on_disk = built.spill.memory.is_none();
+    let start = Instant::now();
+    let mut source = SpillReader::reopen(&built.spill)?;
+    let counted = count_partition(&mut source, backend, &shared.setup.pool, shared.control)?;
+    share.busy.add(&built, &counted);
+    let spill = Bytes(built.spill.bytes);
+    share.results.push(PartitionResult {
+        device,
+        ..partition_result(shared.plan, built.part, &counted, spill, start.elapsed())
+    });
+    if lock(shared.dir).is_kept() {
+        share.kept.push(built.spill);
+    } else if on_disk {
+        std::fs::remove_file(&built.spill.path).map_err(|e| Error::write(&built.spill.path, e))?;
+    }
+    shared.task.advance(1);
+    Ok(())
+}
+
+/// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
+fn all_or_cause(outcomes: Vec<Result<Share>>, control: &Control) -> Result<Vec<Share>> {
+    control.check()?;
+    let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
+    for outcome in outcomes {
+        match outcome {
+            Ok(share) => shares.push(share),
+            Err(error) if cause.as_ref().is_none_or(|cause| cause.kind() == Kind::Interrupted) => cause = Some(error),
+            Err(_) => {}
+        }
+    }
+    cause.map_or(Ok(shares), Err)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

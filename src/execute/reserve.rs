@@ -1,0 +1,142 @@
+//! The budget of each GPU, taken before anything is planned.
+//!
+//! All that is ever allocated on a GPU is taken here, so nothing is refused later. Where a GPU refuses its budget, because
+//! other programs hold its memory, the job goes on with what is free: its plan then has smaller frames, and more
+//! partitions if need be.
+
+use crate::bytes::Bytes;
+use crate::count::Backend;
+use crate::count::cuda::Cuda;
+use crate::error::{Error, Result};
+
+/// Refusals after which the job ends: other programs take memory as fast as this one asks for less.
+const TRIES: usize = 4;
+
+/// A GPU that can be asked for memory.
+pub(super) trait Reserve {
+    /// The driver's number.
+    fn ordinal(&self) -> u32;
+    /// Bytes that are free.
+    fn free(&self) -> Result<Bytes>;
+    /// Takes the budget, in place of one taken before; where it is refused, so many bytes are free.
+    fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>>;
+}
+
+impl Reserve for Cuda {
+    fn ordinal(&self) -> u32 {
+        self.device().map_or(0, |device| device.ordinal)
+    }
+
+    fn free(&self) -> Result<Bytes> {
+        Self::free(self)
+    }
+
+    fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
+        Self::reserve(self, budget)
+    }
+}
+
+/// Takes the same budget for all `workers`: `asked` for each GPU, or 90% of what is free; workers of one GPU share it.
+/// Returns a worker's budget, which is less where a GPU has less.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when a GPU has less than `least` for a worker.
+pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Option<Bytes>, least: Bytes) -> Result<Bytes> {
+    let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
+    let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
+    let mut budget = Bytes(u64::MAX);
+    for worker in &*workers {
+        let all = match asked {
+            Some(asked) => asked,
+            None => Bytes(worker.free()?.get() / 10 * 9),
+        };
+        budget = budget.min(Bytes(all.get() / sharing(worker.ordinal())));
+    }
+    let mut refused = None;
+    for _ in 0..TRIES {
+        let mut smaller = None;
+        for worker in &mut *workers {
+            if let Some(free) = worker.reserve(budget)? {
+                smaller = Some((worker.ordinal(), free));
+                break;
+            }
+        }
+        let Some((ordinal, free)) = smaller else { return Ok(budget) };
+        // What earlier workers of this GPU have just taken comes back, so this is the share of each at least.
+        let next = Bytes(free.get() / 20 * 19 / sharing(ordinal)).min(Bytes(budget.get() / 20 * 19));
+        if next < least {
+            return Err(Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"))
+                .expected(format!("at least {least} for this graph"))
+                .advice("end other programs on that GPU, name another one with --devices, or use --backend cpu"));
+        }
+        tracing::warn!("GPU {ordinal} refused {budget}, {free} are free: counting in {next}, with smaller frames");
+        refused = Some((ordinal, free));
+        budget = next;
+    }
+    let (ordinal, free) = refused.unwrap_or_default();
+    Err(Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"))
+        .advice("end other programs on that GPU, or lower --device-memory"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    /// A GPU with so much free memory, whatever its driver says is free.
+    struct Fake {
+        ordinal: u32,
+        said: u64,
+        free: u64,
+        taken: u64,
+    }
+
+    impl Fake {
+        fn new(ordinal: u32, free: u64) -> Self {
+            Self { ordinal, said: free, free, taken: 0 }
+        }
+    }
+
+    impl Reserve for Fake {
+        fn ordinal(&self) -> u32 {
+            self.ordinal
+        }
+        fn free(&self) -> Result<Bytes> {
+            Ok(Bytes(self.said))
+        }
+        fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
+            self.taken = if budget.get() <= self.free { budget.get() } else { 0 };
+            Ok((self.taken == 0).then_some(Bytes(self.free)))
+        }
+    }
+
+    #[test]
+    fn all_get_what_was_asked_for_or_nine_tenths_of_the_least() {
+        let mut workers = [Fake::new(0, 1000), Fake::new(1, 700)];
+        assert_eq!(reserve(&mut workers, Some(Bytes(500)), Bytes(1)).unwrap(), Bytes(500));
+        assert_eq!(reserve(&mut workers, None, Bytes(1)).unwrap(), Bytes(630));
+        assert_eq!(workers.map(|worker| worker.taken), [630, 630]);
+        let mut workers = [Fake::new(0, 1000), Fake::new(0, 1000)];
+        assert_eq!(reserve(&mut workers, Some(Bytes(500)), Bytes(1)).unwrap(), Bytes(250));
+    }
+
+    #[test]
+    fn what_is_refused_is_asked_for_again_as_far_as_it_is_free() {
+        let mut workers = [Fake::new(0, 2000), Fake::new(1, 1000)];
+        let budget = reserve(&mut workers, Some(Bytes(1500)), Bytes(500)).unwrap();
+        assert_eq!(budget, Bytes(950));
+        assert!(workers.iter().all(|worker| worker.taken == budget.get()));
+    }
+
+    #[test]
+    fn less_than_the_least_is_refused_with_both_numbers() {
+        let error = reserve(&mut [Fake::new(0, 1000)], Some(Bytes(1500)), Bytes(951)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        let text = error.to_string();
+        assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
+        // A GPU that never gives what it says: an end, not a loop.
+        let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], None, Bytes(0)).unwrap_err();
+        assert!(error.to_string().contains("GPU 3"), "{error}");
+    }
+}

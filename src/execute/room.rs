@@ -1,0 +1,73 @@
+//! A bounded share of the host's memory for spills that wait there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::bytes::Bytes;
+
+/// Bytes that are free; shared by who takes and who gives back.
+#[derive(Debug, Clone)]
+pub struct Room(Arc<AtomicU64>);
+
+/// Bytes taken; free again when dropped.
+#[derive(Debug)]
+pub struct Taken {
+    room: Room,
+    bytes: u64,
+}
+
+impl Room {
+    /// So many bytes, all free.
+    pub fn new(bytes: Bytes) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes.get())))
+    }
+
+    /// Takes `bytes` if they are free; does not wait.
+    pub fn take(&self, bytes: Bytes) -> Option<Taken> {
+        let bytes = bytes.get();
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(bytes)).ok()?;
+        Some(Taken { room: self.clone(), bytes })
+    }
+}
+
+impl Taken {
+    /// It turned out to be `bytes`: gives the rest back. More than was taken is taken as well, so that the next one waits.
+    pub fn settle(&mut self, bytes: Bytes) {
+        let room = &self.room.0;
+        if let Some(rest) = self.bytes.checked_sub(bytes.get()) {
+            room.fetch_add(rest, Ordering::Relaxed);
+            self.bytes = bytes.get();
+        } else {
+            let more = bytes.get() - self.bytes;
+            let taken = room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| Some(free.saturating_sub(more)));
+            self.bytes += more.min(taken.unwrap_or(0));
+        }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.room.0.fetch_add(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_comes_back() {
+        let room = Room::new(Bytes(100));
+        let mut first = room.take(Bytes(60)).unwrap();
+        assert!(room.take(Bytes(41)).is_none());
+        first.settle(Bytes(30));
+        let second = room.take(Bytes(70)).unwrap();
+        assert!(room.take(Bytes(1)).is_none());
+        drop(second);
+        first.settle(Bytes(130));
+        assert!(room.take(Bytes(1)).is_none());
+        drop(first);
+        assert!(room.take(Bytes(100)).is_some());
+    }
+}

@@ -1,0 +1,149 @@
+//! Which GPUs of the machine count, and where partitions wait for them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The GPUs that count, by the driver's numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Devices {
+    /// Every GPU that the driver shows.
+    All,
+    /// These, at least one. A GPU that is named several times gets as many workers, which share its budget.
+    List(Vec<u32>),
+}
+
+impl Default for Devices {
+    /// The driver's first.
+    fn default() -> Self {
+        Self::List(vec![0])
+    }
+}
+
+/// What a list of GPUs looks like.
+const EXPECTED: &str = "`all`, or the numbers of GPUs such as 0,1";
+
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.pad("all"),
+            Self::List(list) => f.pad(&list.iter().map(u32::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl FromStr for Devices {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let list = text.split(',').map(|number| number.trim().parse()).collect::<Result<_, _>>();
+        list.map(Self::List).map_err(|_| format!("'{text}' names no GPUs; expected {EXPECTED}"))
+    }
+}
+
+impl Serialize for Devices {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_str("all"),
+            Self::List(list) => {
+                let mut sequence = serializer.serialize_seq(Some(list.len()))?;
+                list.iter().try_for_each(|number| sequence.serialize_element(number))?;
+                sequence.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Devices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Typed;
+        impl<'de> Visitor<'de> for Typed {
+            type Value = Devices;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "\"all\" or a list of GPUs such as [0, 1]")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Devices, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Devices, A::Error> {
+                let mut list = Vec::new();
+                while let Some(number) = sequence.next_element()? {
+                    list.push(number);
+                }
+                if list.is_empty() {
+                    return Err(de::Error::invalid_length(0, &self));
+                }
+                Ok(Devices::List(list))
+            }
+        }
+        deserializer.deserialize_any(Typed)
+    }
+}
+
+impl JsonSchema for Devices {
+    fn schema_name() -> Cow<'static, str> {
+        "Devices".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let number = json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX });
+        json_schema!({
+            "description": "The GPUs that count: \"all\", or a list of the driver's numbers.",
+            "anyOf": [{ "const": "all" }, { "type": "array", "items": number, "minItems": 1 }]
+        })
+    }
+}
+
+/// Where spilled partitions wait until they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpillTo {
+    /// On disk.
+    #[default]
+    Disk,
+    /// In the host's memory, as many as fit a quarter of its budget; the others on disk.
+    Memory,
+}
+
+impl fmt::Display for SpillTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Disk => "disk",
+            Self::Memory => "memory",
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_gpus_is_read_as_it_is_written() {
+        for (text, json, devices) in [
+            ("all", "\"all\"", Devices::All),
+            ("0", "[0]", Devices::default()),
+            ("2,0,0", "[2,0,0]", Devices::List(vec![2, 0, 0])),
+        ] {
+            assert_eq!(text.parse(), Ok(devices.clone()));
+            assert_eq!(devices.to_string(), text);
+            assert_eq!(serde_json::to_string(&devices).unwrap(), json);
+            assert_eq!(serde_json::from_str::<Devices>(json).unwrap(), devices);
+        }
+        for wrong in ["", "first", "0,", "-1", "0 1"] {
+            assert!(wrong.parse::<Devices>().is_err(), "{wrong}");
+        }
+        assert!(serde_json::from_str::<Devices>("[]").is_err());
+        assert!(serde_json::from_str::<Devices>("[-1]").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Where a spill's bytes are: in a file, or in the host's memory for one that is counted soon and never kept.
+//!
+//! Both hold the same bytes in the same layout. In memory they lie in the pieces in which they were written, so nothing is
+//! copied while a spill grows and no more is taken than it has bytes.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+
+/// What is written to.
+pub(super) enum Sink {
+    File(BufWriter<NamedTempFile>),
+    Memory(Pieces),
+}
+
+/// What is read from.
+#[derive(Debug)]
+pub(super) enum Store {
+    File(File),
+    Memory(Arc<Pieces>),
+}
+
+/// Bytes in memory, in the pieces in which they came.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    pieces: Vec<Vec<u8>>,
+    /// Where each piece ends.
+    ends: Vec<u64>,
+}
+
+impl Sink {
+    /// A temporary file beside its final place `path`.
+    pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
+        let file = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .suffix(".tmp")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(dir)
+            .map_err(|error| Error::write(path, error))?;
+        Ok(Self::File(BufWriter::new(file)))
+    }
+
+    /// Adds bytes at the end.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::File(out) => out.write_all(bytes),
+            Self::Memory(pieces) => pieces.push(bytes),
+        }
+    }
+
+    /// Puts `head` over the first bytes and gives a file its name; what was in memory is left there and returned.
+    pub(super) fn finish(self, head: &[u8], path: &Path, durable: bool) -> io::Result<Option<Arc<Pieces>>> {
+        match self {
+            Self::File(out) => {
+                let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+                file.as_file().write_all_at(head, 0)?;
+                if durable {
+                    file.as_file().sync_all()?;
+                }
+                file.persist(path)?;
+                Ok(None)
+            }
+            Self::Memory(mut pieces) => {
+                if let Some(first) = pieces.pieces.first_mut() {
+                    first[..head.len()].copy_from_slice(head);
+                }
+                Ok(Some(Arc::new(pieces)))
+            }
+        }
+    }
+}
+
+impl Store {
+    /// The length.
+    pub(super) fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Memory(pieces) => Ok(pieces.len()),
+        }
+    }
+
+    /// Fills `into` with the bytes from `offset` on.
+    pub(super) fn read(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.read_exact_at(into, offset),
+            Self::Memory(pieces) => pieces.read(into, offset),
+        }
+    }
+}
+
+impl Pieces {
+    /// Their bytes.
+    pub fn len(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut piece = Vec::new();
+        piece.try_reserve_exact(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        piece.extend_from_slice(bytes);
+        self.ends.push(self.len() + bytes.len() as u64);
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    fn read(&self, mut into: &mut [u8], offset: u64) -> io::Result<()> {
+        let mut at = self.ends.partition_point(|&end| end <= offset);
+        let mut skip = (offset - if at == 0 { 0 } else { self.ends[at - 1] }) as usize;
+        while !into.is_empty() {
+            let piece = self.pieces.get(at).ok_or(io::ErrorKind::UnexpectedEof)?;
+            let from = &piece[skip..];
+            let (now, later) = into.split_at_mut(from.len().min(into.len()));
+            now.copy_from_slice(&from[..now.len()]);
+            (into, at, skip) = (later, at + 1, 0);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_read_as_one() {
+        let mut pieces = Pieces::default();
+        let all: Vec<u8> = (0..100).collect();
+        for piece in [&all[..7], &[], &all[7..8], &all[8..100]] {
+            pieces.push(piece).unwrap();
+        }
+        assert_eq!(pieces.len(), 100);
+        for (start, end) in [(0, 100), (0, 7), (6, 9), (7, 8), (8, 100), (50, 51), (100, 100)] {
+            let mut into = vec![0; end - start];
+            pieces.read(&mut into, start as u64).unwrap();
+            assert_eq!(into, all[start..end], "{start}..{end}");
+        }
+        assert!(pieces.read(&mut [0; 2], 99).is_err());
+    }
+}
