@@ -212,6 +212,69 @@ fn more_than_64_partitions_are_sized_in_groups() {
     }
 }
 
+/// The vertices that level `zero-indegree` keeps, by one look at each vertex in falling order of numbers.
+fn kept_by_one_sweep(graph: &OrientedGraph, locals: &[u32]) -> Vec<u32> {
+    let (number_of, id_of) = (&graph.numbering().number_of, &graph.numbering().id_of);
+    let n = graph.vertices() as usize;
+    let mut local = vec![false; n];
+    locals.iter().for_each(|&id| local[number_of[id as usize] as usize] = true);
+    let mut present = local.clone();
+    for id in 0..graph.vertices() {
+        let number = number_of[id as usize] as usize;
+        for &head in graph.row(id) {
+            present[number] |= local[head as usize];
+            present[head as usize] |= local[number];
+        }
+    }
+    let mut pointed = vec![false; n];
+    let mut kept = Vec::new();
+    for number in (0..n).rev() {
+        if present[number] && (local[number] || pointed[number]) {
+            kept.push(number as u32);
+            graph.row(id_of[number]).iter().for_each(|&head| pointed[head as usize] = true);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+#[test]
+fn what_is_left_without_zero_indegrees_is_found_along_long_and_broad_ways() {
+    let mix = trimill::clean::ids::mix;
+    let n = 30_000u64;
+    // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
+    let rim = (1..n).flat_map(|i| [(i, 0), (i, i + 1), (i, i + 2)]).filter(|&(_, v)| v <= n).collect();
+    // Ids in no order, and falling degrees from the beginning to the end.
+    let tangle: Vec<(u64, u64)> = (0..6 * n).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
+    for (arcs, parts, salt) in [(rim, 1, 0), (tangle.clone(), 3, 1), (tangle, 70, 2)] {
+        let arcs: Vec<(u64, u64)> = arcs;
+        let dir = tempfile::tempdir().unwrap();
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let vertices = graph.vertices();
+        let part_of: Vec<u32> = if parts == 1 {
+            // The hub and one vertex of the rim are local in part 0.
+            (0..vertices).map(|id| u32::from(id != 0 && id != vertices / 3)).collect()
+        } else {
+            (0..vertices).map(|id| (mix(u64::from(id) << 8 | salt) % u64::from(parts)) as u32).collect()
+        };
+        let assignment = Assignment::new(part_of, parts.max(2));
+        let control = Control::silent();
+        let sizes = sizes(&graph, &assignment, Prune::ZeroIndegree, &control).unwrap();
+        for part in 0..assignment.parts() {
+            let kept = kept_by_one_sweep(&graph, assignment.locals(part));
+            let pruned = prune(&graph, assignment.locals(part), Prune::ZeroIndegree, &control).unwrap();
+            assert!(pruned.kept.iter(0..vertices).eq(kept.iter().copied()), "part {part} of {parts}");
+            let size = &sizes[part as usize];
+            assert_eq!(size.locals + size.proxies_kept, kept.len() as u64, "part {part} of {parts}");
+        }
+        if parts == 1 {
+            // Nothing leads back on the rim; its last vertices have smaller degrees, but lie in the local one's way.
+            let past = u64::from(vertices - 1 - vertices / 3);
+            assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
+        }
+    }
+}
+
 /// Contiguous runs of equal numbers of vertices.
 struct Runs<'g>(&'g OrientedGraph);
 

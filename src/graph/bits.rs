@@ -40,6 +40,13 @@ impl Marks {
         self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
+    /// Removes `i`, and says whether it was there: of many threads that ask, one is told so.
+    #[inline]
+    pub fn take(&self, i: u32) -> bool {
+        let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
+        word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
+    }
+
     /// Removes everything.
     pub fn clear(&mut self) {
         self.words.par_iter_mut().for_each(|word| *word.get_mut() = 0);
@@ -96,6 +103,17 @@ impl Bits {
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self::new(self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect(), self.len)
+    }
+
+    /// Members that `other` does not have.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self::new(self.words.iter().zip(&other.words).map(|(a, b)| a & !b).collect(), self.len)
+    }
+
+    /// The set under construction again.
+    pub fn thaw(self) -> Marks {
+        Marks { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
     }
 
     /// The number of members.
@@ -191,6 +209,24 @@ mod tests {
             let range = a..b;
             let expected: BTreeSet<u32> = members.iter().copied().filter(|i| range.contains(i)).collect();
             prop_assert_eq!(bits.iter(range).collect::<BTreeSet<_>>(), expected);
+        }
+
+        #[test]
+        fn what_is_taken_is_taken_once(members in prop::collection::btree_set(0u32..200, 0..80), taken in prop::collection::vec(0u32..200, 0..80)) {
+            let set = |of: &BTreeSet<u32>| {
+                let marks = Marks::new(200);
+                of.iter().for_each(|&i| marks.set(i));
+                marks.finish()
+            };
+            let (bits, mut left) = (set(&members), members.clone());
+            let marks = bits.clone().thaw();
+            for &i in &taken {
+                prop_assert_eq!(marks.take(i), left.remove(&i));
+            }
+            let without = bits.without(&set(&taken.into_iter().collect()));
+            prop_assert_eq!(without.count() as usize, left.len());
+            prop_assert!(without.iter(0..200).eq(left.iter().copied()));
+            prop_assert!(marks.finish().iter(0..200).eq(left.into_iter()));
         }
 
         #[test]

@@ -4,6 +4,7 @@ pub mod assignment;
 pub mod bit_counter;
 pub mod induce;
 pub mod prune;
+mod reach;
 pub mod section;
 pub mod sections;
 pub mod sizes;

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::induce::{RUN, Subgraph, induce, numbers_of};
+use super::induce::{RUN, induce, numbers_of};
+use super::reach::reached;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
@@ -81,35 +82,8 @@ pub fn prune<'g>(graph: &'g OrientedGraph, locals: &[u32], level: Prune, control
     let start = Instant::now();
     let subgraph = induce(graph, locals, control)?;
     let inducing = start.elapsed();
-    let kept = if level == Prune::ZeroIndegree { without_zero_indegree(&subgraph) } else { subgraph.present };
+    let kept = if level == Prune::ZeroIndegree { reached(&subgraph, control)? } else { subgraph.present };
     Ok(Pruned { graph, local: subgraph.local, kept, inducing, closing: None })
-}
-
-/// Algorithm 2 of LSTC to its fixpoint, in one sweep: arcs go from larger numbers to smaller ones, so in falling order
-/// of numbers it is known of a proxy whether anything that stays points at it. `O(arcs of the kept vertices)`, one
-/// thread: this level is there to be compared with.
-fn without_zero_indegree(subgraph: &Subgraph<'_>) -> Bits {
-    let Subgraph { graph, local, present } = subgraph;
-    let (kept, reached) = (Marks::new(graph.vertices()), Marks::new(graph.vertices()));
-    let id_of = &graph.numbering().id_of;
-    for (w, &word) in present.words().iter().enumerate().rev() {
-        let mut rest = word;
-        while rest != 0 {
-            let bit = rest.ilog2();
-            rest ^= 1 << bit;
-            let number = w as u32 * 64 + bit;
-            if local.contains(number) || reached.contains(number) {
-                kept.set(number);
-                for &head in graph.row(id_of[number as usize]) {
-                    reached.set(head);
-                }
-            }
-        }
-        if w % RUN == 0 {
-            graph.relieve();
-        }
-    }
-    kept.finish()
 }
 
 /// The default level, straight from the locals' rows: `O(arcs of the locals)`; nothing is induced first.

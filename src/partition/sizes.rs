@@ -74,7 +74,7 @@ pub fn sizes(
             Prune::None => Kept::Induced,
             Prune::Direct => Kept::Direct,
             Prune::ZeroIndegree => {
-                masks.sweep();
+                masks.sweep(control)?;
                 task.advance(graph.edges());
                 Kept::Swept
             }
@@ -168,25 +168,47 @@ impl<'a> Masks<'a> {
         })
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions in one sweep over falling numbers (see [`super::prune`]): `reached` becomes
-    /// where a vertex is kept.
-    fn sweep(&self) {
-        self.words.par_iter().for_each(|words| words.reached.store(0, Ordering::Relaxed));
-        for number in (0..self.graph.vertices()).rev() {
-            let words = &self.words[number as usize];
-            let kept =
-                self.own(number) | (words.reached.load(Ordering::Relaxed) & words.induced.load(Ordering::Relaxed));
-            words.reached.store(kept, Ordering::Relaxed);
-            if kept != 0 {
-                for &head in self.graph.row(self.graph.numbering().id_of[number as usize]) {
-                    let word = &self.words[head as usize].reached;
-                    word.store(word.load(Ordering::Relaxed) | kept, Ordering::Relaxed);
+    /// Algorithm 2 of LSTC for 64 partitions (see [`super::reach`]): `reached` becomes where a vertex is kept.
+    ///
+    /// Arcs lead to smaller numbers, so the numbers are taken in falling blocks, each in parallel: what a block passes
+    /// on to those below is final, and a vertex is read again only when its word grew within its own block.
+    fn sweep(&self, control: &Control) -> Result<()> {
+        const DEALT: usize = 256;
+        let (graph, id_of) = (self.graph, &self.graph.numbering().id_of);
+        let numbers = 0..graph.vertices();
+        numbers.clone().into_par_iter().for_each(|number| add(&self.words[number as usize].reached, self.own(number)));
+        let pass_on = |number: u32, first: u32, grown: &mut Vec<u32>| {
+            let kept = self.words[number as usize].reached.load(Ordering::Relaxed);
+            for &head in graph.row(id_of[number as usize]).iter().filter(|_| kept != 0) {
+                let Words { induced, reached } = &self.words[head as usize];
+                let more = kept & induced.load(Ordering::Relaxed) & !reached.load(Ordering::Relaxed);
+                if more != 0 && more & !reached.fetch_or(more, Ordering::Relaxed) != 0 && head >= first {
+                    grown.push(head);
                 }
             }
-            if number % (1 << 16) == 0 {
-                self.graph.relieve();
+        };
+        let mut end = numbers.end;
+        while end > 0 {
+            // Blocks shrink with their numbers, since rows and the share of arcs within a block grow.
+            let first = end - end.div_ceil(8);
+            let mut block: Vec<u32> = (first..end).rev().collect();
+            while !block.is_empty() {
+                let dealt = block.par_chunks(DEALT).map(|some| {
+                    control.check()?;
+                    let mut grown = Vec::new();
+                    some.iter().for_each(|&number| pass_on(number, first, &mut grown));
+                    for _ in 0..RUN {
+                        let Some(number) = grown.pop() else { break };
+                        pass_on(number, first, &mut grown);
+                    }
+                    graph.relieve();
+                    Ok(grown)
+                });
+                block = dealt.collect::<Result<Vec<_>>>()?.concat();
             }
+            end = first;
         }
+        Ok(())
     }
 
     /// Proxies and arcs, induced and kept, of each partition.
