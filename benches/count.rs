@@ -30,7 +30,7 @@ use trimill::generate::{Family, generate};
 use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
 use trimill::partition::prune::{Prune, prune};
-use trimill::partition::section::{Frame, Resident};
+use trimill::partition::section::{FrameView, Resident};
 use trimill::prepare::prepare;
 use trimill::stream::source::{PartitionSource, Whole};
 
@@ -149,7 +149,7 @@ fn bitmap(resident: &Resident) -> u64 {
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().unwrap());
     let mut cpu = POOL.install(|| Cpu::new(Bytes(4 << 30), vertices));
     let mut counter = cpu.begin(resident, vertices, Bytes::ZERO).unwrap();
-    counter.frame(&Frame { range: 0..vertices, offsets: vec![0], heads: Vec::new() }, &POOL).unwrap();
+    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[] }, &POOL).unwrap();
     counter.finish().unwrap().triangles
 }
 

@@ -123,9 +123,9 @@ fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: B
             rows += frame.offsets.len() as u64 - 1;
             arcs += frame.heads.len() as u64;
             for i in 0..frame.offsets.len() - 1 {
-                assert!(frame.row(i).is_sorted_by(|a, b| a < b));
+                assert!(frame.view().row(i).is_sorted_by(|a, b| a < b));
             }
-            counter.frame(&frame, &pool)
+            counter.frame(&frame.view(), &pool)
         })
         .unwrap();
     assert_eq!((next, rows, arcs), (sections.numbered(), size.proxies_kept, size.arcs_kept));

@@ -1,7 +1,7 @@
 // Method `lstc`: Algorithm 3 and section 4.4 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026).
 //
-// Enters: the resident rows of a partition and one frame of proxies' rows, in local numbers, rows strictly ascending, every
-// head smaller than its row's own number. Leaves: for each local vertex the triangles that start there, added to `sums`.
+// Enters: the resident rows of a partition and one frame, the rows of proxies in a range of numbers or of all numbers in it;
+// rows strictly ascending, every head smaller than its row's own number. Leaves: for each local vertex the triangles that start there, added to `sums`.
 //
 // How the lines of Algorithm 3 are found here:
 //   2, 7, 8    a block takes the local vertex `a` of its place in the work list, and its row N+(a)
@@ -33,9 +33,9 @@ struct Arguments {
     const u32 *work;          // locals to count, ascending; null: all
     u32 *cursors;             // entries of each local's row that earlier frames covered
     u64 *sums;                // triangles of each local
-    const u64 *words;         // which numbers of the range are local, 64 a word; null: all
+    const u64 *words;         // which numbers of the range are local, 64 a word; null: every row is in the frame
     const u32 *ranks;         // locals of the range before each word
-    const u32 *frame_offsets; // where each proxy's row begins in `frame_heads`; one more at the end
+    const u32 *frame_offsets; // where each row of the frame begins in `frame_heads`; one more at the end; null: all are local
     const u32 *frame_heads;
     u32 work_first;           // where in the work list this launch begins; its grid is as long as its share
     u32 range_start;          // the numbers that the frame covers
@@ -59,19 +59,23 @@ __device__ __forceinline__ u32 contains(const u32 *entries, u32 n, u32 key) {
     return *low == key;
 }
 
-// The row of head `b`: resident if `b` is local, else in the frame.
+// The row of head `b`: in the frame if that has all rows of its range or `b` is a proxy, else resident.
 __device__ __forceinline__ const u32 *row_of(const Arguments &g, u32 b, u32 &length) {
     u32 place = b - g.range_start;
     u32 local = place;
-    if (g.words) {
-        u64 word = __ldg(g.words + (place >> 6));
-        u32 before = __ldg(g.ranks + (place >> 6)) + __popcll(word & ((1ull << (place & 63)) - 1));
-        if (!(word >> (place & 63) & 1)) {
-            u32 begin = __ldg(g.frame_offsets + (place - before));
-            length = __ldg(g.frame_offsets + (place - before) + 1) - begin;
+    if (g.frame_offsets) {
+        bool resident = false;
+        if (g.words) {
+            u64 word = __ldg(g.words + (place >> 6));
+            local = __ldg(g.ranks + (place >> 6)) + __popcll(word & ((1ull << (place & 63)) - 1));
+            resident = word >> (place & 63) & 1;
+            place -= local;
+        }
+        if (!resident) {
+            u32 begin = __ldg(g.frame_offsets + place);
+            length = __ldg(g.frame_offsets + place + 1) - begin;
             return g.frame_heads + begin;
         }
-        local = before;
     }
     u64 begin = __ldg(g.offsets + g.first_local + local);
     length = (u32)(__ldg(g.offsets + g.first_local + local + 1) - begin);

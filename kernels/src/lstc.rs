@@ -278,8 +278,9 @@ impl<'g, E: Engine> Counting<'g, E> {
         engine.record(Queue::Copy, marks.copy)?;
         if bytes > 0 {
             // Widest first, so that each begins at a multiple of its width.
-            arguments.words = engine.address() + self.slots[slot].offset;
-            arguments.ranks = arguments.words + size_of_val(frame.local_words) as u64;
+            let start = engine.address() + self.slots[slot].offset;
+            arguments.words = if frame.local_words.is_empty() { 0 } else { start };
+            arguments.ranks = start + size_of_val(frame.local_words) as u64;
             arguments.frame_offsets = arguments.ranks + size_of_val(frame.local_ranks) as u64;
             arguments.frame_heads = arguments.frame_offsets + size_of_val(frame.offsets) as u64;
             let pieces = [
@@ -288,7 +289,7 @@ impl<'g, E: Engine> Counting<'g, E> {
                 cast_slice(frame.offsets),
                 cast_slice(frame.heads),
             ];
-            engine.copy(arguments.words, &pieces)?;
+            engine.copy(start, &pieces)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;

@@ -8,7 +8,7 @@ mod common;
 
 use std::sync::{Mutex, MutexGuard};
 
-use common::{Partition, cuts, random};
+use common::{OwnedFrame, Partition, cuts, random};
 use trimill_kernels::{
     Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, TERMS, device_bytes, find,
     frame_bytes,
@@ -28,15 +28,22 @@ fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     Some((gpu, alone))
 }
 
-/// Counts within an arena of exactly what is promised to suffice.
+/// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Counted {
+    let shared = count_with(gpu, partition, &partition.shared_frames(cuts), shape);
+    let own = count_with(gpu, partition, &partition.frames(cuts), shape);
+    assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
+    own
+}
+
+/// Counts within an arena of exactly what is promised to suffice.
+fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], shape: Shape) -> Counted {
     let (resident, numbered) = (partition.resident(), partition.numbered());
-    let frames = partition.frames(cuts);
     let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
     let bytes = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
     gpu.reserve(bytes).unwrap();
     let mut counter = Counter::begin(gpu, shape, &resident, numbered, limit).unwrap();
-    for frame in &frames {
+    for frame in frames {
         counter.frame(&frame.slices()).unwrap();
     }
     let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));

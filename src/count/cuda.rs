@@ -12,7 +12,7 @@ use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape};
 use super::{Backend, CounterMemory, Device, DeviceTimes, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{FrameView, Resident, RowsIn};
 
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
@@ -124,22 +124,31 @@ struct Counting<'a> {
 }
 
 impl PartitionCounter for Counting<'_> {
-    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()> {
-        let locals = pool.install(|| self.resident.locals_in(&frame.range));
-        let (words, ranks) = locals.bits.as_ref().map_or((&[][..], &[][..]), |bits| (bits.words(), bits.ranks()));
-        // Where all are local the frame has no rows, and nothing of it is sent.
-        let offsets = if locals.bits.is_some() { &frame.offsets[..] } else { &[0] };
-        self.counter
-            .frame(&FrameSlices {
-                range: frame.range.clone(),
-                offsets,
-                heads: &frame.heads,
-                local_words: words,
-                local_ranks: ranks,
-                first_local: locals.first as u32,
-                all_local: locals.bits.is_none(),
-            })
-            .map_err(translated)
+    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+        let rows = pool.install(|| self.resident.rows_in(frame));
+        let everything = FrameSlices {
+            range: frame.range.clone(),
+            offsets: frame.offsets,
+            heads: frame.heads,
+            local_words: &[],
+            local_ranks: &[],
+            first_local: 0,
+            all_local: false,
+        };
+        let slices = match &rows {
+            RowsIn::Frame => everything,
+            // The frame has no rows, and nothing of it is sent.
+            RowsIn::Resident { first } => {
+                FrameSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
+            }
+            RowsIn::Both { first, local } => FrameSlices {
+                local_words: local.words(),
+                local_ranks: local.ranks(),
+                first_local: *first as u32,
+                ..everything
+            },
+        };
+        self.counter.frame(&slices).map_err(translated)
     }
 
     fn finish(self: Box<Self>) -> Result<Tally> {

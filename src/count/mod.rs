@@ -15,7 +15,7 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{FrameView, Resident};
 
 /// What a method keeps on the device besides arcs and frames.
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +110,7 @@ pub trait PartitionCounter: Send {
     ///
     /// # Errors
     /// When the device refuses.
-    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()>;
+    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()>;
 
     /// What was found.
     ///

@@ -31,16 +31,20 @@ impl Resident {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// Which numbers of `range` are local; runs in the current thread pool.
-    pub fn locals_in(&self, range: &Range<u32>) -> LocalsIn {
+    /// Where the rows of the numbers in the range of `frame` are; runs in the current thread pool.
+    pub fn rows_in(&self, frame: &FrameView<'_>) -> RowsIn {
+        let range = &frame.range;
+        if frame.holds_all() && !range.is_empty() {
+            return RowsIn::Frame;
+        }
         let first = self.numbers.partition_point(|&number| number < range.start);
         let end = self.numbers.partition_point(|&number| number < range.end);
-        let bits = (end - first < range.len()).then(|| {
-            let marks = Marks::new(range.len() as u32);
-            self.numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
-            marks.finish()
-        });
-        LocalsIn { first, bits }
+        if end - first == range.len() {
+            return RowsIn::Resident { first };
+        }
+        let marks = Marks::new(range.len() as u32);
+        self.numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+        RowsIn::Both { first, local: marks.finish() }
     }
 
     /// Bytes that it holds.
@@ -50,19 +54,31 @@ impl Resident {
     }
 }
 
-/// The locals of a range of numbers.
+/// Where the rows of a frame's range are.
 #[derive(Debug, Clone)]
-pub struct LocalsIn {
-    /// The place of the first one in the resident section.
-    pub first: usize,
-    /// Which they are, counted from the range's start; `None` when all of the range is local.
-    pub bits: Option<Bits>,
+pub enum RowsIn {
+    /// All of the range is local: the rows are resident, from place `first` of the resident section on.
+    Resident {
+        /// The place of the first row.
+        first: usize,
+    },
+    /// The frame has a row for every number, of locals too: nobody needs to know which are local.
+    Frame,
+    /// Locals' rows are resident, from place `first` on; the others are in the frame.
+    Both {
+        /// The place of the first local's row.
+        first: usize,
+        /// Which are local, counted from the range's start.
+        local: Bits,
+    },
 }
 
-/// A bounded slice of the proxies' rows: those of all proxies whose local number lies in `range`.
+/// A bounded slice of rows: those of all proxies whose local number lies in `range`, or those of all its numbers.
 ///
 /// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
-/// range in ascending local number. The frames of a partition tile `0..numbered` in ascending order.
+/// range in ascending local number. A frame with as many rows as its range is long has those of all its numbers,
+/// whether local or not: so are shared frames ([`crate::shared`]), and own ones without a local. The frames of a
+/// partition tile `0..numbered` in ascending order.
 ///
 /// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == heads.len()`; rows
 /// strictly ascending, all heads below the row's own number.
@@ -77,15 +93,44 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The row of the `i`-th proxy of the range.
-    pub fn row(&self, i: usize) -> &[u32] {
-        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    /// The same as counters see it.
+    pub fn view(&self) -> FrameView<'_> {
+        FrameView { range: self.range.clone(), offsets: &self.offsets, heads: &self.heads }
     }
 
     /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
     pub fn heap(&self) -> Bytes {
-        Bytes::of::<u32>((self.offsets.capacity() + self.heads.capacity()) as u64)
-            + Bits::bytes(self.range.len() as u32)
+        let bits = if self.view().holds_all() { Bytes::ZERO } else { Bits::bytes(self.range.len() as u32) };
+        Bytes::of::<u32>((self.offsets.capacity() + self.heads.capacity()) as u64) + bits
+    }
+}
+
+/// A [`Frame`] wherever it lies: in a buffer of its own, or among the rows of all shared frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrameView<'a> {
+    /// The range of numbers that it covers.
+    pub range: Range<u32>,
+    /// Where each row begins in `heads`; one more at the end.
+    pub offsets: &'a [u32],
+    /// The heads of all rows.
+    pub heads: &'a [u32],
+}
+
+impl<'a> FrameView<'a> {
+    /// Row `i` of the frame.
+    #[inline]
+    pub fn row(&self, i: usize) -> &'a [u32] {
+        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+    }
+
+    /// Whether every number of the range has its row here.
+    pub fn holds_all(&self) -> bool {
+        self.offsets.len() == self.range.len() + 1
+    }
+
+    /// Its size.
+    pub fn size(&self) -> FrameSize {
+        FrameSize { range: self.range.len() as u32, rows: self.offsets.len() as u64 - 1, arcs: self.heads.len() as u64 }
     }
 }
 
@@ -103,17 +148,23 @@ pub struct FrameSize {
 impl FrameSize {
     /// Bytes on the device.
     pub fn bytes(&self) -> Bytes {
-        frame_bytes(self.range, self.rows, self.arcs)
+        Bytes::of::<u32>(self.rows + 1 + self.arcs) + self.bits()
     }
 
     /// Bytes that `buffer` would hold once a frame of this size was read into it.
     pub fn bytes_within(&self, buffer: &Frame) -> Bytes {
         let rows = self.rows.max((buffer.offsets.capacity() as u64).saturating_sub(1));
-        frame_bytes(self.range, rows, self.arcs.max(buffer.heads.capacity() as u64))
+        Bytes::of::<u32>(rows + 1 + self.arcs.max(buffer.heads.capacity() as u64)) + self.bits()
+    }
+
+    /// Bytes of what tells locals from proxies; nothing where every number has a row.
+    fn bits(&self) -> Bytes {
+        if self.rows == u64::from(self.range) { Bytes::ZERO } else { Bits::bytes(self.range) }
     }
 }
 
-/// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local.
+/// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local. The most
+/// that any frame of this size takes: without a local there is less to tell.
 pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
     Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
 }

@@ -43,9 +43,10 @@ impl SpillReader {
                 control.check()?;
                 let blocks = start..info.blocks.end.min(start + at_once);
                 self.read_frame_run(i, blocks.clone(), &mut run)?;
+                let rows = run.view();
                 for row in 0..run.offsets.len() - 1 {
                     let own = proxies.next();
-                    if own.is_none() || run.row(row).last().copied() >= own {
+                    if own.is_none() || rows.row(row).last().copied() >= own {
                         let own = own.map_or_else(|| "of no proxy".into(), |own| format!("of proxy {own}"));
                         return Err(damaged(self.path(), format!("frame {i}: the row {own} reaches too far")));
                     }

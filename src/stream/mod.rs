@@ -2,7 +2,8 @@
 //!
 //! Enters: a [`PartitionSource`] (a spill file, or a partition that was never spilled). Leaves: its triangles, and how
 //! much memory it took at most. One reader thread reads and decodes; two frame buffers go round between it and the
-//! counter, so while one frame is counted the next one is decoded, and never more than two exist.
+//! counter, so while one frame is counted the next one is decoded, and never more than two exist. Frames that lie in
+//! memory as the counter needs them are lent: nothing is read or copied for them; while one passes, its bytes count.
 
 pub mod meter;
 pub mod source;
@@ -19,7 +20,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, Resident, frame_bytes};
+use crate::partition::section::{Frame, FrameView, Resident};
 use meter::Meter;
 use source::PartitionSource;
 
@@ -49,17 +50,18 @@ pub struct Counted {
     pub own_memory: bool,
 }
 
-enum Message {
+enum Message<'f> {
     Resident(Resident),
     Frame(Frame),
+    Lent(FrameView<'f>),
 }
 
 /// Counts one partition. Reading and counting both use `pool`.
 ///
 /// # Errors
 /// Damaged or unreadable spills ([`crate::error::Kind::Data`]), a device that refuses, a stop.
-pub fn count_partition(
-    source: &mut dyn PartitionSource,
+pub fn count_partition<'f>(
+    source: &mut dyn PartitionSource<'f>,
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     control: &Control,
@@ -84,12 +86,12 @@ pub fn count_partition(
 }
 
 /// The reader thread: resident section, then all frames in order.
-fn read(
-    source: &mut dyn PartitionSource,
+fn read<'f>(
+    source: &mut dyn PartitionSource<'f>,
     pool: &ThreadPool,
     meter: &Meter,
     control: &Control,
-    to_counter: SyncSender<Message>,
+    to_counter: SyncSender<Message<'f>>,
     spare: Receiver<Frame>,
 ) -> Result<Duration> {
     let largest = source.largest_frame();
@@ -105,6 +107,13 @@ fn read(
     }
     for i in 0..source.frames() {
         control.check()?;
+        if let Some(frame) = source.lent(i) {
+            meter.take(frame.size().bytes());
+            if to_counter.send(Message::Lent(frame)).is_err() {
+                break;
+            }
+            continue;
+        }
         let Ok(mut frame) = spare.recv() else { break };
         let start = Instant::now();
         let before = frame.heap();
@@ -128,7 +137,7 @@ fn count(
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
-    messages: Receiver<Message>,
+    messages: Receiver<Message<'_>>,
     give_back: SyncSender<Frame>,
 ) -> Result<Counted> {
     let mut counted = Counted::default();
@@ -138,9 +147,14 @@ fn count(
     counted.counting += start.elapsed();
     counted.streamed = resident.heap();
     let mut own = Bytes::ZERO;
-    while let Ok(Message::Frame(frame)) = messages.recv() {
+    while let Ok(message) = messages.recv() {
+        let view = match &message {
+            Message::Frame(frame) => &frame.view(),
+            Message::Lent(view) => view,
+            Message::Resident(_) => continue,
+        };
         let start = Instant::now();
-        counter.frame(&frame, pool)?;
+        counter.frame(view, pool)?;
         counted.counting += start.elapsed();
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
@@ -152,13 +166,15 @@ fn count(
                 counted.peak = counted.peak.max(bytes);
             }
         }
-        let rows = frame.offsets.len() as u64 - 1;
-        let size = frame_bytes(frame.range.len() as u32, rows, frame.heads.len() as u64);
+        let size = view.size().bytes();
         counted.largest_frame = counted.largest_frame.max(size);
         counted.streamed += size;
         counted.frames += 1;
-        // The reader may be done already; then the buffer is dropped here.
-        let _ = give_back.try_send(frame);
+        match message {
+            // The reader may be done already; then the buffer is dropped here.
+            Message::Frame(buffer) => drop(give_back.try_send(buffer)),
+            _ => meter.change(size, Bytes::ZERO),
+        }
     }
     let start = Instant::now();
     let tally = counter.finish()?;

@@ -4,13 +4,13 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::partition::prune::Pruned;
-use crate::partition::section::{Frame, FrameSize, Resident};
+use crate::partition::section::{Frame, FrameSize, FrameView, Resident};
 use crate::partition::sections::Sections;
 use crate::spill::SpillReader;
 
-/// Delivers a partition's sections in their order.
-pub trait PartitionSource: Send {
-    /// Locals and kept proxies together.
+/// Delivers a partition's sections in their order. Frames that lie in memory as they are live for `'f`.
+pub trait PartitionSource<'f>: Send {
+    /// The vertices of the numbering: locals and kept proxies together, or all of the graph.
     fn numbered(&self) -> u32;
 
     /// The number of frames, at least one.
@@ -30,14 +30,19 @@ pub trait PartitionSource: Send {
     /// When it is damaged or cannot be read.
     fn read_resident(&mut self, into: &mut Resident) -> Result<()>;
 
-    /// Reads frame `i`; called in ascending order, once each.
+    /// Frame `i` where it lies, if it can be lent: then it need not be read.
+    fn lent(&self, _i: usize) -> Option<FrameView<'f>> {
+        None
+    }
+
+    /// Reads frame `i`; called in ascending order, once each, for those that are not [lent](Self::lent).
     ///
     /// # Errors
     /// When it is damaged or cannot be read.
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()>;
 }
 
-impl PartitionSource for SpillReader {
+impl PartitionSource<'_> for SpillReader {
     fn numbered(&self) -> u32 {
         self.header().numbered
     }
@@ -91,7 +96,7 @@ impl Whole {
     }
 }
 
-impl PartitionSource for Whole {
+impl PartitionSource<'_> for Whole {
     fn numbered(&self) -> u32 {
         self.numbered
     }

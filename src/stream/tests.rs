@@ -23,7 +23,7 @@ impl Alternating {
     }
 }
 
-impl PartitionSource for Alternating {
+impl PartitionSource<'_> for Alternating {
     fn numbered(&self) -> u32 {
         20_000 * self.frames as u32
     }
@@ -79,7 +79,7 @@ impl Backend for Onlooker {
 }
 
 impl PartitionCounter for Onlooker {
-    fn frame(&mut self, frame: &Frame, _: &ThreadPool) -> Result<()> {
+    fn frame(&mut self, frame: &FrameView<'_>, _: &ThreadPool) -> Result<()> {
         lock(&self.0).push(frame.range.start / 20_000);
         Ok(())
     }

@@ -15,16 +15,17 @@ pub struct ResidentSlices<'a> {
     pub heads: &'a [u32],
 }
 
-/// A frame: the rows of the proxies in a range of numbers, and which of the range are local.
+/// A frame: the rows of the proxies in a range of numbers, and which of the range are local; or the rows of all of the
+/// range, local or not, and no words.
 #[derive(Debug, Clone)]
 pub struct FrameSlices<'a> {
     /// The numbers that it covers.
     pub range: Range<u32>,
-    /// Where each proxy's row begins in `heads`; one more at the end.
+    /// Where each row begins in `heads`; one more at the end.
     pub offsets: &'a [u32],
     /// The heads of all rows, each row strictly ascending.
     pub heads: &'a [u32],
-    /// Which of the range are local, 64 a word, lowest first. Unused where all are.
+    /// Which of the range are local, 64 a word, lowest first. Unused where all are, empty where each has a row here.
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
@@ -87,6 +88,11 @@ impl FrameSlices<'_> {
         }
         let local = if self.all_local {
             range
+        } else if self.offsets.len() as u64 == range + 1 {
+            if !self.local_words.is_empty() || !self.local_ranks.is_empty() {
+                return wrong("words that tell locals are of no use where each number has its row");
+            }
+            0
         } else {
             let words = range.div_ceil(64) as usize;
             if self.local_words.len() != words || self.local_ranks.len() != words {
@@ -111,9 +117,11 @@ impl FrameSlices<'_> {
     }
 }
 
-/// Bytes of a frame on the device: heads, offsets, and which of the range are local. No padding is between them.
+/// Bytes of a frame on the device: heads, offsets, and which of the range are local, where not each has a row. No padding is
+/// between them.
 pub const fn frame_bytes(range: u32, rows: u64, arcs: u64, all_local: bool) -> u64 {
-    if all_local { 0 } else { 12 * (range as u64).div_ceil(64) + 4 * (rows + 1) + 4 * arcs }
+    let words = if rows == range as u64 { 0 } else { (range as u64).div_ceil(64) };
+    if all_local { 0 } else { 12 * words + 4 * (rows + 1) + 4 * arcs }
 }
 
 #[cfg(test)]
@@ -153,6 +161,10 @@ mod tests {
         };
         assert_eq!(good.check(2, 5, 2), Ok(()));
         assert_eq!(good.bytes(), 12 + 12 + 4);
+        let every =
+            FrameSlices { offsets: &[0, 1, 1, 1], local_words: &[], local_ranks: &[], first_local: 0, ..good.clone() };
+        assert_eq!(every.check(2, 5, 2), Ok(()));
+        assert_eq!(every.bytes(), 16 + 4);
         let all = FrameSlices { offsets: &[0], heads: &[], all_local: true, first_local: 2, ..good.clone() };
         assert_eq!(all.check(2, 5, 5), Ok(()));
         let wrong = [
@@ -161,6 +173,8 @@ mod tests {
             (good.check(2, 5, 1), "more locals"),
             (all.check(2, 5, 4), "more locals"),
             (FrameSlices { offsets: &[0, 1], ..good.clone() }.check(2, 5, 2), "its proxies"),
+            (FrameSlices { offsets: &[0, 1, 1, 1], ..good.clone() }.check(2, 5, 2), "of no use"),
+            (FrameSlices { offsets: &[0, 1, 1], ..every.clone() }.check(2, 5, 2), "words"),
             (FrameSlices { offsets: &[0, 1, 2], ..good.clone() }.check(2, 5, 2), "number of its heads"),
             (FrameSlices { offsets: &[0, 2, 1], ..good.clone() }.check(2, 5, 2), "descend"),
             (FrameSlices { offsets: &[], ..good.clone() }.check(2, 5, 2), "offsets"),

@@ -6,22 +6,29 @@ mod common;
 mod double;
 mod emulation;
 
-use common::{Partition, cuts, random};
+use common::{OwnedFrame, Partition, cuts, random};
 use double::{Double, Pace};
 
 use super::sections::frame_bytes;
 use super::*;
 
-/// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
+/// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
+    let shared = count_with(partition, &partition.shared_frames(cuts), shape, pace, longest_grid);
+    let own = count_with(partition, &partition.frames(cuts), shape, pace, longest_grid);
+    assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?} {pace:?}");
+    own
+}
+
+/// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
+fn count_with(partition: &Partition, frames: &[OwnedFrame], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
     let (resident, numbered) = (partition.resident(), partition.numbered());
-    let frames = partition.frames(cuts);
     let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
     let arena = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
     let mut double = Double::new(arena, pace);
     let mut counting = Counting::begin(&mut double, shape, &resident, numbered, limit, longest_grid).unwrap();
     let work = counting.work;
-    for frame in &frames {
+    for frame in frames {
         counting.frame(&frame.slices()).unwrap();
     }
     let counted = counting.finish().unwrap();

@@ -84,13 +84,15 @@ impl Partition {
         count
     }
 
-    /// Frames that end at `cuts` and at the end.
+    /// Frames of the proxies' rows that end at `cuts` and at the end.
     pub(super) fn frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
-        let mut ends = cuts.to_vec();
-        ends.push(self.numbered());
-        ends.sort_unstable();
-        let mut start = 0;
-        ends.into_iter().map(|end| self.frame(std::mem::replace(&mut start, end)..end)).collect()
+        ranges(cuts, self.numbered()).map(|range| self.frame(range)).collect()
+    }
+
+    /// The same frames with the rows of locals, too.
+    pub(super) fn shared_frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
+        let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
+        ranges(cuts, self.numbered()).map(|range| nothing_local.frame(range)).collect()
     }
 
     fn frame(&self, range: Range<u32>) -> OwnedFrame {
@@ -105,6 +107,10 @@ impl Partition {
                 offsets.push(heads.len() as u32);
             }
         }
+        if offsets.len() > range.len() {
+            // Each number has its row, so nobody asks which are local.
+            words.clear();
+        }
         let mut before = 0;
         let ranks = words
             .iter()
@@ -114,9 +120,18 @@ impl Partition {
             })
             .collect();
         let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
-        let all_local = self.local[places].iter().all(|&local| local);
+        let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
         OwnedFrame { range, offsets, heads, words, ranks, first_local, all_local }
     }
+}
+
+/// The ranges that end at `cuts` and at `end`.
+fn ranges(cuts: &[u32], end: u32) -> impl Iterator<Item = Range<u32>> {
+    let mut ends = cuts.to_vec();
+    ends.push(end);
+    ends.sort_unstable();
+    let mut start = 0;
+    ends.into_iter().map(move |end| std::mem::replace(&mut start, end)..end)
 }
 
 /// Rows of random lengths up to `longest`, heads crowded at the small numbers; some rows hold all smaller numbers.

@@ -31,7 +31,7 @@ use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{FrameView, Resident};
 use heads::HeadRows;
 use hubs::Hubs;
 use worker::{Room, Run, Worker, count_put_off, count_run};
@@ -150,7 +150,7 @@ impl Counting<'_> {
 }
 
 impl PartitionCounter for Counting<'_> {
-    fn frame(&mut self, frame: &Frame, pool: &ThreadPool) -> Result<()> {
+    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
         pool.install(|| {
             let heads = HeadRows::new(self.resident, frame);
             let range = &frame.range;

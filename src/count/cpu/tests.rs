@@ -5,6 +5,7 @@ use std::ops::Range;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
+use crate::partition::section::Frame;
 
 /// A graph by numbers: row `b` holds numbers below `b`, ascending, small ones more often than large ones.
 struct Rows(Vec<Vec<u32>>);
@@ -59,14 +60,30 @@ impl Rows {
         frame
     }
 
-    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in frames that end at `ends`.
+    /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
     fn count(&self, cpu: &Cpu, ends: &[u32], local: impl Fn(u32) -> bool + Copy) -> u64 {
+        let own = self.count_with(cpu, ends, local, local);
+        let shared = self.count_with(cpu, ends, local, |_| false);
+        assert_eq!(own, shared, "{ends:?}");
+        own
+    }
+
+    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in frames that end at `ends` and
+    /// have no rows of those that are `absent`.
+    fn count_with(
+        &self,
+        cpu: &Cpu,
+        ends: &[u32],
+        local: impl Fn(u32) -> bool + Copy,
+        absent: impl Fn(u32) -> bool + Copy,
+    ) -> u64 {
         let n = self.0.len() as u32;
         let resident = self.resident(local);
         let mut counting = cpu.counting(&resident, n);
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
-            let frame = self.frame(start..end, local);
+            let frame = self.frame(start..end, absent);
+            let frame = frame.view();
             let heads = HeadRows::new(&resident, &frame);
             counting.count(&frame.range, &heads, cpu.hubs.clamp(start, end));
             start = end;
@@ -153,6 +170,7 @@ fn hubs_that_pay_are_taken_and_others_are_not() {
         let n = rows.0.len() as u32;
         let resident = rows.resident(|_| true);
         let frame = rows.frame(0..n, |_| true);
+        let frame = frame.view();
         let heads = HeadRows::new(&resident, &frame);
         hubs::worthwhile(&resident, &vec![0; n as usize], &frame.range, n, &heads)
     };

@@ -43,19 +43,23 @@ fn contains(entries: &[u32], key: u32) -> bool {
 
 /// Where the row of head `b` begins, and how long it is.
 fn row_of(m: &mut Memory, g: &Arguments, b: u32) -> (u64, u32) {
-    let place = b.checked_sub(g.range_start).expect("a head before the range");
+    let mut place = b.checked_sub(g.range_start).expect("a head before the range");
     assert!(b < g.range_end, "a head after the range");
     let mut local = place;
-    if g.words != 0 {
-        let word = m.u64(g.words + 8 * u64::from(place >> 6));
-        let below = (word & ((1 << (place & 63)) - 1)).count_ones();
-        let before = m.u32(g.ranks + 4 * u64::from(place >> 6)) + below;
-        if word >> (place & 63) & 1 == 0 {
-            let at = g.frame_offsets + 4 * u64::from(place - before);
+    if g.frame_offsets != 0 {
+        let mut resident = false;
+        if g.words != 0 {
+            let word = m.u64(g.words + 8 * u64::from(place >> 6));
+            let below = (word & ((1 << (place & 63)) - 1)).count_ones();
+            local = m.u32(g.ranks + 4 * u64::from(place >> 6)) + below;
+            resident = word >> (place & 63) & 1 != 0;
+            place -= local;
+        }
+        if !resident {
+            let at = g.frame_offsets + 4 * u64::from(place);
             let begin = m.u32(at);
             return (g.frame_heads + 4 * u64::from(begin), m.u32(at + 4) - begin);
         }
-        local = before;
     }
     let at = g.offsets + 8 * u64::from(g.first_local + local);
     let begin = m.u64(at);
