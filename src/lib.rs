@@ -48,8 +48,10 @@ pub mod signals;
 
 pub mod bytes;
 pub mod control;
+pub mod disk;
 pub mod error;
 pub mod mapped;
+pub mod sealed;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

@@ -6,19 +6,17 @@
 //! threads, and written in order, so the bytes do not depend on the number of threads. Memory: up to 32 MiB of small
 //! resident chunks that wait to be joined, and a block's planes and stored bytes a thread.
 
-use std::fs::Permissions;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tempfile::NamedTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{BLOCK_BYTES, Numbers, Offset, Rows, raw_bytes};
 use super::codec::{Codec, Encoder};
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, FrameInfo, Index};
+use crate::disk::{NewFile, SHARED};
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, Resident};
 
@@ -28,7 +26,7 @@ const ENOUGH_BYTES: u64 = 32 * BLOCK_BYTES;
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
     path: PathBuf,
-    out: BufWriter<NamedTempFile>,
+    out: BufWriter<NewFile>,
     end: u64,
     codec: Codec,
     header: PartitionHeader,
@@ -75,12 +73,7 @@ impl SpillWriter {
     /// When the directory does not take a file, or its space is used up.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{name}."))
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(dir)
-            .map_err(|error| Error::write(&path, error))?;
+        let file = NewFile::create(dir, &format!(".{name}."), ".tmp", SHARED)?.known_as(&path);
         let mut out = BufWriter::new(file);
         out.write_all(&[0; HEADER_BYTES]).map_err(|error| Error::write(&path, error))?;
         Ok(Self {
@@ -194,11 +187,11 @@ impl SpillWriter {
         self.out.write_all(&index).map_err(failed)?;
         let temporary = self.out.into_inner().map_err(|error| failed(error.into_error()))?;
         let bytes = header.to_bytes();
-        temporary.as_file().write_all_at(&bytes, 0).map_err(failed)?;
+        temporary.write_at(&bytes, 0)?;
         if self.durable {
-            temporary.as_file().sync_all().map_err(failed)?;
+            temporary.sync()?;
         }
-        temporary.persist(&self.path).map_err(|error| failed(error.error))?;
+        temporary.persist(&self.path)?;
         Ok(SpillSummary {
             bytes: self.end + index.len() as u64,
             checksum: checksum(&bytes),
