@@ -12,6 +12,7 @@ use trimill_partitioners::metis::MetisOptions;
 
 use crate::bytes::Bytes;
 use crate::control::Control;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Partitioner, Parts};
@@ -126,6 +127,7 @@ impl Assigner<'_> {
             helper: helper.program.clone(),
             helper_args: helper.arguments.clone(),
             stopped: &stopped,
+            before_write: &disk::before_write,
         };
         let found = partitioners::metis::assign(&View(self.graph), &options).map_err(translated)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);

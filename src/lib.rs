@@ -48,8 +48,10 @@ pub mod signals;
 
 pub mod bytes;
 pub mod control;
+pub mod disk;
 pub mod error;
 pub mod mapped;
+pub mod sealed;
 
 /// The target of lines that are shown without `-v` though nothing is wrong; see `main.rs`.
 pub const NOTE: &str = "trimill::note";

@@ -5,14 +5,15 @@
 //! of that lane that were in memory. A lane's file is deleted when the lane is taken, so disk is given back as the
 //! buckets are consumed.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use tempfile::TempDir;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::lock;
 
@@ -147,9 +148,9 @@ impl Buckets {
         }
         slot.full.push(block);
         let path = self.file_of(lane)?;
-        let mut file = OpenOptions::new().append(true).create(true).open(&path).map_err(|e| Error::write(&path, e))?;
+        let file = disk::append_to(&path)?;
         for block in slot.full.drain(..) {
-            file.write_all(bytemuck::cast_slice(&block)).map_err(|e| Error::write(&path, e))?;
+            disk::write(&file, &path, bytemuck::cast_slice(&block))?;
             slot.on_disk += block.len() as u64;
             self.written.fetch_add(block.len() as u64 * 8, Ordering::Relaxed);
             self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
@@ -159,10 +160,7 @@ impl Buckets {
 
     fn file_of(&self, lane: usize) -> Result<PathBuf> {
         if self.dir.get().is_none() {
-            let dir = tempfile::Builder::new()
-                .prefix("trimill-buckets-")
-                .tempdir_in(&self.parent)
-                .map_err(|e| Error::write(&self.parent, e))?;
+            let dir = disk::temporary_dir(&self.parent, "trimill-buckets-")?;
             // Another thread may have been first; then this directory goes again at once.
             let _ = self.dir.set(dir);
         }
@@ -229,7 +227,7 @@ impl Buckets {
             if left == 0
                 && let Some((_, path, _)) = file.take()
             {
-                std::fs::remove_file(&path).map_err(|e| Error::write(&path, e))?;
+                disk::remove(&path)?;
             }
             each(piece)?;
             if left == 0 {

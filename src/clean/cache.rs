@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
+use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{Layout, Place, open, read_layout};
@@ -80,7 +81,7 @@ impl Cache {
     /// # Errors
     /// [`Kind::Resource`] when the folder cannot be made.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
-        fs::create_dir_all(dir).map_err(|e| Error::write(dir, e))?;
+        disk::make_dir(dir)?;
         Ok(Self { dir: dir.to_path_buf(), most })
     }
 
@@ -112,7 +113,7 @@ impl Cache {
             Ok(_) => Ok(None),
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!("{error}: it is made again");
-                fs::remove_file(&path).map_err(|e| Error::write(&path, e))?;
+                disk::remove(&path)?;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -135,14 +136,14 @@ impl Cache {
             return open(Place::Temporary(oriented.file));
         }
         let path = self.path_of(source);
-        oriented.file.persist(&path).map_err(|e| Error::write(&path, e.error))?;
+        disk::persist(oriented.file, &path)?;
         let mut entries = self.entries()?;
         entries.sort_by_key(|entry| entry.idle_seconds);
         let mut total = Bytes::ZERO;
         for entry in entries {
             total += entry.bytes;
             if total > most && entry.path != path {
-                fs::remove_file(&entry.path).map_err(|e| Error::write(&entry.path, e))?;
+                disk::remove(&entry.path)?;
             }
         }
         open(Place::Cached(path))
@@ -185,7 +186,7 @@ impl Cache {
     pub fn remove(&self, chosen: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>> {
         let gone: Vec<Entry> = self.entries()?.into_iter().filter(chosen).collect();
         for entry in &gone {
-            fs::remove_file(&entry.path).map_err(|e| Error::write(&entry.path, e))?;
+            disk::remove(&entry.path)?;
         }
         Ok(gone)
     }

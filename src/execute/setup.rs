@@ -14,6 +14,7 @@ use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
+use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{self, Devices, Job, SpillTo};
@@ -65,7 +66,7 @@ impl Setup {
         let spill_dir = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
         let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
         for dir in [&spill_dir, &work_dir] {
-            std::fs::create_dir_all(dir).map_err(|e| Error::write(dir, e))?;
+            disk::make_dir(dir)?;
             if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!(
                     "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
@@ -30,10 +31,8 @@ impl SpillDir {
     /// [`crate::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
     pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
-            let dir = tempfile::Builder::new()
-                .prefix("trimill-spill-")
-                .tempdir_in(parent)
-                .map_err(|e| Error::write(parent, e).advice("name a directory that can be written with --spill-dir"))?;
+            let dir = disk::temporary_dir(parent, "trimill-spill-")
+                .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
         let manifest = parent.join(MANIFEST_NAME);
@@ -44,7 +43,7 @@ impl SpillDir {
                     .at(parent)
                     .advice("name another --spill-dir, or remove what is there"));
             }
-            std::fs::remove_file(&manifest).map_err(|e| Error::write(&manifest, e))?;
+            disk::remove(&manifest)?;
         }
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }

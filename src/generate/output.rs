@@ -5,10 +5,8 @@
 //! So the bytes are the same on any number of threads. The file is not flushed to the disk before it is renamed: what
 //! it protects against is a stopped program, not a power failure, after which it can be generated again.
 
-use std::fs::{File, Permissions};
 use std::io::Write;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -16,6 +14,7 @@ use rayon::prelude::*;
 use super::{BLOCK, Sequence};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
+use crate::disk::{NewFile, SHARED};
 use crate::error::{Error, Result};
 
 /// How edges are written, and where.
@@ -78,19 +77,13 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
         _ => Path::new("."),
     };
     check_space(directory, format.bytes(sequence))?;
-    // The usual permissions of a new file, cut by the umask; a temporary file's own would be the owner's alone.
-    let mut file = tempfile::Builder::new()
-        .prefix(".trimill-")
-        .suffix(".partial")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)
-        .map_err(|e| Error::write(output, e))?;
+    let mut file = NewFile::create(directory, ".trimill-", ".partial", SHARED)?.known_as(output);
     let bytes = match format {
-        Format::Binary => write_binary(sequence, file.as_file(), output, control, &task)?,
-        Format::Text | Format::Stdout => write_text(sequence, file.as_file_mut(), output, control, &task)?,
+        Format::Binary => write_binary(sequence, &file, control, &task)?,
+        Format::Text | Format::Stdout => write_text(sequence, &mut file, output, control, &task)?,
     };
     control.check()?;
-    file.persist(output).map_err(|e| Error::write(output, e.error))?;
+    file.persist(output)?;
     Ok(bytes)
 }
 
@@ -116,7 +109,7 @@ fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
     start..sequence.edges().min(start.saturating_add(BLOCK))
 }
 
-fn write_binary(sequence: &dyn Sequence, file: &File, path: &Path, control: &Control, task: &Task) -> Result<u64> {
+fn write_binary(sequence: &dyn Sequence, file: &NewFile, control: &Control, task: &Task) -> Result<u64> {
     let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize));
     (0..blocks(sequence)).into_par_iter().try_for_each_init(buffers, |(edges, pairs), number| {
         control.check()?;
@@ -128,7 +121,7 @@ fn write_binary(sequence: &dyn Sequence, file: &File, path: &Path, control: &Con
         pairs.clear();
         // No id is cut: `write` has refused a graph with larger ones.
         pairs.extend(edges.iter().map(|edge: &[u64; 2]| edge.map(|id| (id as u32).to_le())));
-        file.write_all_at(bytemuck::cast_slice(pairs), offset).map_err(|e| Error::write(path, e))?;
+        file.write_at(bytemuck::cast_slice(pairs), offset)?;
         task.advance(length);
         Ok(())
     })?;

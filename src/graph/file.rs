@@ -20,13 +20,14 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::OrientedGraph;
 use super::numbering::Numbering;
 use super::pages::PageLimit;
 use crate::clean::CleanReport;
+use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 use crate::mapped::{MappedFile, Window};
 
@@ -98,7 +99,7 @@ struct Footer {
 
 /// A graph file being written. Dropped without [`Self::finish`], it is removed.
 pub struct GraphWriter {
-    file: NamedTempFile,
+    file: NewFile,
     layout: Layout,
 }
 
@@ -108,12 +109,8 @@ impl GraphWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`] when it cannot be made, or there is no room for it.
     pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
-        let file = tempfile::Builder::new()
-            .prefix("trimill-graph-")
-            .suffix(".tmp")
-            .tempfile_in(dir)
-            .map_err(|e| Error::write(dir, e))?;
-        file.as_file().set_len(layout.end()).map_err(|e| Error::write(file.path(), e))?;
+        let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
+        file.set_len(layout.end())?;
         Ok(Self { file, layout })
     }
 
@@ -127,7 +124,7 @@ impl GraphWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn write(&self, position: u64, bytes: &[u8]) -> Result<()> {
-        self.file.as_file().write_all_at(bytes, position).map_err(|e| Error::write(self.file.path(), e))
+        self.file.write_at(bytes, position)
     }
 
     /// Adds checksums, footer and header. The file is complete then, still under its temporary name.
@@ -135,7 +132,7 @@ impl GraphWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn finish(self) -> Result<TempPath> {
-        let path = self.file.path().to_path_buf();
+        let path = self.file.name().to_path_buf();
         let end = self.layout.end();
         let checksums = checksums(self.file.as_file(), &path, end)?;
         let footer = serde_json::to_vec(&Footer { layout: self.layout, checksums })
@@ -147,11 +144,9 @@ impl GraphWriter {
         header.extend_from_slice(&end.to_le_bytes());
         header.extend_from_slice(&xxh3_64(&footer).to_le_bytes());
         header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
-        let file = self.file.as_file();
-        file.write_all_at(&footer, end)
-            .and_then(|()| file.write_all_at(&header, 0))
-            .map_err(|e| Error::write(&path, e))?;
-        Ok(self.file.into_temp_path())
+        self.file.write_at(&footer, end)?;
+        self.file.write_at(&header, 0)?;
+        Ok(self.file.into_path())
     }
 }
 

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use crate::control::Task;
+use crate::disk;
 use crate::error::{Error, Result};
 use crate::mapped::Window;
 
@@ -65,7 +66,7 @@ impl InputFile {
 
     /// Copies what `from` yields into an anonymous file in `work_dir`.
     fn spool(path: &Path, mut from: impl Read, work_dir: &Path) -> Result<Self> {
-        let mut file = tempfile::tempfile_in(work_dir).map_err(|e| Error::write(work_dir, e))?;
+        let file = disk::anonymous(work_dir)?;
         let mut buffer = vec![0; 1 << 20];
         loop {
             let read = match from.read(&mut buffer) {
@@ -74,7 +75,7 @@ impl InputFile {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(Error::read(path, e)),
             };
-            io::Write::write_all(&mut file, &buffer[..read]).map_err(|e| Error::write(work_dir, e))?;
+            disk::write(&file, work_dir, &buffer[..read])?;
         }
         Self::new(path, file, true)
     }
@@ -94,7 +95,7 @@ impl InputFile {
         if self.compression.is_none() {
             return Ok(self);
         }
-        let mut file = tempfile::tempfile_in(work_dir).map_err(|e| Error::write(work_dir, e))?;
+        let file = disk::anonymous(work_dir)?;
         let mut stream = self.stream(None)?;
         loop {
             let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
@@ -102,7 +103,7 @@ impl InputFile {
             if read == 0 {
                 break;
             }
-            io::Write::write_all(&mut file, plain).map_err(|e| Error::write(work_dir, e))?;
+            disk::write(&file, work_dir, plain)?;
             stream.consume(read);
         }
         drop(stream);

@@ -1,10 +1,10 @@
 //! The files of `--output DIR`: `result.json` and `partitions.tsv`, each written beside and renamed into place.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use super::{PartitionResult, RunResult};
+use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 
 /// A column of `partitions.tsv`: its name, and what stands in it.
@@ -35,8 +35,8 @@ const COLUMNS: [TsvColumn; 16] = [
 /// # Errors
 /// [`crate::error::Kind::Resource`] when it cannot.
 pub fn prepare(dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
-    tempfile::NamedTempFile::new_in(dir).map(drop).map_err(|error| Error::write(dir, error))
+    disk::make_dir(dir)?;
+    NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
 }
 
 /// Writes both files into `dir`, which is made where it is missing.
@@ -44,12 +44,12 @@ pub fn prepare(dir: &Path) -> Result<()> {
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|error| Error::write(dir, error))?;
+    disk::make_dir(dir)?;
     let json = dir.join("result.json");
     let mut text = serde_json::to_string_pretty(result).map_err(|error| Error::write(&json, error.into()))?;
     text.push('\n');
-    replace(&dir.join("partitions.tsv"), &partitions_tsv(&result.partitions))?;
-    replace(&json, &text)
+    disk::replace(&dir.join("partitions.tsv"), partitions_tsv(&result.partitions).as_bytes())?;
+    disk::replace(&json, text.as_bytes())
 }
 
 fn partitions_tsv(partitions: &[PartitionResult]) -> String {
@@ -59,23 +59,6 @@ fn partitions_tsv(partitions: &[PartitionResult]) -> String {
         let _ = writeln!(text, "{}", COLUMNS.map(|(_, cell)| cell(partition)).join("\t"));
     }
     text
-}
-
-/// Writes `text` to a file beside `path` and renames it to `path`, so that a reader finds the old file or the whole new
-/// one.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
-pub fn replace(path: &Path, text: &str) -> Result<()> {
-    let failed = |error: std::io::Error| Error::write(path, error);
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // A temporary file is private by default; a result is for everybody that the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".trimill-").tempfile_in(dir).map_err(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map(drop).map_err(|error| failed(error.error))
 }
 
 #[cfg(test)]

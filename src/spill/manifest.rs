@@ -1,33 +1,25 @@
 //! The manifest: which spills belong to a job.
 //!
 //! Enters: a [`SpillSummary`] for each partition, and what the job was. Leaves: `manifest.json` beside the spills, written
-//! to a temporary file and renamed, and back. The last field, `checksum`, is the xxh3-64 of all bytes of the file with
-//! its own 16 digits as zeros, so any flipped byte is found; each partition's `bytes` and `checksum` say which file is
+//! to a temporary file and renamed, and back. The file is [sealed](crate::sealed), so any flipped byte is found; each partition's `bytes` and `checksum` say which file is
 //! meant, so a spill that was replaced is found, too.
 
-use std::fs::Permissions;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::hex;
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
+use crate::disk;
 use crate::error::{Error, Result};
+use crate::sealed;
 
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
 /// The version of the manifest that is written and read.
 pub const MANIFEST_VERSION: u32 = 1;
-
-/// How every manifest ends: the digits stand between these two.
-const BEFORE_DIGITS: &str = ",\n  \"checksum\": \"";
-const AFTER_DIGITS: &str = "\"\n}\n";
-const DIGITS: usize = 16;
 
 const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
 
@@ -133,20 +125,8 @@ impl Manifest {
     /// When the directory does not take it.
     pub fn write(&self, dir: &Path) -> Result<PathBuf> {
         let path = dir.join(MANIFEST_NAME);
-        let failed = |error| Error::write(&path, error);
-        let json = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
-        let body = json.strip_suffix("\n}").unwrap_or(&json);
-        let with = |digits: &str| format!("{body}{BEFORE_DIGITS}{digits}{AFTER_DIGITS}");
-        let checksum = xxh3_64(with(&"0".repeat(DIGITS)).as_bytes());
-        let mut file = tempfile::Builder::new()
-            .prefix(".manifest.")
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(dir)
-            .map_err(failed)?;
-        file.write_all(with(&format!("{checksum:016x}")).as_bytes()).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|error| failed(error.error))?;
+        let text = sealed::seal(self).map_err(|error| Error::write(&path, error.into()))?;
+        disk::replace(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -171,12 +151,12 @@ impl Manifest {
                 .expected(format!("version {MANIFEST_VERSION}"))
                 .advice(ADVICE));
         }
-        let Some(body) = checked_body(&text) else {
+        let Some(json) = sealed::unseal(&text) else {
             return Err(Error::data(&path, "the checksum at its end is missing or wrong: damaged or edited")
                 .expected("the manifest as it was written")
                 .advice(ADVICE));
         };
-        let manifest: Self = serde_json::from_slice(&[body, b"\n}"].concat()).map_err(not_json)?;
+        let manifest: Self = serde_json::from_slice(&json).map_err(not_json)?;
         match manifest.partitions.iter().find(|partition| !is_plain_name(&partition.file)) {
             Some(partition) => {
                 Err(Error::data(&path, format!("partition {}: file '{}'", partition.id, partition.file))
@@ -206,15 +186,6 @@ impl Manifest {
         }
         Ok(spill)
     }
-}
-
-/// The manifest's text up to its checksum, if that is right.
-fn checked_body(text: &[u8]) -> Option<&[u8]> {
-    let rest = text.strip_suffix(AFTER_DIGITS.as_bytes())?;
-    let (rest, digits) = rest.split_last_chunk::<DIGITS>()?;
-    let body = rest.strip_suffix(BEFORE_DIGITS.as_bytes())?;
-    let zeroed = [rest, &[b'0'; DIGITS], AFTER_DIGITS.as_bytes()].concat();
-    (format!("{:016x}", xxh3_64(&zeroed)).as_bytes() == digits).then_some(body)
 }
 
 /// Whether `file` names a file of the directory itself.

@@ -3,19 +3,18 @@
 //! Both hold the same bytes in the same layout. In memory they lie in the pieces in which they were written, so nothing is
 //! copied while a spill grows and no more is taken than it has bytes.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use tempfile::NamedTempFile;
-
+use crate::disk::{NewFile, SHARED};
 use crate::error::{Error, Result};
 
 /// What is written to.
 pub(super) enum Sink {
-    File(BufWriter<NamedTempFile>),
+    File(BufWriter<NewFile>),
     Memory(Pieces),
 }
 
@@ -37,12 +36,7 @@ pub struct Pieces {
 impl Sink {
     /// A temporary file beside its final place `path`.
     pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{name}."))
-            .suffix(".tmp")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(dir)
-            .map_err(|error| Error::write(path, error))?;
+        let file = NewFile::create(dir, &format!(".{name}."), ".tmp", SHARED)?.known_as(path);
         Ok(Self::File(BufWriter::new(file)))
     }
 
@@ -55,13 +49,13 @@ impl Sink {
     }
 
     /// Puts `head` over the first bytes and gives a file its name; what was in memory is left there and returned.
-    pub(super) fn finish(self, head: &[u8], path: &Path, durable: bool) -> io::Result<Option<Arc<Pieces>>> {
+    pub(super) fn finish(self, head: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
         match self {
             Self::File(out) => {
-                let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.as_file().write_all_at(head, 0)?;
+                let file = out.into_inner().map_err(|error| Error::write(path, error.into_error()))?;
+                file.write_at(head, 0)?;
                 if durable {
-                    file.as_file().sync_all()?;
+                    file.sync()?;
                 }
                 file.persist(path)?;
                 Ok(None)

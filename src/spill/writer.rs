@@ -199,7 +199,7 @@ impl SpillWriter {
         };
         self.out.write(&index).map_err(failed)?;
         let bytes = header.to_bytes();
-        let memory = self.out.finish(&bytes, &self.path, self.durable).map_err(failed)?;
+        let memory = self.out.finish(&bytes, &self.path, self.durable)?;
         Ok(SpillSummary {
             bytes: self.end + index.len() as u64,
             checksum: checksum(&bytes),

@@ -43,6 +43,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
                 if (options.stopped)() {
                     return Ok(None);
                 }
+                (options.before_write)()?;
                 out.write_all(bytemuck::cast_slice(piece))?;
             }
         }
@@ -56,6 +57,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
 
 /// A new file without a name in the work directory: it is gone with the last process that holds it.
 pub(super) fn temporary(options: &MetisOptions<'_>) -> io::Result<File> {
+    (options.before_write)()?;
     tempfile::tempfile_in(&options.work_dir)
 }
 
@@ -154,6 +156,7 @@ mod tests {
             helper: "helper".into(),
             helper_args: Vec::new(),
             stopped: &|| false,
+            before_write: &|| Ok(()),
         }
     }
 

@@ -26,6 +26,7 @@ mod supervise;
 mod symmetric;
 
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
@@ -56,6 +57,9 @@ pub struct MetisOptions<'a> {
     /// Asked about every 20 ms; once it says true, the child is killed and the call ends with
     /// [`Kind::Interrupted`].
     pub stopped: &'a (dyn Fn() -> bool + Sync),
+    /// Asked before a file is made and before each piece is written to it; an error takes the write's place. For tests of
+    /// full disks; otherwise `&|| Ok(())`.
+    pub before_write: &'a (dyn Fn() -> io::Result<()> + Sync),
 }
 
 /// What METIS found.

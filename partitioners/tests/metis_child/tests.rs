@@ -41,6 +41,7 @@ pub(crate) fn options<'a>(parts: u32, dir: &TempDir) -> MetisOptions<'a> {
         helper: std::env::current_exe().unwrap(),
         helper_args: vec![OsString::from(CHILD)],
         stopped: &|| false,
+        before_write: &|| Ok(()),
     }
 }
 

@@ -1,0 +1,195 @@
+//! The one way to the disk: every file that the library makes or changes is made and changed here.
+//!
+//! Enters: bytes and places. Leaves: files, or errors that name the file and are the disk's fault
+//! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
+//! ([`NewFile`]) and renamed. Because all writes pass here, [`faults`] can make any of them fail.
+
+pub mod faults;
+mod new_file;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use tempfile::{TempDir, TempPath};
+
+pub use new_file::{NewFile, PRIVATE, SHARED};
+
+use crate::error::{Error, Result};
+
+/// A call that changes a file or a directory.
+fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    if let Some(fault) = faults::next() {
+        fault.strike()?;
+    }
+    act()
+}
+
+/// Writes `bytes` by `write`, or as much of them as a fault leaves.
+fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    if let Some(fault) = faults::next() {
+        if fault.tears() {
+            write(&bytes[..bytes.len() / 2])?;
+        }
+        fault.strike()?;
+    }
+    write(bytes)
+}
+
+/// For those who must write by themselves: called before each write, whose place an error takes.
+///
+/// # Errors
+/// A fault's.
+pub fn before_write() -> io::Result<()> {
+    step(|| Ok(()))
+}
+
+/// Makes `dir`, and what leads to it, where it is not there.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn make_dir(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
+}
+
+/// A new directory in `parent` that goes, with what is in it, when the value is dropped.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn temporary_dir(parent: &Path, prefix: &str) -> Result<TempDir> {
+    step(|| tempfile::Builder::new().prefix(prefix).tempdir_in(parent)).map_err(|e| Error::write(parent, e))
+}
+
+/// A new file without a name on the disk of `dir`; it is gone with its last handle.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn anonymous(dir: &Path) -> Result<File> {
+    step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
+}
+
+/// Opens `path` to append to it; made where it is not there.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn append_to(path: &Path) -> Result<File> {
+    step(|| File::options().append(true).create(true).open(path)).map_err(|e| Error::write(path, e))
+}
+
+/// Writes `bytes` at the place where `file` stands; `path` is for the error.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
+    pass(bytes, |bytes| file.write_all(bytes)).map_err(|e| Error::write(path, e))
+}
+
+/// Writes `bytes` at `position` of `file`, from many threads if need be; `path` is for the error.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result<()> {
+    pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
+}
+
+/// Gives a file its final name, replacing one of that name.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; the file is removed.
+pub fn persist(file: TempPath, to: &Path) -> Result<()> {
+    step(|| file.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))
+}
+
+/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, also after a loss of
+/// power.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; an older file stays as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    write(file.as_file(), path, bytes)?;
+    file.sync()?;
+    file.persist(path)?;
+    // The new name itself must reach the disk. Some file systems know no such thing as syncing a directory.
+    match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
+        Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|e| Error::write(path, e))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for text in ["one", "another"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        let error = replace(&dir.path().join("gone/file"), b"x").unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("gone"), "{error}");
+    }
+
+    /// Nothing but this module may change files, or some write could not be made to fail.
+    #[test]
+    fn no_other_module_writes_files() {
+        const WRITES: [&str; 10] = [
+            "fs::write(",
+            "fs::rename",
+            "fs::create_dir",
+            "File::create",
+            "OpenOptions",
+            "File::options",
+            "NamedTempFile",
+            "tempfile_in(",
+            "tempdir_in(",
+            "write_all_at(",
+        ];
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut folders: Vec<PathBuf> = vec![root];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.extend((!path.ends_with("disk")).then_some(path));
+                    continue;
+                }
+                // The system's own file that forgets the peak is no file on a disk.
+                if path.ends_with("tests.rs") || path.ends_with("machine.rs") {
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap();
+                let code = text.split("#[cfg(test)]").next().unwrap().replace("NewFile::create", "");
+                seen += 1;
+                for call in WRITES {
+                    let found = code.lines().find(|line| line.contains(call));
+                    assert!(found.is_none(), "{}: {found:?}", path.display());
+                }
+            }
+        }
+        assert!(seen > 100, "{seen} files");
+    }
+}

@@ -1,0 +1,109 @@
+//! A file under a temporary name, on its way to its own.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
+
+use super::{pass, persist, step, write_at};
+use crate::error::{Error, Result};
+
+/// The owner alone may read the file.
+pub const PRIVATE: u32 = 0o600;
+/// Everybody may whom the umask allows.
+pub const SHARED: u32 = 0o666;
+
+/// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_path`], it is removed.
+#[derive(Debug)]
+pub struct NewFile {
+    file: NamedTempFile,
+    /// What errors call it.
+    name: PathBuf,
+}
+
+impl NewFile {
+    /// Begins a file in `dir` whose name begins and ends so.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
+        let file = step(|| {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(prefix).suffix(suffix).permissions(Permissions::from_mode(mode)).tempfile_in(dir)
+        });
+        let file = file.map_err(|e| Error::write(dir, e))?;
+        Ok(Self { name: file.path().to_path_buf(), file })
+    }
+
+    /// Errors name `path`, which the file is to become.
+    #[must_use]
+    pub fn known_as(mut self, path: &Path) -> Self {
+        self.name = path.to_path_buf();
+        self
+    }
+
+    /// What errors call it.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The file, for reading.
+    pub fn as_file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Makes room for `length` bytes.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn set_len(&self, length: u64) -> Result<()> {
+        step(|| self.as_file().set_len(length)).map_err(|e| self.failed(e))
+    }
+
+    /// Writes `bytes` at `position`. Called from many threads.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn write_at(&self, bytes: &[u8], position: u64) -> Result<()> {
+        write_at(self.as_file(), &self.name, bytes, position)
+    }
+
+    /// Waits until the disk has all of it.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn sync(&self) -> Result<()> {
+        step(|| self.as_file().sync_all()).map_err(|e| self.failed(e))
+    }
+
+    /// Gives the file its name, replacing one of that name.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn persist(self, to: &Path) -> Result<()> {
+        persist(self.into_path(), to)
+    }
+
+    /// Closes the file; its path removes it when dropped.
+    pub fn into_path(self) -> TempPath {
+        self.file.into_temp_path()
+    }
+
+    /// The error of a write that failed.
+    pub fn failed(&self, error: io::Error) -> Error {
+        Error::write(&self.name, error)
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        pass(bytes, |bytes| self.file.as_file_mut().write_all(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
