@@ -304,8 +304,14 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
         (whole.get() * 2, whole.get() / 5, false),
         (whole.get() / 4, whole.get(), false),
     ] {
-        let limits =
-            Limits { device: Bytes(device), resident: Bytes(resident), frame: None, prune: Prune::Direct, parts: 1 };
+        let limits = Limits {
+            device: Bytes(device),
+            resident: Bytes(resident),
+            frame: None,
+            prune: Prune::Direct,
+            parts: 1,
+            whole: None,
+        };
         let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
         assert_eq!(plan.assignment.parts() == 1, one);
         for prediction in &plan.predictions {

@@ -128,7 +128,7 @@ pub struct JobArgs {
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub devices: Option<Devices>,
 
-    /// The counting method: bitmap on the CPU, lstc on a GPU [default: the backend's own choice]
+    /// The counting method; docs/methods.md lists them [default: bitmap on the CPU, lstc on a GPU]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
 

@@ -7,6 +7,11 @@
 
 pub mod cpu;
 pub mod cuda;
+mod heads;
+pub mod method;
+pub mod serial;
+#[cfg(test)]
+mod testing;
 pub mod verify;
 
 use std::time::Duration;
@@ -73,6 +78,10 @@ pub trait Backend: Send {
     }
     /// What the method takes.
     fn terms(&self) -> Terms;
+    /// Whether the method needs the whole graph as one partition.
+    fn whole(&self) -> bool {
+        false
+    }
     /// Begins a partition that numbers `numbered` vertices and none of whose frames takes more than `largest_frame`.
     ///
     /// # Errors

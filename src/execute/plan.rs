@@ -46,9 +46,13 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         })
         .collect();
     let parts = plan.assignment.parts();
-    let alternatives = with_assigner(job, &setup, graph, terms, control, |assigner| {
-        alternatives(graph, (&terms, plan.frame_limit, planned.device), assigner, job, control)
-    })?;
+    let alternatives = if planned.backends[0].whole() {
+        Vec::new()
+    } else {
+        with_assigner(job, &setup, graph, terms, control, |assigner| {
+            alternatives(graph, (&terms, plan.frame_limit, planned.device), assigner, job, control)
+        })?
+    };
     let mut advice = Vec::new();
     if plan.parts_asked != parts {
         advice.push(format!(

@@ -38,10 +38,11 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
     let Chosen { backends, device, resident, floor } = setup.backend(job, &graph)?;
     let (terms, devices) = (backends[0].terms(), backends.len() as u32);
+    let whole = backends[0].whole().then(|| backends[0].method());
     let counting = Bytes(resident.get() * u64::from(devices)) + setup.spill_memory(job);
     graph.limit_pages(setup.page_budget(counting, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
-        let limits = Limits { device, resident, frame: job.frame_bytes, prune: job.prune, parts: devices };
+        let limits = Limits { device, resident, frame: job.frame_bytes, prune: job.prune, parts: devices, whole };
         let plan = plan(&graph, assigner, &terms, limits, control)?;
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
     })?;
