@@ -52,12 +52,12 @@ impl Rows {
     }
 
     fn frame(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> Frame {
-        let mut frame = Frame { range: range.clone(), offsets: vec![0], heads: Vec::new() };
-        for b in range.filter(|&b| !local(b)) {
-            frame.heads.extend(&self.0[b as usize]);
-            frame.offsets.push(frame.heads.len() as u32);
+        let (mut offsets, mut heads) = (vec![0], Vec::new());
+        for b in range.clone().filter(|&b| !local(b)) {
+            heads.extend(&self.0[b as usize]);
+            offsets.push(heads.len() as u32);
         }
-        frame
+        Frame::of(range, &offsets, &heads).unwrap()
     }
 
     /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
@@ -79,19 +79,19 @@ impl Rows {
     ) -> u64 {
         let n = self.0.len() as u32;
         let resident = self.resident(local);
-        let mut counting = cpu.counting(&resident, n);
+        let mut work = cpu.work(n, resident.size().locals);
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
             let frame = self.frame(start..end, absent);
             let frame = frame.view();
             let heads = HeadRows::new(&resident, &frame);
-            counting.count(&frame.range, &heads, cpu.hubs.clamp(start, end));
+            work.count(&resident, &frame.range, &heads, cpu.hubs.clamp(start, end));
             start = end;
         }
         let terms = cpu.terms();
         let declared = terms.overhead(n) + Bytes((terms.per_local - 12) * resident.numbers.len() as u64);
-        assert!(counting.bytes() <= declared, "{} of {declared}", counting.bytes());
-        counting.triangles
+        assert!(work.bytes() <= declared, "{} of {declared}", work.bytes());
+        work.triangles
     }
 }
 
