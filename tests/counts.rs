@@ -6,17 +6,13 @@ mod common;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use common::job::{count, listing};
+use common::job::{count, data, listing};
 use common::{simple, triangles};
 use proptest::prelude::*;
 use trimill::control::Control;
 use trimill::error::Kind;
 use trimill::generate::{Family, StarKind, generate};
 use trimill::report::RunResult;
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
-}
 
 /// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
 const PUBLISHED: [(&str, u64, u64, u64, u64, u128, u128); 12] = [

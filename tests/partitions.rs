@@ -114,18 +114,21 @@ fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: B
     assert_eq!(u64::from(sections.proxies()), size.proxies_kept);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-    let mut counter = cpu.begin(&resident, sections.numbered(), limit).unwrap();
+    assert_eq!(resident.size(), sections.resident_size());
+    let mut counter = cpu.begin(resident.size(), sections.numbered(), limit).unwrap();
     let (mut next, mut rows, mut arcs) = (0, 0, resident.heads.len() as u64);
+    counter.resident(resident, &pool).unwrap();
     sections
         .frames(limit, &control, |frame| {
             assert_eq!(frame.range.start, next);
             next = frame.range.end;
-            rows += frame.offsets.len() as u64 - 1;
-            arcs += frame.heads.len() as u64;
+            let frame = frame.view();
+            rows += frame.size().rows;
+            arcs += frame.size().arcs;
             for i in 0..frame.offsets.len() - 1 {
-                assert!(frame.view().row(i).is_sorted_by(|a, b| a < b));
+                assert!(frame.row(i).is_sorted_by(|a, b| a < b));
             }
-            counter.frame(&frame.view(), &pool)
+            counter.frame(&frame, &pool)
         })
         .unwrap();
     assert_eq!((next, rows, arcs), (sections.numbered(), size.proxies_kept, size.arcs_kept));

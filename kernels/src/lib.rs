@@ -26,7 +26,7 @@ pub use device::Gpu;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};
 pub use image::{Images, LSTC_PTX, Origin, PTX_CAPABILITY, ptx_stamp};
-pub use lstc::sections::{FrameSlices, ResidentSlices, frame_bytes};
+pub use lstc::sections::{FrameSlices, ResidentSlices, Size, frame_bytes};
 pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};

@@ -27,7 +27,7 @@ use crate::arena::{ALIGNMENT, Piece, padded};
 use crate::engine::{Call, Engine, Grid, Mark, Queue};
 use crate::error::{Error, Result};
 use arguments::Arguments;
-use sections::{FrameSlices, ResidentSlices};
+use sections::{FrameSlices, ResidentSlices, Size};
 use shape::Shape;
 
 /// Frames on the device at a time.
@@ -88,19 +88,21 @@ pub struct Counted {
 pub struct Counter<'g>(Counting<'g, Gpu>);
 
 impl<'g> Counter<'g> {
-    /// Begins a partition that numbers `numbered` vertices: takes all its memory from the GPU's arena and copies the resident
-    /// section there. No frame may take more than `frame_limit` bytes (see [`crate::frame_bytes`]).
+    /// Begins a partition: takes all its memory from the GPU's arena.
     ///
     /// # Errors
     /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
-    pub fn begin(
-        gpu: &'g mut Gpu,
-        shape: Shape,
-        resident: &ResidentSlices<'_>,
-        numbered: u32,
-        frame_limit: u64,
-    ) -> Result<Self> {
-        Counting::begin(gpu, shape, resident, numbered, frame_limit, LONGEST_GRID).map(Self)
+    pub fn begin(gpu: &'g mut Gpu, shape: Shape, size: Size) -> Result<Self> {
+        Counting::begin(gpu, shape, size, LONGEST_GRID).map(Self)
+    }
+
+    /// Copies a run of the resident section to the device. All runs come before the first frame, in their order. The slices may
+    /// be changed once this returns.
+    ///
+    /// # Errors
+    /// [`Error::Section`], or what the device fails with.
+    pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+        self.0.resident(run)
     }
 
     /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
@@ -149,15 +151,18 @@ const RESIDENT: Marks = Marks::of(SLOTS);
 struct Counting<'g, E: Engine> {
     engine: &'g mut E,
     shape: Shape,
+    size: Size,
     /// What all launches share.
     arguments: Arguments,
-    /// Locals that may start a triangle: a block each.
+    /// Where the work list lies.
+    list: u64,
+    /// Locals that may start a triangle, so far: a block each.
     work: u32,
+    /// Locals and arcs of the resident section so far.
     locals: u32,
-    numbered: u32,
+    arcs: u64,
     sums: Piece,
     slots: [Piece; SLOTS],
-    frame_limit: u64,
     /// Blocks of a launch, at most.
     longest_grid: u32,
     /// Frames so far.
@@ -169,91 +174,88 @@ struct Counting<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
-    fn begin(
-        engine: &'g mut E,
-        shape: Shape,
-        resident: &ResidentSlices<'_>,
-        numbered: u32,
-        frame_limit: u64,
-        longest_grid: u32,
-    ) -> Result<Self> {
-        let work = resident.check(numbered)?;
-        let locals = u64::from(resident.locals());
+    fn begin(engine: &'g mut E, shape: Shape, size: Size, longest_grid: u32) -> Result<Self> {
+        size.check()?;
         let layout = engine.layout();
         layout.restart();
-        let offsets = layout.take(size_of_val(resident.offsets) as u64)?;
-        let heads = layout.take(size_of_val(resident.heads) as u64)?;
-        let cursors = layout.take(4 * locals)?;
-        let sums = layout.take(8 * locals)?;
-        // A list of all would only be in the way.
-        let list = if u64::from(work) < locals { Some(layout.take(4 * u64::from(work))?) } else { None };
+        let offsets = layout.take(8 * (size.locals + 1))?;
+        let heads = layout.take(4 * size.arcs)?;
+        let cursors = layout.take(4 * size.locals)?;
+        let sums = layout.take(8 * size.locals)?;
+        let list = layout.take(4 * size.locals)?;
         let totals = layout.take(SUMS_BYTES)?;
-        let slots = [layout.take(frame_limit)?, layout.take(frame_limit)?];
+        let slots = [layout.take(size.frame_limit)?, layout.take(size.frame_limit)?];
         let peak = layout.used();
         let base = engine.address();
         let at = |piece: Piece| base + piece.offset;
         let arguments = Arguments {
             offsets: at(offsets),
             heads: at(heads),
-            work: list.map_or(0, at),
             cursors: at(cursors),
             sums: at(sums),
             tile_width: shape.tile(),
             ..Arguments::default()
         };
-        let mut counting = Self {
+        Ok(Self {
             engine,
             shape,
+            size,
             arguments,
-            work,
-            locals: resident.locals(),
-            numbered,
+            list: at(list),
+            work: 0,
+            locals: 0,
+            arcs: 0,
             sums: totals,
             slots,
-            frame_limit,
             longest_grid,
             frames: 0,
             next: 0,
             peak,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
-        };
-        counting.send_resident(resident)?;
-        Ok(counting)
+        })
     }
 
-    /// Orders the copies of the resident section. From here on, dropping waits for the device.
-    fn send_resident(&mut self, resident: &ResidentSlices<'_>) -> Result<()> {
+    /// Orders the copies of a run. No kernel needs to wait for them: each waits for its frame's copy, which comes later in the
+    /// same queue. From here on, dropping waits for the device.
+    fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+        if self.next > 0 {
+            return Err(Error::Section("resident section: a run after the first frame".into()));
+        }
+        run.check(&self.size, u64::from(self.locals), self.arcs)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
-        engine.record(Queue::Copy, RESIDENT.copy)?;
-        if self.work > 0 {
-            engine.copy(to.offsets, &[cast_slice(resident.offsets)])?;
-            engine.copy(to.heads, &[cast_slice(resident.heads)])?;
-            engine.zero(to.cursors, 4 * u64::from(self.locals))?;
-            engine.zero(to.sums, 8 * u64::from(self.locals))?;
-            self.so_far.copied_bytes += size_of_val(resident.offsets) as u64 + size_of_val(resident.heads) as u64;
+        if self.locals == 0 {
+            engine.record(Queue::Copy, RESIDENT.copy)?;
+            engine.zero(to.cursors, 4 * self.size.locals)?;
+            engine.zero(to.sums, 8 * self.size.locals)?;
         }
-        if to.work != 0 && self.work > 0 {
-            let mut list = to.work;
-            let mut chunk: Vec<u32> = Vec::with_capacity(LIST_CHUNK.min(self.work as usize));
-            for (a, row) in (0u32..).zip(resident.offsets.windows(2)) {
-                if row[1] - row[0] > 1 {
-                    chunk.push(a);
-                }
-                if chunk.len() == LIST_CHUNK || a + 1 == self.locals {
-                    engine.copy(list, &[cast_slice(&chunk)])?;
-                    list += size_of_val(chunk.as_slice()) as u64;
-                    chunk.clear();
-                }
+        // A run's first offset is where the one before it ended: the same once more.
+        engine.copy(to.offsets + 8 * u64::from(self.locals), &[cast_slice(run.offsets)])?;
+        engine.copy(to.heads + 4 * self.arcs, &[cast_slice(run.heads)])?;
+        self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + size_of_val(run.heads) as u64;
+        let rows = run.offsets.len() as u32 - 1;
+        for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
+            let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
+            let starting = (self.locals + first as u32..).zip(lengths).filter(|(_, length)| *length > 1);
+            let list: Vec<u32> = starting.map(|(a, _)| a).collect();
+            if list.is_empty() {
+                continue;
             }
-            self.so_far.copied_bytes += list - to.work;
+            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])?;
+            self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
+            self.work += list.len() as u32;
         }
-        // No kernel needs to wait for it: each waits for its frame's copy, which comes later in the same queue.
+        self.locals += rows;
+        self.arcs += run.heads.len() as u64;
         engine.record(Queue::Copy, RESIDENT.copied)
     }
 
     fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        frame.check(self.next, self.numbered, self.locals)?;
-        let (bytes, limit) = (frame.bytes(), self.frame_limit);
+        if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
+            let text = format!("resident section: {} rows of {} before the first frame", self.locals, self.size.locals);
+            return Err(Error::Section(text));
+        }
+        frame.check(self.next, self.size.numbered, self.locals)?;
+        let (bytes, limit) = (frame.bytes(), self.size.frame_limit);
         if bytes > limit {
             return Err(Error::FrameTooLarge { bytes, limit });
         }
@@ -271,7 +273,9 @@ impl<'g, E: Engine> Counting<'g, E> {
             range_start: frame.range.start,
             range_end: frame.range.end,
             first_local: frame.first_local,
-            whole: u32::from(frame.range == (0..self.numbered)),
+            whole: u32::from(frame.range == (0..self.size.numbered)),
+            // A list of all would only be in the way.
+            work: if self.work == self.locals { 0 } else { self.list },
             ..self.arguments
         };
         let engine = &mut *self.engine;
@@ -317,8 +321,8 @@ impl<'g, E: Engine> Counting<'g, E> {
     }
 
     fn finish(mut self) -> Result<Counted> {
-        if self.next != self.numbered {
-            let text = format!("frames end at {} of {} vertices", self.next, self.numbered);
+        if self.next != self.size.numbered {
+            let text = format!("frames end at {} of {} vertices", self.next, self.size.numbered);
             return Err(Error::Section(text));
         }
         if self.work == 0 {

@@ -99,13 +99,27 @@ impl Staging {
     /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns; the copy
     /// itself is queued on the stream.
     pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+        let mut direct = false;
+        let sent = self.queue(to, pieces, &mut direct);
+        if direct {
+            // Pieces that the device reads where they lie are only borrowed, also when another one could not be queued.
+            self.stream.synchronize().map_err(driver("copying to the device"))?;
+        }
+        sent
+    }
+
+    /// Queues the copies of `pieces`; says whether any of them is read where it lies.
+    fn queue(&mut self, to: u64, pieces: &[&[u8]], direct: &mut bool) -> Result<()> {
         let mut to = to;
         let mut filled = 0;
         for piece in pieces {
             if piece.len() > ALONE && is_pinned(piece) {
                 to = self.send(to, filled)?;
                 filled = 0;
-                self.direct(to, piece)?;
+                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed.
+                unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
+                    .map_err(driver("copying to the device"))?;
+                *direct = true;
                 to += piece.len() as u64;
                 continue;
             }
@@ -141,14 +155,6 @@ impl Staging {
             self.next = (self.next + 1) % BUFFERS;
         }
         Ok(to + filled as u64)
-    }
-
-    /// Copies from a caller's page-locked slice and waits for the end, since the slice is only borrowed.
-    fn direct(&self, to: u64, piece: &[u8]) -> Result<()> {
-        // SAFETY: as in `send`; the wait keeps the borrow alive until the copy is done. Where queueing fails nothing is read.
-        unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
-            .map_err(driver("copying to the device"))?;
-        self.stream.synchronize().map_err(driver("copying to the device"))
     }
 }
 

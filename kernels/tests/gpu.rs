@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use common::{OwnedFrame, Partition, cuts, random};
 use trimill_kernels::{
-    Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, TERMS, device_bytes, find,
+    Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, Size, TERMS, device_bytes, find,
     frame_bytes,
 };
 
@@ -28,6 +28,16 @@ fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     Some((gpu, alone))
 }
 
+/// A counter that has the resident section, in three runs.
+fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Counter<'g> {
+    let size = partition.size(limit);
+    let mut counter = Counter::begin(gpu, shape, size).unwrap();
+    for run in partition.resident_runs(size.locals as usize / 3 + 1) {
+        counter.resident(&run).unwrap();
+    }
+    counter
+}
+
 /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Counted {
     let shared = count_with(gpu, partition, &partition.shared_frames(cuts), shape);
@@ -38,11 +48,11 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Co
 
 /// Counts within an arena of exactly what is promised to suffice.
 fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], shape: Shape) -> Counted {
-    let (resident, numbered) = (partition.resident(), partition.numbered());
     let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
-    let bytes = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
+    let size = partition.size(limit);
+    let bytes = device_bytes(size.locals, size.arcs, limit);
     gpu.reserve(bytes).unwrap();
-    let mut counter = Counter::begin(gpu, shape, &resident, numbered, limit).unwrap();
+    let mut counter = begun(gpu, shape, partition, limit);
     for frame in frames {
         counter.frame(&frame.slices()).unwrap();
     }
@@ -142,13 +152,13 @@ fn sections_of_many_staging_buffers_arrive_whole() {
     let row = |number: u32| number.saturating_sub(3)..number;
     let expected = 1 + 3 * u64::from(n - 3);
     // All local, in one frame.
-    let numbers: Vec<u32> = (0..n).collect();
     let all_offsets: Vec<u64> = (0..=n).map(offsets).collect();
     let all_heads: Vec<u32> = (0..n).flat_map(row).collect();
     assert_eq!(all_offsets[n as usize] as usize, all_heads.len());
-    let resident = ResidentSlices { numbers: &numbers, offsets: &all_offsets, heads: &all_heads };
-    gpu.reserve(device_bytes(u64::from(n), all_heads.len() as u64, 0)).unwrap();
-    let mut counter = Counter::begin(&mut gpu, Shape::default(), &resident, n, 0).unwrap();
+    let size = Size { locals: u64::from(n), arcs: all_heads.len() as u64, numbered: n, frame_limit: 0 };
+    gpu.reserve(device_bytes(size.locals, size.arcs, 0)).unwrap();
+    let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
+    counter.resident(&ResidentSlices { offsets: &all_offsets, heads: &all_heads }).unwrap();
     let whole = FrameSlices {
         range: 0..n,
         offsets: &[0],
@@ -175,7 +185,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
         let mut heads = gpu.pinned::<u32>(limit as usize / 4).unwrap();
         let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
-        let mut counter = Counter::begin(&mut gpu, Shape::default(), &partition.resident(), n, limit).unwrap();
+        let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
         for frame in &frames {
             // The same memory for every frame: a copy that lags behind would take the next one's.
             heads[..frame.heads.len()].copy_from_slice(&frame.heads);
@@ -195,25 +205,25 @@ fn sections_of_many_staging_buffers_arrive_whole() {
 fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(4, 2000, 40, 2, 0.5);
-    let resident = partition.resident();
     let frames = partition.frames(&[1000]);
     let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
-    let needed = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
-    let begin = |gpu: &mut Gpu, limit| Counter::begin(gpu, Shape::default(), &resident, 2000, limit).map(|c| c.bytes());
+    let size = partition.size(limit);
+    let needed = device_bytes(size.locals, size.arcs, limit);
+    let begin = |gpu: &mut Gpu, limit| Counter::begin(gpu, Shape::default(), partition.size(limit)).map(|c| c.bytes());
     // Nothing reserved, far too little, and hardly too little.
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
     gpu.reserve(needed).unwrap();
     let used = begin(&mut gpu, limit).unwrap();
-    assert!(used <= needed && needed - used < TERMS.fixed + 4 * resident.numbers.len() as u64);
+    assert!(used <= needed && needed - used < TERMS.fixed + 4 * size.locals);
     assert_eq!(begin(&mut gpu, limit).unwrap(), used, "memory is given back");
     gpu.reserve(used - 256).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A frame that is larger than was announced, after which the GPU still serves.
-    let mut counter = Counter::begin(&mut gpu, Shape::default(), &resident, 2000, limit - 4).unwrap();
+    let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
     let large = frames.iter().position(|frame| frame.bytes() == limit).unwrap();
     for frame in &frames[..large] {
         counter.frame(&frame.slices()).unwrap();
@@ -237,10 +247,10 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
 fn the_arena_is_all_that_is_allocated() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(6, 20_000, 60, 2, 0.5);
-    let (resident, frames) = (partition.resident(), partition.frames(&[5000, 10_000]));
+    let frames = partition.frames(&[5000, 10_000]);
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
-        let mut counter = Counter::begin(gpu, Shape::default(), &resident, 20_000, 16 << 20).unwrap();
+        let mut counter = begun(gpu, Shape::default(), &partition, 16 << 20);
         frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
         counter.finish().unwrap().triangles
     };

@@ -2,20 +2,32 @@
 //!
 //! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
+//!
+//! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: two runs of the resident section,
+//! and two frames, which are decoded into page-locked memory and copied from there.
+
+mod buffers;
 
 use std::path::Path;
 use std::time::Duration;
 
 use rayon::ThreadPool;
-use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape};
+use rayon::prelude::*;
+use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape, Size};
 
 use super::{Backend, CounterMemory, Device, DeviceTimes, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::partition::section::{FrameView, Resident, RowsIn};
+use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
+use buffers::Buffers;
+
+/// Bytes of the resident section that pass at a time.
+const CHUNK: Bytes = Bytes::mib(32);
 
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
+    // Before the GPU, which their memory belongs to.
+    buffers: Buffers,
     gpu: Gpu,
     shape: Shape,
 }
@@ -31,7 +43,7 @@ impl Cuda {
         let shape = Shape::new(block_threads, tile).map_err(translated)?;
         let gpu = Gpu::open(ordinal, &Images { cache, embedded_only: false }).map_err(translated)?;
         tracing::info!("{}: kernels {:?}", gpu.device().name, gpu.origin());
-        Ok(Self { gpu, shape })
+        Ok(Self { buffers: Buffers::default(), gpu, shape })
     }
 
     /// Bytes of the device that are free now.
@@ -91,17 +103,26 @@ impl Backend for Cuda {
         terms()
     }
 
+    fn frame_buffer(&mut self, words: u64) -> Frame {
+        match self.buffers.lend(&self.gpu, words) {
+            Some(memory) => Frame::lent(memory),
+            None => Frame::default(),
+        }
+    }
+
+    fn resident_chunk(&self) -> Option<Bytes> {
+        Some(CHUNK)
+    }
+
     fn begin<'a>(
         &'a mut self,
-        resident: &'a Resident,
+        size: ResidentSize,
         numbered: u32,
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let sections =
-            ResidentSlices { numbers: &resident.numbers, offsets: &resident.offsets, heads: &resident.heads };
-        let counter =
-            Counter::begin(&mut self.gpu, self.shape, &sections, numbered, largest_frame.get()).map_err(translated)?;
-        Ok(Box::new(Counting { counter, resident }))
+        let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
+        let counter = Counter::begin(&mut self.gpu, self.shape, size).map_err(translated)?;
+        Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0 }))
     }
 }
 
@@ -120,12 +141,26 @@ pub fn terms() -> Terms {
 
 struct Counting<'a> {
     counter: Counter<'a>,
-    resident: &'a Resident,
+    /// The locals' numbers so far: all that the host keeps of the resident section.
+    numbers: Vec<u32>,
+    /// Arcs of the resident section so far.
+    arcs: u64,
 }
 
 impl PartitionCounter for Counting<'_> {
+    fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
+        let base = self.arcs;
+        if base > 0 {
+            pool.install(|| run.offsets.par_iter_mut().for_each(|offset| *offset += base));
+        }
+        self.arcs += run.heads.len() as u64;
+        self.numbers.extend_from_slice(&run.numbers);
+        self.counter.resident(&ResidentSlices { offsets: &run.offsets, heads: &run.heads }).map_err(translated)?;
+        Ok(Some(run))
+    }
+
     fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        let rows = pool.install(|| self.resident.rows_in(frame));
+        let rows = pool.install(|| Resident::rows_in(&self.numbers, frame));
         let everything = FrameSlices {
             range: frame.range.clone(),
             offsets: frame.offsets,

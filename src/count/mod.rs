@@ -20,7 +20,7 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{FrameView, Resident};
+use crate::partition::section::{Frame, FrameView, Resident, ResidentSize};
 
 /// What a method keeps on the device besides arcs and frames.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +82,23 @@ pub trait Backend: Send {
     fn whole(&self) -> bool {
         false
     }
-    /// Begins a partition that numbers `numbered` vertices and none of whose frames takes more than `largest_frame`.
+    /// A buffer for frames of up to so many words: plain memory, or memory that the device reads without a copy between.
+    fn frame_buffer(&mut self, words: u64) -> Frame {
+        let _ = words;
+        Frame::default()
+    }
+    /// The most bytes in which the counter wants the resident section at a time; none: all of it at once.
+    fn resident_chunk(&self) -> Option<Bytes> {
+        None
+    }
+    /// Begins a partition with such a resident section that numbers `numbered` vertices and none of whose frames takes more
+    /// than `largest_frame`.
     ///
     /// # Errors
     /// When the device refuses.
     fn begin<'a>(
         &'a mut self,
-        resident: &'a Resident,
+        resident: ResidentSize,
         numbered: u32,
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>>;
@@ -114,6 +124,13 @@ pub struct DeviceTimes {
 
 /// A partition being counted.
 pub trait PartitionCounter: Send {
+    /// Takes the next run of the resident section; gives back what it does not keep, to be filled again. All runs come before
+    /// the first frame, ascending.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
+
     /// Counts the triangles whose middle corner the frame's range covers; parallel work of the host runs in `pool`.
     /// Frames come in ascending order, each once.
     ///

@@ -1,4 +1,5 @@
 //! Graphs for the tests of counters.
+#![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
 
@@ -49,11 +50,11 @@ impl Rows {
     }
 
     pub(super) fn frame(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> Frame {
-        let mut frame = Frame { range: range.clone(), offsets: vec![0], heads: Vec::new() };
-        for b in range.filter(|&b| !local(b)) {
-            frame.heads.extend(&self.0[b as usize]);
-            frame.offsets.push(frame.heads.len() as u32);
+        let (mut offsets, mut heads) = (vec![0], Vec::new());
+        for b in range.clone().filter(|&b| !local(b)) {
+            heads.extend(&self.0[b as usize]);
+            offsets.push(heads.len() as u32);
         }
-        frame
+        Frame::of(range, &offsets, &heads).unwrap()
     }
 }

@@ -77,11 +77,8 @@ fn count_whole(
     let backend = backends[0].as_mut();
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
-    let mut source = setup.pool.install(|| {
-        let pruned = prune(graph, plan.assignment.locals(0), Default::default(), control)?;
-        Whole::new(&pruned, control)
-    })?;
-    graph.release();
+    let pruned = setup.pool.install(|| prune(graph, plan.assignment.locals(0), Default::default(), control))?;
+    let mut source = setup.pool.install(|| Whole::new(&pruned));
     stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
     let start = Instant::now();
     let counted = count_partition(&mut source, backend, &setup.pool, control)?;

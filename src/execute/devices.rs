@@ -26,6 +26,7 @@ use crate::lock;
 use crate::plan::Plan;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::spill::{SpillReader, SpillSummary};
+use crate::stream::source::Spilled;
 use crate::stream::{count_partition, joined};
 
 /// What a device's thread has to show.
@@ -91,7 +92,8 @@ pub(super) fn count_spilled(
             .collect();
         // Once all devices have ended nobody holds the queue, and a builder that waits there ends, too.
         drop(queue);
-        let mut outcomes: Vec<_> = threads.into_iter().map(|thread| joined(thread.join()).flatten()).collect();
+        let mut outcomes: Vec<_> =
+            threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect();
         together.stop();
         if let Err(panic) = joined(building.join()) {
             outcomes.push(Err(panic));
@@ -194,7 +196,7 @@ fn count_built(
 ) -> Result<()> {
     let on_disk = built.spill.memory.is_none();
     let start = Instant::now();
-    let mut source = SpillReader::reopen(&built.spill)?;
+    let mut source = Spilled::new(SpillReader::reopen(&built.spill)?);
     let counted = count_partition(&mut source, backend, &shared.setup.pool, shared.control)?;
     share.busy.add(&built, &counted);
     let spill = Bytes(built.spill.bytes);

@@ -151,7 +151,7 @@ impl Setup {
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
-        // A resident section is whole in the host's memory on its way to the device.
+        // What the planner takes a quarter of for a frame: two frames of each device pass through the host's memory.
         let resident = Bytes(self.host_memory.get() / 2 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
         Ok(Chosen { backends, device, resident, floor })

@@ -8,3 +8,4 @@ mod reach;
 pub mod section;
 pub mod sections;
 pub mod sizes;
+pub mod words;

@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::words::{Lent, Words};
 use crate::bytes::Bytes;
+use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 
 /// The rows of the local vertices of a partition, or a run of them.
@@ -25,25 +27,55 @@ pub struct Resident {
     pub heads: Vec<u32>,
 }
 
+/// The size of a resident section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResidentSize {
+    /// Its rows.
+    pub locals: u64,
+    /// The heads of all rows.
+    pub arcs: u64,
+}
+
+impl ResidentSize {
+    /// Bytes of numbers, offsets and heads.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::of::<u32>(self.locals + self.arcs) + Bytes::of::<u64>(self.locals + 1)
+    }
+}
+
 impl Resident {
+    /// Its size.
+    pub fn size(&self) -> ResidentSize {
+        ResidentSize { locals: self.numbers.len() as u64, arcs: self.heads.len() as u64 }
+    }
+
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
     pub fn row(&self, i: usize) -> &[u32] {
         &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
-    /// Where the rows of the numbers in the range of `frame` are; runs in the current thread pool.
-    pub fn rows_in(&self, frame: &FrameView<'_>) -> RowsIn {
+    /// Adds the rows of `run`, which come after these.
+    pub fn append(&mut self, run: &Self) {
+        let base = self.heads.len() as u64;
+        self.numbers.extend_from_slice(&run.numbers);
+        self.offsets.extend(run.offsets[usize::from(!self.offsets.is_empty())..].iter().map(|offset| base + offset));
+        self.heads.extend_from_slice(&run.heads);
+    }
+
+    /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; runs in the current thread
+    /// pool.
+    pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>) -> RowsIn {
         let range = &frame.range;
         if frame.holds_all() && !range.is_empty() {
             return RowsIn::Frame;
         }
-        let first = self.numbers.partition_point(|&number| number < range.start);
-        let end = self.numbers.partition_point(|&number| number < range.end);
+        let first = numbers.partition_point(|&number| number < range.start);
+        let end = numbers.partition_point(|&number| number < range.end);
         if end - first == range.len() {
             return RowsIn::Resident { first };
         }
         let marks = Marks::new(range.len() as u32);
-        self.numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+        numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
         RowsIn::Both { first, local: marks.finish() }
     }
 
@@ -82,26 +114,61 @@ pub enum RowsIn {
 ///
 /// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == heads.len()`; rows
 /// strictly ascending, all heads below the row's own number.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Frame {
     /// The range of local numbers that this frame covers.
     pub range: Range<u32>,
-    /// Where each proxy's row begins in `heads`; one more at the end.
-    pub offsets: Vec<u32>,
-    /// The heads of all rows, in local numbers.
-    pub heads: Vec<u32>,
+    /// Its rows.
+    rows: usize,
+    /// Where each row begins among the heads, and one more; then the heads, in local numbers.
+    words: Words,
 }
 
 impl Frame {
+    /// A frame without rows over nothing yet, in memory that is lent.
+    pub fn lent(memory: Box<dyn Lent>) -> Self {
+        Self { words: Words::lent(memory), ..Self::default() }
+    }
+
+    /// A frame with these rows.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn of(range: Range<u32>, offsets: &[u32], heads: &[u32]) -> Result<Self> {
+        let mut frame = Self::default();
+        let (own_offsets, own_heads) = frame.reset(range, offsets.len() as u64 - 1, heads.len() as u64)?;
+        own_offsets.copy_from_slice(offsets);
+        own_heads.copy_from_slice(heads);
+        Ok(frame)
+    }
+
+    /// Becomes a frame over `range`, and hands out the places of its offsets (one more than `rows`) and of its heads.
+    ///
+    /// # Errors
+    /// When there is no memory; it has then no rows.
+    pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
+        (self.range, self.rows) = (range, 0);
+        self.words.resize(rows + 1 + arcs)?;
+        self.rows = rows as usize;
+        Ok(self.words.split_at_mut(self.rows + 1))
+    }
+
     /// The same as counters see it.
     pub fn view(&self) -> FrameView<'_> {
-        FrameView { range: self.range.clone(), offsets: &self.offsets, heads: &self.heads }
+        let (offsets, heads) = self.words.split_at((self.rows + 1).min(self.words.len()));
+        FrameView { range: self.range.clone(), offsets, heads }
     }
 
     /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
     pub fn heap(&self) -> Bytes {
-        let bits = if self.view().holds_all() { Bytes::ZERO } else { Bits::bytes(self.range.len() as u32) };
-        Bytes::of::<u32>((self.offsets.capacity() + self.heads.capacity()) as u64) + bits
+        let bits = if self.rows == self.range.len() { Bytes::ZERO } else { Bits::bytes(self.range.len() as u32) };
+        Bytes::of::<u32>(self.words.capacity() as u64) + bits
+    }
+}
+
+impl PartialEq for Frame {
+    fn eq(&self, other: &Self) -> bool {
+        self.view() == other.view()
     }
 }
 
@@ -148,13 +215,12 @@ pub struct FrameSize {
 impl FrameSize {
     /// Bytes on the device.
     pub fn bytes(&self) -> Bytes {
-        Bytes::of::<u32>(self.rows + 1 + self.arcs) + self.bits()
+        Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// Bytes that `buffer` would hold once a frame of this size was read into it.
-    pub fn bytes_within(&self, buffer: &Frame) -> Bytes {
-        let rows = self.rows.max((buffer.offsets.capacity() as u64).saturating_sub(1));
-        Bytes::of::<u32>(rows + 1 + self.arcs.max(buffer.heads.capacity() as u64)) + self.bits()
+    /// Words of its offsets and heads.
+    pub fn words(&self) -> u64 {
+        self.rows + 1 + self.arcs
     }
 
     /// Bytes of what tells locals from proxies; nothing where every number has a row.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::induce::RUN;
 use super::prune::Pruned;
-use super::section::{Frame, Resident, frame_bytes, longest_frame_range};
+use super::section::{Frame, Resident, ResidentSize, frame_bytes, longest_frame_range};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
@@ -46,35 +46,63 @@ impl<'p, 'g> Sections<'p, 'g> {
         self.proxies.len() as u32
     }
 
+    /// The size of the resident section.
+    pub fn resident_size(&self) -> ResidentSize {
+        let graph = self.pruned.graph;
+        let id_of = &graph.numbering().id_of;
+        let arcs = self.locals.par_iter().map(|&number| u64::from(graph.out_degree(id_of[number as usize]))).sum();
+        ResidentSize { locals: self.locals.len() as u64, arcs }
+    }
+
     /// Hands on the resident section in chunks, ascending.
     ///
     /// # Errors
     /// When stopped, or what `each` reports.
     pub fn resident(&self, control: &Control, mut each: impl FnMut(Resident) -> Result<()>) -> Result<()> {
-        let graph = self.pruned.graph;
-        let id_of = &graph.numbering().id_of;
-        let mut rest = &self.locals[..];
-        while !rest.is_empty() {
+        let mut first = 0;
+        while first < self.locals.len() {
             control.check()?;
-            let mut offsets = vec![0];
-            let mut end = 0u64;
-            for &number in rest.iter().take(CHUNK_ARCS as usize) {
-                let len = u64::from(graph.out_degree(id_of[number as usize]));
-                if end + len > CHUNK_ARCS && end > 0 {
-                    break;
-                }
-                end += len;
-                offsets.push(end);
-            }
-            let (chunk, after) = rest.split_at(offsets.len() - 1);
-            let mut heads = vec![0; end as usize];
-            self.fill(chunk, |i| (offsets[i + 1] - offsets[i]) as usize, &mut heads, |_| true);
-            graph.relieve();
-            let numbers = chunk.par_iter().map(|&number| self.pruned.kept.rank(number)).collect();
-            each(Resident { numbers, offsets, heads })?;
-            rest = after;
+            let mut chunk = Resident::default();
+            first += self.resident_run(first, CHUNK_ARCS, &mut chunk);
+            each(chunk)?;
         }
         Ok(())
+    }
+
+    /// The rows of the locals from place `first` on, with at most `most` arcs, or one row that has more; and at most `most`
+    /// rows. Returns how many; none only where there are no more.
+    pub fn resident_run(&self, first: usize, most: u64, into: &mut Resident) -> usize {
+        let graph = self.pruned.graph;
+        let id_of = &graph.numbering().id_of;
+        let rest = &self.locals[first..];
+        let Resident { numbers, offsets, heads } = into;
+        offsets.clear();
+        offsets.push(0);
+        let mut end = 0u64;
+        for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+            let len = u64::from(graph.out_degree(id_of[number as usize]));
+            if end + len > most && offsets.len() > 1 {
+                break;
+            }
+            end += len;
+            offsets.push(end);
+        }
+        let rows = offsets.len() - 1;
+        heads.resize(end as usize, 0);
+        let kept = &self.pruned.kept;
+        rest[..rows].par_iter().map(|&number| kept.rank(number)).collect_into_vec(numbers);
+        // In pieces, so that pages of the graph can be given back between.
+        let (mut from, mut left) = (0, &mut heads[..]);
+        while from < rows {
+            let to =
+                from + offsets[from + 1..].partition_point(|&end| end <= offsets[from] + CHUNK_ARCS).clamp(1, rows);
+            let to = to.min(rows);
+            let (mine, after) = left.split_at_mut((offsets[to] - offsets[from]) as usize);
+            self.fill(&rest[from..to], |i| (offsets[from + i + 1] - offsets[from + i]) as usize, mine, |_| true);
+            graph.relieve();
+            (from, left) = (to, after);
+        }
+        rows
     }
 
     /// Hands on the frames, ascending, none larger than `limit` unless it is a single row.
@@ -86,18 +114,18 @@ impl<'p, 'g> Sections<'p, 'g> {
         for (range, rows) in self.cuts(&lengths, limit) {
             control.check()?;
             let lengths = &lengths[rows.clone()];
+            let arcs = lengths.iter().map(|&len| u64::from(len)).sum();
+            let mut frame = Frame::default();
+            let (offsets, heads) = frame.reset(range, lengths.len() as u64, arcs)?;
             let mut end = 0;
-            let offsets = std::iter::once(0)
-                .chain(lengths.iter().map(|&len| {
-                    end += len;
-                    end
-                }))
-                .collect();
-            let mut heads = vec![0; end as usize];
+            for (offset, &len) in offsets.iter_mut().zip(std::iter::once(&0).chain(lengths)) {
+                end += len;
+                *offset = end;
+            }
             let keeps = |head| self.pruned.keeps_head(head);
-            self.fill(&self.proxies[rows], |i| lengths[i] as usize, &mut heads, keeps);
+            self.fill(&self.proxies[rows], |i| lengths[i] as usize, heads, keeps);
             self.pruned.graph.relieve();
-            each(Frame { range, offsets, heads })?;
+            each(frame)?;
         }
         Ok(())
     }

@@ -195,13 +195,27 @@ impl SpillReader {
     /// # Errors
     /// As [`SpillReader::read_resident`].
     pub fn read_resident_run(&self, blocks: Range<usize>, into: &mut Resident) -> Result<()> {
-        let Resident { numbers, offsets, heads } = into;
-        let bound = self.header.partition.numbered;
-        let read = self.read(Section::Resident, blocks, Some((&mut *numbers, bound)), offsets, heads);
+        let read = self.resident_run(blocks, into);
         if read.is_err() {
             *into = Resident::default();
         }
         read
+    }
+
+    fn resident_run(&self, blocks: Range<usize>, into: &mut Resident) -> Result<()> {
+        let Resident { numbers, offsets, heads } = into;
+        let (rows, arcs) = self.index.sum(blocks.clone());
+        *numbers = resized(std::mem::take(numbers), rows)?;
+        *offsets = resized(std::mem::take(offsets), rows + 1)?;
+        *heads = resized(std::mem::take(heads), arcs)?;
+        self.read(Section::Resident, blocks, Some(&mut numbers[..]), offsets, heads)?;
+        let bound = self.header.partition.numbered;
+        let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
+            let found = format!("{}: its numbers do not ascend strictly below {bound}", Section::Resident);
+            return Err(damaged(&self.path, found));
+        }
+        Ok(())
     }
 
     /// Reads frame `i` (below [`SpillReader::frames`]) into `into`, whose memory is used again.
@@ -214,29 +228,24 @@ impl SpillReader {
 
     /// Reads some blocks of frame `i`: a run of its rows, with offsets from 0.
     pub(super) fn read_frame_run(&self, i: usize, blocks: Range<usize>, into: &mut Frame) -> Result<()> {
-        into.range = self.index.frames[i].range.clone();
-        let read = self.read(Section::Frame(i), blocks, None, &mut into.offsets, &mut into.heads);
+        let (rows, arcs) = self.index.sum(blocks.clone());
+        let (offsets, heads) = into.reset(self.index.frames[i].range.clone(), rows, arcs)?;
+        let read = self.read(Section::Frame(i), blocks, None, offsets, heads);
         if read.is_err() {
             *into = Frame::default();
         }
         read
     }
 
-    /// Reads and decodes blocks of one section. `numbers` come with the bound that they stay below.
+    /// Reads and decodes blocks of one section, whose rows and arcs the slices are as long as.
     fn read<O: Offset>(
         &self,
         section: Section,
         blocks: Range<usize>,
-        mut numbers: Option<(&mut Vec<u32>, u32)>,
-        offsets: &mut Vec<O>,
-        heads: &mut Vec<u32>,
+        numbers: Option<&mut [u32]>,
+        offsets: &mut [O],
+        heads: &mut [u32],
     ) -> Result<()> {
-        let (rows, arcs) = self.index.sum(blocks.clone());
-        *offsets = resized(std::mem::take(offsets), rows + 1)?;
-        *heads = resized(std::mem::take(heads), arcs)?;
-        if let Some((numbers, _)) = &mut numbers {
-            **numbers = resized(std::mem::take(*numbers), rows)?;
-        }
         if let (Store::File(file), Some(first)) =
             (&self.store, self.index.blocks.get(blocks.start).filter(|_| !blocks.is_empty()))
         {
@@ -244,18 +253,8 @@ impl SpillReader {
             let length = std::num::NonZeroU64::new(self.index.stored(blocks.clone()));
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
-        let jobs = self.jobs(section, blocks, numbers.as_mut().map(|(n, _)| &mut n[..]), offsets, heads);
-        jobs.into_par_iter().try_for_each(|job| self.run(section, job))?;
-        if let Some((numbers, bound)) = numbers {
-            let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
-            if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
-                return Err(damaged(
-                    &self.path,
-                    format!("{section}: its numbers do not ascend strictly below {bound}"),
-                ));
-            }
-        }
-        Ok(())
+        let jobs = self.jobs(section, blocks, numbers, offsets, heads);
+        jobs.into_par_iter().try_for_each(|job| self.run(section, job))
     }
 
     /// Gives each block its part of the output.

@@ -44,7 +44,7 @@ impl SpillReader {
                 let blocks = start..info.blocks.end.min(start + at_once);
                 self.read_frame_run(i, blocks.clone(), &mut run)?;
                 let rows = run.view();
-                for row in 0..run.offsets.len() - 1 {
+                for row in 0..rows.offsets.len() - 1 {
                     let own = proxies.next();
                     if own.is_none() || rows.row(row).last().copied() >= own {
                         let own = own.map_or_else(|| "of no proxy".into(), |own| format!("of proxy {own}"));

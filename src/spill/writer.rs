@@ -153,14 +153,14 @@ impl SpillWriter {
             self.write_waiting()?;
             self.waiting = Resident::default();
         }
-        let rows =
-            Rows { numbers: Numbers::Below(frame.range.end), offsets: &frame.offsets[..], heads: &frame.heads[..] };
+        let view = frame.view();
+        let rows = Rows { numbers: Numbers::Below(frame.range.end), offsets: view.offsets, heads: view.heads };
         let start = self.index.blocks.len();
         self.write(&rows)?;
         self.index.frames.push(FrameInfo {
             range: frame.range.clone(),
             rows: rows.rows() as u32,
-            arcs: frame.heads.len() as u64,
+            arcs: view.heads.len() as u64,
             blocks: start..self.index.blocks.len(),
         });
         Ok(())

@@ -1,8 +1,9 @@
 //! Streaming: a partition passes from where it lies to the counter, in bounded memory, reading overlapped with counting.
 //!
 //! Enters: a [`PartitionSource`] (a spill file, or a partition that was never spilled). Leaves: its triangles, and how
-//! much memory it took at most. One reader thread reads and decodes; two frame buffers go round between it and the
-//! counter, so while one frame is counted the next one is decoded, and never more than two exist. Frames that lie in
+//! much memory it took at most. One reader thread reads and decodes; two frame buffers, which the backend may lend, go round
+//! between it and the counter, so while one frame is counted the next one is decoded, and never more than two exist. The
+//! resident section passes whole or, where the device has memory of its own, in runs of bounded size. Frames that lie in
 //! memory as the counter needs them are lent: nothing is read or copied for them; while one passes, its bytes count.
 
 pub mod meter;
@@ -20,7 +21,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, FrameView, Resident};
+use crate::partition::section::{Frame, FrameView, Resident, ResidentSize};
 use meter::Meter;
 use source::PartitionSource;
 
@@ -67,16 +68,22 @@ pub fn count_partition<'f>(
     control: &Control,
 ) -> Result<Counted> {
     let meter = Meter::default();
-    let partition = (source.numbered(), source.largest_frame());
+    let partition = Partition::of(source);
     let (to_counter, messages) = sync_channel(0);
-    let (give_back, spare) = sync_channel(IN_FLIGHT);
+    let (give_frame, frames) = sync_channel(IN_FLIGHT);
+    let (give_chunk, chunks) = sync_channel(IN_FLIGHT);
+    let lent = (0..source.frames()).all(|i| source.lent(i).is_some());
+    let words = if lent { 0 } else { partition.frame_words };
     for _ in 0..IN_FLIGHT {
-        // The channel has room for all buffers, so this neither fails nor waits.
-        let _ = give_back.try_send(Frame::default());
+        // The channels have room for all buffers, so this neither fails nor waits.
+        let _ = give_frame.try_send(backend.frame_buffer(words));
+        let _ = give_chunk.try_send(Resident::default());
     }
+    let chunk = backend.resident_chunk();
     std::thread::scope(|scope| {
-        let reader = scope.spawn(|| read(source, pool, &meter, control, to_counter, spare));
-        let counted = count(partition, backend, pool, &meter, messages, give_back);
+        let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, frames };
+        let reader = scope.spawn(|| reading.all_of(source));
+        let counted = count(partition, backend, pool, &meter, messages, (give_chunk, give_frame));
         // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
         let reading = joined(reader.join())??;
         let counted = counted?;
@@ -85,73 +92,108 @@ pub fn count_partition<'f>(
     })
 }
 
-/// The reader thread: resident section, then all frames in order.
-fn read<'f>(
-    source: &mut dyn PartitionSource<'f>,
-    pool: &ThreadPool,
-    meter: &Meter,
-    control: &Control,
-    to_counter: SyncSender<Message<'f>>,
-    spare: Receiver<Frame>,
-) -> Result<Duration> {
-    let largest = source.largest_frame();
-    let mut busy = Duration::ZERO;
-    let start = Instant::now();
-    let mut resident = Resident::default();
-    pool.install(|| source.read_resident(&mut resident))?;
-    meter.take(resident.heap());
-    busy += start.elapsed();
-    // A closed channel means that the counter failed; its error is reported.
-    if to_counter.send(Message::Resident(resident)).is_err() {
-        return Ok(busy);
+/// What is known of a partition before it is read.
+#[derive(Clone, Copy)]
+struct Partition {
+    resident: ResidentSize,
+    numbered: u32,
+    largest_frame: Bytes,
+    /// The most words of a frame.
+    frame_words: u64,
+}
+
+impl Partition {
+    fn of<'f>(source: &dyn PartitionSource<'f>) -> Self {
+        let words = (0..source.frames()).map(|i| source.frame_size(i).words());
+        Self {
+            resident: source.resident_size(),
+            numbered: source.numbered(),
+            largest_frame: source.largest_frame(),
+            frame_words: words.max().unwrap_or(0),
+        }
     }
-    for i in 0..source.frames() {
-        control.check()?;
-        if let Some(frame) = source.lent(i) {
-            meter.take(frame.size().bytes());
-            if to_counter.send(Message::Lent(frame)).is_err() {
+}
+
+/// What the reader thread works with.
+struct Reading<'a, 'f> {
+    /// The most bytes of a run of the resident section.
+    chunk: Option<Bytes>,
+    pool: &'a ThreadPool,
+    meter: &'a Meter,
+    control: &'a Control,
+    to_counter: SyncSender<Message<'f>>,
+    /// Buffers that came back.
+    chunks: Receiver<Resident>,
+    frames: Receiver<Frame>,
+}
+
+impl<'f> Reading<'_, 'f> {
+    /// Resident section, then all frames in order; how long it was at work. Ends early when the counter is gone, which failed
+    /// then: its error is reported.
+    fn all_of(self, source: &mut dyn PartitionSource<'f>) -> Result<Duration> {
+        let mut busy = Duration::ZERO;
+        let mut more = true;
+        while more {
+            self.control.check()?;
+            let Ok(mut chunk) = self.chunks.recv() else { return Ok(busy) };
+            let start = Instant::now();
+            let before = chunk.heap();
+            more = self.pool.install(|| source.read_resident(self.chunk, &mut chunk))?;
+            self.meter.change(before, chunk.heap());
+            busy += start.elapsed();
+            if self.to_counter.send(Message::Resident(chunk)).is_err() {
+                return Ok(busy);
+            }
+        }
+        for i in 0..source.frames() {
+            self.control.check()?;
+            if let Some(frame) = source.lent(i) {
+                self.meter.take(frame.size().bytes());
+                if self.to_counter.send(Message::Lent(frame)).is_err() {
+                    break;
+                }
+                continue;
+            }
+            let Ok(mut frame) = self.frames.recv() else { break };
+            let start = Instant::now();
+            let before = frame.heap();
+            self.pool.install(|| source.read_frame(i, &mut frame))?;
+            self.meter.change(before, frame.heap());
+            busy += start.elapsed();
+            if self.to_counter.send(Message::Frame(frame)).is_err() {
                 break;
             }
-            continue;
         }
-        let Ok(mut frame) = spare.recv() else { break };
-        let start = Instant::now();
-        let before = frame.heap();
-        // A buffer that held many short rows and then a few long ones has room for more than any frame takes.
-        if source.frame_size(i).bytes_within(&frame) > largest {
-            frame = Frame::default();
-        }
-        pool.install(|| source.read_frame(i, &mut frame))?;
-        meter.change(before, frame.heap());
-        busy += start.elapsed();
-        if to_counter.send(Message::Frame(frame)).is_err() {
-            break;
-        }
+        Ok(busy)
     }
-    Ok(busy)
 }
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    (numbered, largest_frame): (u32, Bytes),
+    partition: Partition,
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
     messages: Receiver<Message<'_>>,
-    give_back: SyncSender<Frame>,
+    (give_chunk, give_frame): (SyncSender<Resident>, SyncSender<Frame>),
 ) -> Result<Counted> {
     let mut counted = Counted::default();
-    let Ok(Message::Resident(resident)) = messages.recv() else { return Ok(counted) };
     let start = Instant::now();
-    let mut counter = backend.begin(&resident, numbered, largest_frame)?;
+    let mut counter = backend.begin(partition.resident, partition.numbered, partition.largest_frame)?;
     counted.counting += start.elapsed();
-    counted.streamed = resident.heap();
     let mut own = Bytes::ZERO;
-    while let Ok(message) = messages.recv() {
-        let view = match &message {
-            Message::Frame(frame) => &frame.view(),
-            Message::Lent(view) => view,
-            Message::Resident(_) => continue,
+    for message in messages {
+        let view = match message {
+            Message::Resident(chunk) => {
+                let start = Instant::now();
+                counted.streamed += chunk.size().bytes();
+                // The reader may be done already; then the buffer is dropped here.
+                let _ = counter.resident(chunk, pool)?.map(|buffer| give_chunk.try_send(buffer));
+                counted.counting += start.elapsed();
+                continue;
+            }
+            Message::Frame(ref frame) => &frame.view(),
+            Message::Lent(ref view) => view,
         };
         let start = Instant::now();
         counter.frame(view, pool)?;
@@ -171,8 +213,7 @@ fn count(
         counted.streamed += size;
         counted.frames += 1;
         match message {
-            // The reader may be done already; then the buffer is dropped here.
-            Message::Frame(buffer) => drop(give_back.try_send(buffer)),
+            Message::Frame(buffer) => drop(give_frame.try_send(buffer)),
             _ => meter.change(size, Bytes::ZERO),
         }
     }

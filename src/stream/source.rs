@@ -1,10 +1,9 @@
 //! Where a partition's sections come from.
 
 use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::error::Result;
 use crate::partition::prune::Pruned;
-use crate::partition::section::{Frame, FrameSize, FrameView, Resident};
+use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
 use crate::partition::sections::Sections;
 use crate::spill::SpillReader;
 
@@ -24,11 +23,15 @@ pub trait PartitionSource<'f>: Send {
         (0..self.frames()).map(|i| self.frame_size(i).bytes()).max().unwrap_or_default()
     }
 
-    /// Reads the resident section. Called once, first.
+    /// The size of the resident section.
+    fn resident_size(&self) -> ResidentSize;
+
+    /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there
+    /// are more. Called first, and until there are no more.
     ///
     /// # Errors
     /// When it is damaged or cannot be read.
-    fn read_resident(&mut self, into: &mut Resident) -> Result<()>;
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool>;
 
     /// Frame `i` where it lies, if it can be lent: then it need not be read.
     fn lent(&self, _i: usize) -> Option<FrameView<'f>> {
@@ -42,63 +45,70 @@ pub trait PartitionSource<'f>: Send {
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()>;
 }
 
-impl PartitionSource<'_> for SpillReader {
+/// A partition that was spilled.
+pub struct Spilled {
+    spill: SpillReader,
+    /// The block of the resident section that is read next.
+    next: usize,
+}
+
+impl Spilled {
+    /// From the first block on.
+    pub fn new(spill: SpillReader) -> Self {
+        Self { spill, next: 0 }
+    }
+}
+
+impl PartitionSource<'_> for Spilled {
     fn numbered(&self) -> u32 {
-        self.header().numbered
+        self.spill.header().numbered
     }
 
     fn frames(&self) -> usize {
-        Self::frames(self)
+        self.spill.frames()
     }
 
     fn frame_size(&self, i: usize) -> FrameSize {
-        let frame = self.frame_info(i);
+        let frame = self.spill.frame_info(i);
         FrameSize { range: frame.range.len() as u32, rows: u64::from(frame.rows), arcs: frame.arcs }
     }
 
-    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
-        Self::read_resident(self, into)
+    fn resident_size(&self) -> ResidentSize {
+        ResidentSize { locals: u64::from(self.spill.header().locals), arcs: self.spill.resident_arcs() }
+    }
+
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
+        let all = self.spill.resident_blocks();
+        // Blocks have about a MiB each.
+        let many = limit.map_or(all, |limit| (limit.get() >> 20).max(1) as usize);
+        let blocks = self.next..all.min(self.next.saturating_add(many));
+        self.next = blocks.end;
+        self.spill.read_resident_run(blocks, into)?;
+        Ok(self.next < all)
     }
 
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
-        Self::read_frame(self, i, into)
+        self.spill.read_frame(i, into)
     }
 }
 
-/// A partition that is the whole graph: nothing to spill, one frame without rows.
-pub struct Whole {
-    resident: Resident,
-    numbered: u32,
+/// A partition that is the whole graph: nothing to spill, one frame without rows. Rows are gathered when they are asked for.
+pub struct Whole<'p, 'g> {
+    sections: Sections<'p, 'g>,
+    /// The local whose row is read next.
+    next: usize,
 }
 
-impl Whole {
-    /// Takes the rows of `pruned`, whose vertices are all local.
-    ///
-    /// # Errors
-    /// When stopped.
-    pub fn new(pruned: &Pruned<'_>, control: &Control) -> Result<Self> {
-        let graph = pruned.graph;
-        let mut resident = Resident {
-            numbers: Vec::with_capacity(graph.vertices() as usize),
-            offsets: Vec::with_capacity(graph.vertices() as usize + 1),
-            heads: Vec::with_capacity(graph.edges() as usize),
-        };
-        resident.offsets.push(0);
-        let sections = Sections::new(pruned);
-        sections.resident(control, |chunk| {
-            let base = resident.heads.len() as u64;
-            resident.numbers.extend_from_slice(&chunk.numbers);
-            resident.offsets.extend(chunk.offsets[1..].iter().map(|offset| offset + base));
-            resident.heads.extend_from_slice(&chunk.heads);
-            Ok(())
-        })?;
-        Ok(Self { resident, numbered: sections.numbered() })
+impl<'p, 'g> Whole<'p, 'g> {
+    /// Of `pruned`, whose vertices are all local. Lists them in the current thread pool.
+    pub fn new(pruned: &'p Pruned<'g>) -> Self {
+        Self { sections: Sections::new(pruned), next: 0 }
     }
 }
 
-impl PartitionSource<'_> for Whole {
+impl PartitionSource<'_> for Whole<'_, '_> {
     fn numbered(&self) -> u32 {
-        self.numbered
+        self.sections.numbered()
     }
 
     fn frames(&self) -> usize {
@@ -106,16 +116,21 @@ impl PartitionSource<'_> for Whole {
     }
 
     fn frame_size(&self, _: usize) -> FrameSize {
-        FrameSize { range: self.numbered, rows: 0, arcs: 0 }
+        FrameSize { range: self.numbered(), rows: 0, arcs: 0 }
     }
 
-    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
-        *into = std::mem::take(&mut self.resident);
-        Ok(())
+    fn resident_size(&self) -> ResidentSize {
+        self.sections.resident_size()
+    }
+
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
+        let most = limit.map_or(u64::MAX, |limit| limit.get() / 4);
+        self.next += self.sections.resident_run(self.next, most, into);
+        Ok(self.next < self.numbered() as usize)
     }
 
     fn read_frame(&mut self, _: usize, into: &mut Frame) -> Result<()> {
-        *into = Frame { range: 0..self.numbered, offsets: vec![0], heads: Vec::new() };
+        into.reset(0..self.numbered(), 0, 0)?.0.fill(0);
         Ok(())
     }
 }

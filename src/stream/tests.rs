@@ -33,22 +33,21 @@ impl PartitionSource<'_> for Alternating {
     fn frame_size(&self, i: usize) -> FrameSize {
         self.size(i)
     }
-    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
+    fn resident_size(&self) -> ResidentSize {
+        ResidentSize { locals: 0, arcs: 0 }
+    }
+    fn read_resident(&mut self, _: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         into.offsets = vec![0];
-        Ok(())
+        Ok(false)
     }
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
         if i == self.fails_at {
             return Err(Error::data("part", "frame is damaged"));
         }
         let FrameSize { range, rows, arcs } = self.size(i);
-        into.range = range * i as u32..range * (i as u32 + 1);
-        into.offsets.clear();
-        into.offsets.reserve_exact(rows as usize + 1);
-        into.offsets.resize(rows as usize + 1, 0);
-        into.heads.clear();
-        into.heads.reserve_exact(arcs as usize);
-        into.heads.resize(arcs as usize, 0);
+        let (offsets, heads) = into.reset(range * i as u32..range * (i as u32 + 1), rows, arcs)?;
+        offsets.fill(0);
+        heads.fill(0);
         Ok(())
     }
 }
@@ -73,12 +72,15 @@ impl Backend for Onlooker {
             fixed: Bytes::ZERO,
         }
     }
-    fn begin<'a>(&'a mut self, _: &'a Resident, _: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: ResidentSize, _: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }
 
 impl PartitionCounter for Onlooker {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        Ok(Some(run))
+    }
     fn frame(&mut self, frame: &FrameView<'_>, _: &ThreadPool) -> Result<()> {
         lock(&self.0).push(frame.range.start / 20_000);
         Ok(())

@@ -32,8 +32,8 @@ impl Partition {
 
     pub fn frame(&self, i: usize) -> Frame {
         let (range, rows) = &self.frames[i];
-        let offsets = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
-        Frame { range: range.clone(), offsets, heads: rows.concat() }
+        let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
+        Frame::of(range.clone(), &offsets, &rows.concat()).unwrap()
     }
 
     pub fn header(&self) -> PartitionHeader {
@@ -69,13 +69,13 @@ impl Partition {
         spill.read_resident(&mut resident).unwrap();
         assert_eq!(resident, self.resident());
         assert_eq!(spill.resident_arcs(), resident.heads.len() as u64);
-        let mut frame = Frame { range: 1..2, offsets: vec![9; 700], heads: vec![] };
+        let mut frame = Frame::of(1..2, &[9; 700], &[]).unwrap();
         for i in (0..self.frames.len()).rev() {
             spill.read_frame(i, &mut frame).unwrap();
             assert_eq!(frame, self.frame(i));
             let info = spill.frame_info(i);
-            assert_eq!((info.range.clone(), info.arcs), (frame.range.clone(), frame.heads.len() as u64));
-            assert_eq!(info.decoded_bytes(), 4 * (frame.heads.len() + frame.offsets.len()) as u64);
+            assert_eq!((info.range.clone(), info.arcs), (frame.range.clone(), frame.view().heads.len() as u64));
+            assert_eq!(info.decoded_bytes(), 4 * frame.view().size().words());
         }
         spill.verify(&Control::silent()).unwrap();
     }

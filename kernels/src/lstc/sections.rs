@@ -4,12 +4,23 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
-/// The resident section: the rows of the local vertices.
+/// The size of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Local vertices.
+    pub locals: u64,
+    /// Arcs of the resident section.
+    pub arcs: u64,
+    /// Locals and proxies.
+    pub numbered: u32,
+    /// The most bytes of a frame (see [`frame_bytes`]).
+    pub frame_limit: u64,
+}
+
+/// A run of the resident section: the rows of some locals, in the order of their numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct ResidentSlices<'a> {
-    /// The number of each local, ascending.
-    pub numbers: &'a [u32],
-    /// Where each local's row begins in `heads`; one more at the end.
+    /// Where each local's row begins among the heads of the whole section; one more at the end.
     pub offsets: &'a [u64],
     /// The heads of all rows, each row strictly ascending, below the row's own number.
     pub heads: &'a [u32],
@@ -35,34 +46,41 @@ pub struct FrameSlices<'a> {
     pub all_local: bool,
 }
 
-impl ResidentSlices<'_> {
-    pub(crate) fn locals(&self) -> u32 {
-        self.numbers.len() as u32
+impl Size {
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.locals > u64::from(self.numbered) {
+            return Err(Error::Section("resident section: more locals than vertices".into()));
+        }
+        Ok(())
     }
+}
 
-    /// Checks all but the order within rows, and counts the locals that may start a triangle.
-    pub(crate) fn check(&self, numbered: u32) -> Result<u32> {
+impl ResidentSlices<'_> {
+    /// Checks all but the order within rows: a run of a partition of this size, of which `locals` rows with `arcs` heads came
+    /// before.
+    pub(crate) fn check(&self, size: &Size, locals: u64, arcs: u64) -> Result<()> {
         let wrong = |what: &str| Err(Error::Section(format!("resident section: {what}")));
-        if self.numbers.len() > numbered as usize {
-            return wrong("more locals than vertices");
+        let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
+            return wrong("a run without offsets");
+        };
+        if first != arcs || last.checked_sub(first) != Some(self.heads.len() as u64) {
+            return wrong("offsets do not go from the heads so far to those with this run");
         }
-        if self.offsets.len() != self.numbers.len() + 1 || self.offsets.first() != Some(&0) {
-            return wrong("as many offsets as locals, and one more, were expected, from 0 on");
+        if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
+            return wrong("more rows or heads than were announced");
         }
-        if self.offsets.last() != Some(&(self.heads.len() as u64)) {
-            return wrong("the last offset is not the number of heads");
-        }
-        let mut starting = 0;
         for row in self.offsets.windows(2) {
             match row[1].checked_sub(row[0]) {
                 None => return wrong("offsets descend"),
-                Some(length) if length >= u64::from(numbered) => return wrong("a row is as long as the numbering"),
+                Some(length) if length >= u64::from(size.numbered) => {
+                    return wrong("a row is as long as the numbering");
+                }
                 // The kernel looks up to a block's threads beyond a row's end.
                 Some(length) if length > u64::from(u32::MAX - 1024) => return wrong("a row is too long"),
-                Some(length) => starting += u32::from(length > 1),
+                Some(_) => {}
             }
         }
-        Ok(starting)
+        Ok(())
     }
 }
 
@@ -130,22 +148,31 @@ mod tests {
 
     #[test]
     fn resident_sections_that_would_lead_astray_are_refused() {
-        let check = |numbers: &[u32], offsets: &[u64], heads: &[u32]| {
-            ResidentSlices { numbers, offsets, heads }.check(4).map_err(|error| error.to_string())
+        // Of a partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
+        let size = Size { locals: 3, arcs: 4, numbered: 4, frame_limit: 0 };
+        let check = |offsets: &[u64], heads: &[u32]| {
+            ResidentSlices { offsets, heads }.check(&size, 1, 1).map_err(|error| error.to_string())
         };
-        assert_eq!(check(&[1, 2, 3], &[0, 1, 3, 3], &[0, 0, 1]), Ok(1));
-        assert_eq!(check(&[], &[0], &[]), Ok(0));
-        for (numbers, offsets, heads, why) in [
-            (&[1][..], &[0][..], &[][..], "as many offsets"),
-            (&[1], &[1, 1], &[0], "as many offsets"),
-            (&[1], &[0, 2], &[0], "last offset"),
-            (&[1, 2], &[0, 2, 1], &[0], "descend"),
-            (&[3], &[0, 4], &[0, 1, 2, 3], "as long as"),
-            (&[0, 1, 2, 3, 4], &[0; 6], &[], "more locals"),
+        assert_eq!(size.check(), Ok(()));
+        assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
+        assert_eq!(check(&[1], &[]), Ok(()));
+        for (offsets, heads, why) in [
+            (&[][..], &[][..], "without offsets"),
+            (&[0, 1], &[0], "do not go from"),
+            (&[1, 2], &[], "do not go from"),
+            (&[1, 2, 1], &[], "descend"),
+            (&[1, 0], &[], "do not go from"),
+            (&[1, 5], &[0, 1, 2, 3], "were announced"),
+            (&[1, 1, 1, 1], &[], "were announced"),
         ] {
-            let error = check(numbers, offsets, heads);
+            let error = check(offsets, heads);
             assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
         }
+        let long = Size { arcs: 9, ..size };
+        let error = ResidentSlices { offsets: &[1, 5], heads: &[0; 4] }.check(&long, 1, 1).map_err(|e| e.to_string());
+        assert!(error.is_err_and(|error| error.contains("as long as")));
+        let error = Size { numbered: 2, ..size }.check().map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("more locals")));
     }
 
     #[test]

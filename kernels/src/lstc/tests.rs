@@ -22,19 +22,20 @@ fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_
 
 /// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
 fn count_with(partition: &Partition, frames: &[OwnedFrame], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
-    let (resident, numbered) = (partition.resident(), partition.numbered());
     let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
-    let arena = device_bytes(resident.numbers.len() as u64, resident.heads.len() as u64, limit);
+    let size = partition.size(limit);
+    let arena = device_bytes(size.locals, size.arcs, limit);
     let mut double = Double::new(arena, pace);
-    let mut counting = Counting::begin(&mut double, shape, &resident, numbered, limit, longest_grid).unwrap();
+    let mut counting = Counting::begin(&mut double, shape, size, longest_grid).unwrap();
+    for run in partition.resident_runs(if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 }) {
+        counting.resident(&run).unwrap();
+    }
     let work = counting.work;
     for frame in frames {
         counting.frame(&frame.slices()).unwrap();
     }
     let counted = counting.finish().unwrap();
-    assert!(
-        counted.peak_bytes <= arena && arena - counted.peak_bytes < TERMS.fixed + 4 * resident.numbers.len() as u64
-    );
+    assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < TERMS.fixed + 4 * size.locals);
     if work > 0 {
         let kernels = frames.iter().filter(|frame| !frame.range.is_empty()).count() as f64;
         // The double's clock counts one second for whatever lies between two marks.
@@ -119,17 +120,16 @@ fn nothing_local_and_nothing_at_all_count_zero() {
     let nothing = Partition::new(vec![], vec![]);
     for partition in [proxies, nothing] {
         let counted = count(&partition, &[], Shape::default(), Pace::Late, LONGEST_GRID);
-        assert_eq!((counted.triangles, counted.copied_bytes), (0, 0));
+        assert_eq!((counted.triangles, counted.kernel_seconds), (0, 0.0));
     }
 }
 
 #[test]
 fn an_arena_of_one_byte_less_than_is_needed_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
-    let resident = partition.resident();
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late);
-        let began = Counting::begin(&mut double, Shape::default(), &resident, 200, 512, LONGEST_GRID);
+        let began = Counting::begin(&mut double, Shape::default(), partition.size(512), LONGEST_GRID);
         began.map(|counting| counting.peak)
     };
     let needed = begin(1 << 20).unwrap();
@@ -145,7 +145,9 @@ fn frames_too_large_out_of_order_or_missing_are_refused() {
     let limit = frames[0].bytes();
     let with = |limit: u64, use_it: &dyn Fn(Counting<'_, Double>)| {
         let mut double = Double::new(1 << 20, Pace::Late);
-        use_it(Counting::begin(&mut double, Shape::default(), &partition.resident(), 200, limit, 9).unwrap());
+        let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
+        partition.resident_runs(99).for_each(|run| counting.resident(&run).unwrap());
+        use_it(counting);
     };
     with(limit - 1, &|mut counting| {
         let error = counting.frame(&frames[0].slices()).unwrap_err();
@@ -156,8 +158,14 @@ fn frames_too_large_out_of_order_or_missing_are_refused() {
     });
     with(1 << 16, &|mut counting| {
         counting.frame(&frames[0].slices()).unwrap();
+        assert!(matches!(counting.resident(&partition.resident_runs(200).next().unwrap()), Err(Error::Section(_))));
         assert!(matches!(counting.finish(), Err(Error::Section(_))));
     });
+    // A frame before all of the resident section is there.
+    let mut double = Double::new(1 << 20, Pace::Late);
+    let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
+    counting.resident(&partition.resident_runs(3).next().unwrap()).unwrap();
+    assert!(matches!(counting.frame(&frames[0].slices()), Err(Error::Section(_))));
 }
 
 #[test]

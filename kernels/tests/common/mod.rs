@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::{FrameSlices, ResidentSlices, frame_bytes};
+use super::{FrameSlices, ResidentSlices, Size, frame_bytes};
 
 /// A partition with all its rows, before it is cut into frames.
 #[derive(Debug, Clone)]
@@ -63,8 +63,18 @@ impl Partition {
         made
     }
 
-    pub(super) fn resident(&self) -> ResidentSlices<'_> {
-        ResidentSlices { numbers: &self.numbers, offsets: &self.offsets, heads: &self.heads }
+    /// The resident section in runs of so many rows.
+    pub(super) fn resident_runs(&self, rows: usize) -> impl Iterator<Item = ResidentSlices<'_>> {
+        (0..self.numbers.len().max(1)).step_by(rows).map(move |first| {
+            let end = (first + rows).min(self.numbers.len());
+            let heads = self.offsets[first] as usize..self.offsets[end] as usize;
+            ResidentSlices { offsets: &self.offsets[first..=end], heads: &self.heads[heads] }
+        })
+    }
+
+    pub(super) fn size(&self, frame_limit: u64) -> Size {
+        let (locals, arcs) = (self.numbers.len() as u64, self.heads.len() as u64);
+        Size { locals, arcs, numbered: self.numbered(), frame_limit }
     }
 
     pub(super) fn numbered(&self) -> u32 {

@@ -31,7 +31,7 @@ use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
-use crate::partition::section::{FrameView, Resident};
+use crate::partition::section::{FrameView, Resident, ResidentSize};
 use hubs::Hubs;
 use worker::{Room, Run, Worker, count_put_off, count_run};
 
@@ -63,13 +63,12 @@ impl Cpu {
         Self { workers, hubs, room }
     }
 
-    fn counting<'a>(&self, resident: &'a Resident, numbered: u32) -> Counting<'a> {
-        Counting {
-            resident,
+    fn work(&self, numbered: u32, locals: u64) -> Work {
+        Work {
             numbered,
             room: self.room,
             most_hubs: self.hubs.min(numbered),
-            cursors: vec![0; resident.numbers.len()],
+            cursors: vec![0; locals as usize],
             workers: (0..self.workers).map(|_| Mutex::default()).collect(),
             hubs: Hubs::new(),
             triangles: 0,
@@ -103,18 +102,49 @@ impl Backend for Cpu {
         }
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        resident: &'a Resident,
-        numbered: u32,
-        _: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(self.counting(resident, numbered)))
+    fn begin<'a>(&'a mut self, size: ResidentSize, numbered: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
+        Ok(Box::new(Counting { resident: Resident::default(), work: self.work(numbered, size.locals) }))
     }
 }
 
-struct Counting<'a> {
-    resident: &'a Resident,
+struct Counting {
+    /// All of the resident section, once it is there.
+    resident: Resident,
+    work: Work,
+}
+
+impl PartitionCounter for Counting {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        if self.resident.offsets.is_empty() {
+            self.resident = run;
+            return Ok(None);
+        }
+        self.resident.append(&run);
+        Ok(Some(run))
+    }
+
+    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+        let Self { resident, work } = self;
+        pool.install(|| {
+            let heads = HeadRows::new(resident, frame);
+            let range = &frame.range;
+            let end_of_hubs = hubs::worthwhile(resident, &work.cursors, range, work.most_hubs, &heads);
+            work.count(resident, range, &heads, end_of_hubs);
+        });
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Tally> {
+        Ok(Tally { triangles: self.work.triangles, device: None })
+    }
+
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::BesidesSections(self.work.bytes())
+    }
+}
+
+/// The tables, and what was found.
+struct Work {
     numbered: u32,
     room: Room,
     most_hubs: u32,
@@ -126,12 +156,11 @@ struct Counting<'a> {
     triangles: u64,
 }
 
-impl Counting<'_> {
+impl Work {
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
-    fn count(&mut self, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
+    fn count(&mut self, resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
-        let (resident, hubs, workers, numbered, room) =
-            (self.resident, &self.hubs, &self.workers, self.numbered, self.room);
+        let (hubs, workers, numbered, room) = (&self.hubs, &self.workers, self.numbered, self.room);
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)
@@ -146,29 +175,7 @@ impl Counting<'_> {
             .map(|worker| lock(worker).as_mut().map_or(0, |worker| count_put_off(worker, hubs)))
             .sum::<u64>();
     }
-}
 
-impl PartitionCounter for Counting<'_> {
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        pool.install(|| {
-            let heads = HeadRows::new(self.resident, frame);
-            let range = &frame.range;
-            let end_of_hubs = hubs::worthwhile(self.resident, &self.cursors, range, self.most_hubs, &heads);
-            self.count(range, &heads, end_of_hubs);
-        });
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>) -> Result<Tally> {
-        Ok(Tally { triangles: self.triangles, device: None })
-    }
-
-    fn memory(&self) -> CounterMemory {
-        CounterMemory::BesidesSections(self.bytes())
-    }
-}
-
-impl Counting<'_> {
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().filter_map(|worker| lock(worker).as_ref().map(Worker::bytes)).sum::<Bytes>();
         workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes()

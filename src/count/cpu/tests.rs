@@ -25,19 +25,19 @@ impl Rows {
     ) -> u64 {
         let n = self.0.len() as u32;
         let resident = self.resident(local);
-        let mut counting = cpu.counting(&resident, n);
+        let mut work = cpu.work(n, resident.size().locals);
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
             let frame = self.frame(start..end, absent);
             let frame = frame.view();
             let heads = HeadRows::new(&resident, &frame);
-            counting.count(&frame.range, &heads, cpu.hubs.clamp(start, end));
+            work.count(&resident, &frame.range, &heads, cpu.hubs.clamp(start, end));
             start = end;
         }
         let terms = cpu.terms();
         let declared = terms.overhead(n) + Bytes((terms.per_local - 12) * resident.numbers.len() as u64);
-        assert!(counting.bytes() <= declared, "{} of {declared}", counting.bytes());
-        counting.triangles
+        assert!(work.bytes() <= declared, "{} of {declared}", work.bytes());
+        work.triangles
     }
 }
 

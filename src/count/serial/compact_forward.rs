@@ -31,7 +31,7 @@ impl CompactForward {
 }
 
 impl Lists for CompactForward {
-    fn count(&mut self, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
         let mut triangles = 0;
         for (v, of_v) in (0u32..).zip(&self.neighbours) {
             for &u in of_v.iter().filter(|&&u| u > v) {

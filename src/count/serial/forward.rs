@@ -31,7 +31,7 @@ impl Forward {
 }
 
 impl Lists for Forward {
-    fn count(&mut self, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
         let mut triangles = 0;
         for (v, later) in (0..).zip(&self.later) {
             for &u in later {

@@ -31,7 +31,7 @@ use super::heads::HeadRows;
 use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::partition::section::{FrameView, Resident};
+use crate::partition::section::{FrameView, Resident, ResidentSize};
 use compact_forward::CompactForward;
 use forward::Forward;
 use reverse_edge::ReverseEdge;
@@ -97,28 +97,23 @@ impl Method {
 #[derive(Debug, Clone, Copy)]
 pub struct Serial(pub Method);
 
-/// What a method makes of the resident section when it begins, and counts with.
+/// What a method makes of the resident section, and counts with.
 trait Lists: Send {
-    /// Triangles whose middle corner the frame's range covers.
-    fn count(&mut self, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64;
+    /// Triangles whose middle corner the frame's range covers; for methods that need the whole graph all triangles.
+    fn count(&mut self, resident: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64;
 
     /// Bytes of the lists at their largest.
     fn bytes(&self) -> Bytes;
 }
 
 impl Serial {
-    fn counting<'a>(&self, resident: &'a Resident, numbered: u32) -> Result<Counting<'a>> {
-        if self.0.whole() && resident.numbers.len() != numbered as usize {
-            let found = format!("{} of {numbered} vertices for method {}", resident.numbers.len(), self.0.name());
-            return Err(Error::resource(found).expected("all of them").advice("use --parts 1 or another --method"));
-        }
-        let lists: Box<dyn Lists + 'a> = match self.0 {
+    fn lists(self, resident: &Resident) -> Box<dyn Lists> {
+        match self.0 {
             Method::Forward => Box::new(Forward::new(resident)),
             Method::CompactForward => Box::new(CompactForward::new(resident)),
             Method::ReverseEdge => Box::new(ReverseEdge::new(resident)),
             Method::ReverseEdgeSerial => Box::new(Edges::new(resident)),
-        };
-        Ok(Counting { resident, lists, triangles: 0 })
+        }
     }
 }
 
@@ -139,26 +134,43 @@ impl Backend for Serial {
         self.0.whole()
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        resident: &'a Resident,
-        numbered: u32,
-        _: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(self.counting(resident, numbered)?))
+    fn begin<'a>(&'a mut self, size: ResidentSize, numbered: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
+        if self.0.whole() && size.locals != u64::from(numbered) {
+            let found = format!("{} of {numbered} vertices for method {}", size.locals, self.0.name());
+            return Err(Error::resource(found).expected("all of them").advice("use --parts 1 or another --method"));
+        }
+        Ok(Box::new(Counting { method: *self, resident: Resident::default(), lists: None, triangles: 0 }))
     }
 }
 
-struct Counting<'a> {
-    resident: &'a Resident,
-    lists: Box<dyn Lists + 'a>,
+struct Counting {
+    method: Serial,
+    /// All of the resident section, once it is there.
+    resident: Resident,
+    /// Made for the first frame.
+    lists: Option<Box<dyn Lists>>,
     triangles: u64,
 }
 
-impl PartitionCounter for Counting<'_> {
+impl PartitionCounter for Counting {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        if self.resident.offsets.is_empty() {
+            self.resident = run;
+            return Ok(None);
+        }
+        self.resident.append(&run);
+        Ok(Some(run))
+    }
+
     fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        let heads = pool.install(|| HeadRows::new(self.resident, frame));
-        self.triangles += self.lists.count(frame, &heads);
+        if self.lists.is_some() && self.method.0.whole() {
+            // All was counted with the first frame.
+            return Ok(());
+        }
+        let Self { method, resident, lists, triangles } = self;
+        let lists = lists.get_or_insert_with(|| method.lists(resident));
+        let heads = pool.install(|| HeadRows::new(resident, frame));
+        *triangles += lists.count(resident, frame, &heads);
         Ok(())
     }
 
@@ -167,7 +179,7 @@ impl PartitionCounter for Counting<'_> {
     }
 
     fn memory(&self) -> CounterMemory {
-        CounterMemory::BesidesSections(self.lists.bytes())
+        CounterMemory::BesidesSections(self.lists.as_ref().map_or(Bytes::ZERO, |lists| lists.bytes()))
     }
 }
 

@@ -24,7 +24,7 @@ impl ReverseEdge {
 }
 
 impl Lists for ReverseEdge {
-    fn count(&mut self, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {
             for &mid in covered(of_max, frame) {

@@ -10,27 +10,26 @@ use crate::bytes::Bytes;
 use crate::count::heads::HeadRows;
 use crate::partition::section::{FrameView, Resident};
 
-pub(super) struct Edges<'a> {
-    resident: &'a Resident,
+pub(super) struct Edges {
     tail: Vec<u32>,
 }
 
-impl<'a> Edges<'a> {
-    pub(super) fn new(resident: &'a Resident) -> Self {
+impl Edges {
+    pub(super) fn new(resident: &Resident) -> Self {
         let mut tail = Vec::with_capacity(resident.heads.len());
         for (place, row) in (0u32..).zip(resident.offsets.windows(2)) {
             tail.extend((row[0]..row[1]).map(|_| place));
         }
-        Self { resident, tail }
+        Self { tail }
     }
 }
 
-impl Lists for Edges<'_> {
-    fn count(&mut self, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
+impl Lists for Edges {
+    fn count(&mut self, resident: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
         let mut triangles = 0;
-        for (&head, &tail) in self.resident.heads.iter().zip(&self.tail) {
+        for (&head, &tail) in resident.heads.iter().zip(&self.tail) {
             if frame.range.contains(&head) {
-                triangles += common(self.resident.row(tail as usize), heads.row(head));
+                triangles += common(resident.row(tail as usize), heads.row(head));
             }
         }
         triangles

@@ -8,7 +8,7 @@ use crate::count::cpu::Cpu;
 use crate::count::{Device, PartitionCounter, Terms};
 use crate::execute::planned::planned;
 use crate::job::file::parse;
-use crate::partition::section::Resident;
+use crate::partition::section::ResidentSize;
 
 /// A CPU counter that has a number and breaks down at its partition number `fails_at`.
 struct Numbered {
@@ -34,7 +34,7 @@ impl Backend for Numbered {
     }
     fn begin<'a>(
         &'a mut self,
-        resident: &'a Resident,
+        resident: ResidentSize,
         numbered: u32,
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {

@@ -1,0 +1,140 @@
+//! Memory for a run of numbers: the program's own, or memory lent by a device that reads it without a copy between.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use crate::error::{Error, Result};
+
+/// Memory of a fixed number of words that somebody lends, and takes back when this is dropped.
+pub trait Lent: Send + Sync {
+    /// All of it.
+    fn words(&self) -> &[u32];
+    /// The same, to be written.
+    fn words_mut(&mut self) -> &mut [u32];
+}
+
+/// Words that are filled again and again.
+#[derive(Default)]
+pub struct Words {
+    memory: Memory,
+    len: usize,
+}
+
+enum Memory {
+    Own(Vec<u32>),
+    Lent(Box<dyn Lent>),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
+}
+
+impl Words {
+    /// None yet, in memory that is lent.
+    pub fn lent(memory: Box<dyn Lent>) -> Self {
+        Self { memory: Memory::Lent(memory), len: 0 }
+    }
+
+    /// Makes it `len` words of whatever values. Where that is more than there is room for, memory of exactly that size takes
+    /// the place of what was there.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] when there is no such memory; it is then empty.
+    pub fn resize(&mut self, len: u64) -> Result<()> {
+        self.len = 0;
+        let refused = || {
+            Error::resource(format!("no memory for {len} numbers of 4 bytes"))
+                .advice("raise the memory limit, or use smaller frames or more partitions")
+        };
+        let words = usize::try_from(len).map_err(|_| refused())?;
+        if words > self.capacity() {
+            // The old memory goes first, so that no more than the new exists.
+            self.memory = Memory::default();
+            let mut own = Vec::new();
+            own.try_reserve_exact(words).map_err(|_| refused())?;
+            own.resize(words, 0);
+            self.memory = Memory::Own(own);
+        }
+        self.len = words;
+        Ok(())
+    }
+
+    /// The most words that need no other memory.
+    pub fn capacity(&self) -> usize {
+        match &self.memory {
+            Memory::Own(own) => own.len(),
+            Memory::Lent(lent) => lent.words().len(),
+        }
+    }
+}
+
+impl Deref for Words {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match &self.memory {
+            Memory::Own(own) => &own[..self.len],
+            Memory::Lent(lent) => &lent.words()[..self.len],
+        }
+    }
+}
+
+impl DerefMut for Words {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        match &mut self.memory {
+            Memory::Own(own) => &mut own[..self.len],
+            Memory::Lent(lent) => &mut lent.words_mut()[..self.len],
+        }
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    /// Counts how often it was given back.
+    struct Counted(Vec<u32>, Arc<AtomicU32>);
+
+    impl Lent for Counted {
+        fn words(&self) -> &[u32] {
+            &self.0
+        }
+        fn words_mut(&mut self) -> &mut [u32] {
+            &mut self.0
+        }
+    }
+
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn memory_is_used_again_as_long_as_it_suffices() {
+        let returned = Arc::new(AtomicU32::new(0));
+        let mut words = Words::lent(Box::new(Counted(vec![0; 10], Arc::clone(&returned))));
+        for len in [10, 0, 7] {
+            words.resize(len).unwrap();
+            words.fill(len as u32);
+            assert_eq!(*words, vec![len as u32; len as usize]);
+        }
+        assert_eq!((words.capacity(), returned.load(Ordering::Relaxed)), (10, 0));
+        words.resize(11).unwrap();
+        assert_eq!((words.len(), words.capacity(), returned.load(Ordering::Relaxed)), (11, 11, 1));
+        assert!(words.resize(1 << 60).is_err());
+        assert!(words.is_empty());
+    }
+}
