@@ -10,6 +10,7 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, Layout};
+use crate::compile::LSTC;
 use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
@@ -50,7 +51,7 @@ impl Gpu {
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
         let staging = Staging::new(&context, &copies)?;
-        let (module, origin) = Module::load_any(&context, images.lstc(device.compute_capability))?;
+        let (module, origin) = Module::load_any(&context, images.image(&LSTC, device.compute_capability))?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
         Ok(Self { arena: None, staging, marks, copies, kernels, module, device, origin, held, nothing: Layout::new(0) })
@@ -104,7 +105,24 @@ impl Gpu {
         Pinned::new(self.context(), len)
     }
 
-    fn context(&self) -> &Arc<CudaContext> {
+    /// The queue of kernels, for those of other methods.
+    pub(crate) fn compute_queue(&self) -> &Arc<CudaStream> {
+        &self.kernels
+    }
+
+    /// Waits for the queue of kernels.
+    pub(crate) fn await_kernels(&self) -> Result<()> {
+        self.bind()?;
+        self.kernels.synchronize().map_err(driver("waiting for the GPU"))
+    }
+
+    /// Waits for the queue of copies.
+    pub(crate) fn await_copies(&self) -> Result<()> {
+        self.bind()?;
+        self.copies.synchronize().map_err(driver("copying to the device"))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         self.copies.context()
     }
 
@@ -221,7 +239,7 @@ impl Module {
     fn load_any(context: &Arc<CudaContext>, image: Image) -> Result<(Self, Origin)> {
         match Self::load(context, &image) {
             Err(error) if !matches!(image.origin, Origin::Embedded { .. }) => {
-                let image = Image::embedded(error.to_string());
+                let image = Image::embedded(&LSTC, error.to_string());
                 Ok((Self::load(context, &image)?, image.origin))
             }
             loaded => Ok((loaded?, image.origin)),
