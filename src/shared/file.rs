@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::disk;
 use crate::error::{Error, Result};
 
 /// Heads under one checksum.
@@ -32,8 +33,8 @@ impl RowFile {
     /// # Errors
     /// [`crate::error::Kind::Resource`] when the directory cannot be written.
     pub fn create(dir: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(dir)
-            .map_err(|e| Error::write(dir, e).advice("name a directory that can be written with --work-dir"))?;
+        let file =
+            disk::anonymous(dir).map_err(|e| e.advice("name a directory that can be written with --work-dir"))?;
         Ok(Self { file, dir: dir.to_path_buf(), checksums: Vec::new() })
     }
 
@@ -52,9 +53,7 @@ impl RowFile {
             .enumerate()
             .map(|(i, block)| {
                 let bytes = bytemuck::cast_slice(block);
-                self.file
-                    .write_all_at(bytes, 4 * (first + (i * BLOCK) as u64))
-                    .map_err(|e| Error::write(&self.dir, e))?;
+                disk::write_at(&self.file, &self.dir, bytes, 4 * (first + (i * BLOCK) as u64))?;
                 Ok(xxh3_64(bytes))
             })
             .collect::<Result<_>>()?;

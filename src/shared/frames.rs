@@ -35,7 +35,7 @@ impl Frames {
     }
 
     /// The same from the lengths of the rows in the order of numbers.
-    pub(super) fn of_lengths(lengths: &[u32], limit: Bytes) -> Self {
+    pub(crate) fn of_lengths(lengths: &[u32], limit: Bytes) -> Self {
         let (mut starts, mut arcs) = (vec![0], vec![0]);
         let mut offsets = Vec::with_capacity(lengths.len() + 64);
         offsets.push(0);

@@ -50,7 +50,7 @@ pub enum Place<'a> {
 /// The rows of an oriented graph in the order of numbers, cut into frames.
 pub struct SharedGraph<'g> {
     graph: &'g OrientedGraph,
-    frames: Frames,
+    frames: &'g Frames,
     store: Store,
     /// Bytes of mapped rows of the graph that may be resident while they are gathered.
     window: Bytes,
@@ -69,7 +69,7 @@ impl<'g> SharedGraph<'g> {
     /// A directory that cannot be written ([`crate::error::Kind::Resource`]), a stop.
     pub fn new(
         graph: &'g OrientedGraph,
-        frames: Frames,
+        frames: &'g Frames,
         place: Place<'_>,
         window: Bytes,
         control: &Control,
@@ -77,19 +77,19 @@ impl<'g> SharedGraph<'g> {
         let store = match place {
             Place::Memory => {
                 let mut heads = vec![0; graph.edges() as usize];
-                let pieces = pieces(graph, &frames, 0..frames.count(), &mut heads);
+                let pieces = pieces(graph, frames, 0..frames.count(), &mut heads);
                 gather(graph, pieces, window, control)?;
                 Store::Memory(heads)
             }
-            Place::File { dir, batch } => Store::File(write(graph, &frames, dir, batch, window, control)?),
+            Place::File { dir, batch } => Store::File(write(graph, frames, dir, batch, window, control)?),
         };
         graph.release();
         Ok(Self { graph, frames, store, window })
     }
 
     /// How the rows are cut.
-    pub fn frames(&self) -> &Frames {
-        &self.frames
+    pub fn frames(&self) -> &'g Frames {
+        self.frames
     }
 
     /// The arrays that frames are lent from, where rows lie in memory: a backend may lock their pages. They stay where
@@ -135,7 +135,7 @@ impl<'g> SharedGraph<'g> {
                     tracing::warn!("{}: frame {i} came back damaged; it is made again", file.place().display());
                     gather(
                         self.graph,
-                        pieces(self.graph, &self.frames, i..i + 1, &mut into.heads),
+                        pieces(self.graph, self.frames, i..i + 1, &mut into.heads),
                         self.window,
                         control,
                     )?;

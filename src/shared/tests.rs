@@ -80,7 +80,7 @@ proptest! {
             Some(batch) => Place::File { dir: dir.path(), batch: Bytes(batch) },
         };
         let control = Control::silent();
-        let shared = SharedGraph::new(&graph, frames, place, Bytes(window), &control).unwrap();
+        let shared = SharedGraph::new(&graph, &frames, place, Bytes(window), &control).unwrap();
         let assignment = Assignment::new((0..n).map(|id| id.wrapping_mul(seed | 1).rotate_left(7) % parts).collect(), parts);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let mut cpu = Cpu::new(Bytes::mib(1), n);
@@ -117,7 +117,7 @@ fn what_the_disk_damages_is_made_again() {
     let place = Place::File { dir: dir.path(), batch: Bytes(1000) };
     let frames = Frames::new(&graph, Bytes(700));
     assert!(frames.count() > 5);
-    let shared = SharedGraph::new(&graph, frames, place, Bytes::mib(1), &Control::silent()).unwrap();
+    let shared = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).unwrap();
     assert_eq!(shared.disk(), Bytes(4 * graph.edges()));
     assert!(shared.memory().is_none());
     let Store::File(file) = &shared.store else { unreachable!() };
@@ -133,15 +133,15 @@ fn what_the_disk_damages_is_made_again() {
 fn a_directory_that_is_not_there_and_a_stop_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let graph = clique(20, dir.path());
-    let frames = || Frames::new(&graph, Bytes(700));
+    let frames = Frames::new(&graph, Bytes(700));
     let missing = dir.path().join("missing");
     let place = Place::File { dir: &missing, batch: Bytes(1000) };
-    let error = SharedGraph::new(&graph, frames(), place, Bytes::mib(1), &Control::silent()).map(drop).unwrap_err();
+    let error = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).map(drop).unwrap_err();
     assert_eq!(error.kind(), crate::error::Kind::Resource);
     assert!(error.to_string().contains("--work-dir"), "{error}");
     let stopped = Control::silent();
     stopped.stop();
-    let error = SharedGraph::new(&graph, frames(), Place::Memory, Bytes::mib(1), &stopped).map(drop).unwrap_err();
+    let error = SharedGraph::new(&graph, &frames, Place::Memory, Bytes::mib(1), &stopped).map(drop).unwrap_err();
     assert_eq!(error.kind(), crate::error::Kind::Interrupted);
 }
 
