@@ -27,6 +27,8 @@ pub mod plan;
 
 pub mod spill;
 
+pub mod shared;
+
 pub mod stream;
 
 pub mod count;

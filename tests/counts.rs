@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 use common::job::{count, data, listing};
 use common::{simple, triangles};
 use proptest::prelude::*;
+use trimill::bytes::Bytes;
 use trimill::control::Control;
 use trimill::generate::{Family, StarKind, generate};
+use trimill::job::FrameKind;
 use trimill::report::RunResult;
 
 /// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
@@ -51,20 +53,61 @@ fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
 }
 
 #[test]
+fn shared_frames_give_the_published_counts_in_memory_and_through_a_file() {
+    for (name, _, _, vertices, _, triangles, _) in PUBLISHED {
+        let dir = tempfile::tempdir().unwrap();
+        let input = format!("input.path = '{}'\npartition.frames = 'shared'\n", data(name).display());
+        for settings in [
+            "partition.parts = 5",
+            "partition = { parts = 3, partitioner = 'random' }\nmemory.frame = '64KiB'",
+            // The host has no room for the rows: they go through a file.
+            "partition.parts = 2\nmemory = { host = '34MiB', device = '16MiB' }",
+        ] {
+            // A table takes its keys from one place only.
+            let text = match settings.strip_prefix("partition = { ") {
+                Some(rest) => {
+                    input.replace("partition.frames = 'shared'\n", "") + "partition = { frames = 'shared', " + rest
+                }
+                None => input.clone() + settings,
+            };
+            let result = count(&text, dir.path()).unwrap();
+            assert_eq!(result.triangles, triangles, "{name} {settings}");
+            assert_eq!(result.frames, FrameKind::Shared);
+            assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
+            let read = result.stations.iter().find(|station| station.name == "stream").unwrap().bytes_in;
+            let through_a_file = settings.contains("host");
+            assert_eq!(read.get(), if through_a_file { 2 * 4 * result.edges } else { 0 }, "{name} {settings}");
+            assert!(result.duplication <= 1.0 && result.compression_ratio.is_none());
+            for part in &result.partitions {
+                assert_eq!((part.spill_bytes, part.proxies_kept), (Bytes::ZERO, 0));
+                assert_eq!(part.arcs_kept, part.arcs_induced);
+                assert!(part.peak_bytes <= part.peak_bytes_predicted, "{name} part {}", part.id);
+            }
+            assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+        }
+    }
+}
+
+#[test]
 fn a_budget_far_below_the_graph_is_kept_to() {
     let dir = tempfile::tempdir().unwrap();
     let input = format!("input.path = '{}'\n", data("cnr-2000.graph").display());
-    for (device, prune) in [("1MiB", "direct"), ("1MiB", "none"), ("2MiB", "zero-indegree")] {
-        let settings = format!(
-            "memory.device = '{device}'\npartition.prune = '{prune}'\ncount.threads = 2\nmemory.frame = '16KiB'"
-        );
+    for (device, kind) in [
+        ("1MiB", "prune = 'direct'"),
+        ("1MiB", "prune = 'none'"),
+        ("2MiB", "prune = 'zero-indegree'"),
+        ("1MiB", "frames = 'shared'"),
+        ("2MiB", "frames = 'shared'"),
+    ] {
+        let settings =
+            format!("memory.device = '{device}'\npartition.{kind}\ncount.threads = 2\nmemory.frame = '16KiB'");
         let result = count(&(input.clone() + &settings), dir.path()).unwrap();
         assert_eq!(result.triangles, 20_977_629);
         assert!(result.parts > 8, "{}", result.parts);
         for part in &result.partitions {
             assert!(
                 part.peak_bytes <= result.device_memory,
-                "part {} of {device} {prune}: {}",
+                "part {} of {device} {kind}: {}",
                 part.id,
                 part.peak_bytes
             );
@@ -93,7 +136,8 @@ fn closed_forms_hold() {
     for family in families {
         let made = generate(&family, None, &file, &Control::silent()).unwrap();
         let parts = "partition = { partitioner = 'random', parts = 3 }";
-        for settings in ["", parts, "memory.frame = '64KiB'\npartition.parts = 4"] {
+        let shared = "partition = { frames = 'shared', parts = 3 }\nmemory.frame = '64KiB'";
+        for settings in ["", parts, "memory.frame = '64KiB'\npartition.parts = 4", shared] {
             let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
             assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");
             assert_eq!(Some(u128::from(result.edges)), made.known.edges, "{family:?}");
@@ -146,13 +190,21 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
 
 fn settings() -> impl Strategy<Value = String> {
     let partitioner = prop::sample::select(vec!["random", "contiguous", "contiguous-vertices", "file"]);
-    let prune = prop::sample::select(vec!["none", "zero-indegree", "direct"]);
+    let kind = prop::sample::select(vec![
+        "prune = 'none'",
+        "prune = 'zero-indegree'",
+        "prune = 'direct'",
+        "frames = 'own'",
+        "frames = 'shared'",
+        "frames = 'shared'",
+        "frames = 'auto'",
+    ]);
     let frame = prop::sample::select(vec!["", "memory.frame = 1100", "memory.frame = 2000", "memory.frame = '1MiB'"]);
     let host = prop::sample::select(vec!["", "memory.host = '1MiB'", "memory.host = '64MiB'"]);
-    (partitioner, 1u32..10, prune, frame, host, any::<u32>(), 1usize..4).prop_map(
-        |(partitioner, parts, prune, frame, host, seed, threads)| {
+    (partitioner, 1u32..10, kind, frame, host, any::<u32>(), 1usize..4).prop_map(
+        |(partitioner, parts, kind, frame, host, seed, threads)| {
             format!(
-                "partition = {{ partitioner = '{partitioner}', parts = {parts}, prune = '{prune}', seed = {seed} }}\n\
+                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}, seed = {seed} }}\n\
                  count.threads = {threads}\n{frame}\n{host}\n"
             )
         },
@@ -203,7 +255,7 @@ proptest! {
 fn metis_partitions_count_the_same() {
     let dir = tempfile::tempdir().unwrap();
     for (name, triangles) in [("facebook_combined.txt", 1_612_010), ("karate.mtx", 45)] {
-        for extra in ["", "partition.metis.contract = 3"] {
+        for extra in ["", "partition.metis.contract = 3", "partition.frames = 'shared'"] {
             let toml = format!(
                 "input.path = '{}'\npartition.partitioner = 'metis'\npartition.parts = 4\n{extra}",
                 data(name).display()

@@ -12,11 +12,13 @@ use trimill::control::Control;
 use trimill::count::Backend;
 use trimill::count::cpu::Cpu;
 use trimill::graph::OrientedGraph;
+use trimill::job::FrameKind;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::prune::{Prune, prune};
 use trimill::partition::section::{Resident, smallest_frame_limit};
 use trimill::partition::sections::Sections;
 use trimill::partition::sizes::{PartitionSize, sizes};
+use trimill::plan::frames::Rates;
 use trimill::plan::{Assign, Limits, plan};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -307,8 +309,16 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
         (whole.get() * 2, whole.get() / 5, false),
         (whole.get() / 4, whole.get(), false),
     ] {
-        let limits =
-            Limits { device: Bytes(device), resident: Bytes(resident), frame: None, prune: Prune::Direct, parts: 1 };
+        let limits = Limits {
+            device: Bytes(device),
+            resident: Bytes(resident),
+            frame: None,
+            prune: Prune::Direct,
+            parts: 1,
+            frames: FrameKind::Own,
+            shared: Bytes::ZERO,
+            rates: Rates::new(1, 0),
+        };
         let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
         assert_eq!(plan.assignment.parts() == 1, one);
         for prediction in &plan.predictions {

@@ -135,7 +135,14 @@ How vertices are assigned to partitions:
 
 /// Of `--prune`.
 pub const PRUNE: &str = "\
-What is dropped from a partition before it is spilled:
+What is dropped from a partition before it is spilled [default: direct]; implies --frames own:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does
   direct         all that cannot close a triangle counted in the partition";
+
+/// Of `--frames`.
+pub const FRAMES: &str = "\
+Which rows pass the device beside those of the vertices that are local in a partition:
+  own     those of the partition's proxies, pruned, and spilled with the partition
+  shared  those of the whole graph, for every partition; nothing is pruned or spilled
+  auto    what the plan says is faster; own with --prune and --keep-spill";

@@ -1,7 +1,7 @@
 //! What `trimill count` does: from the input to the answer.
 //!
 //! Once the plan stands, partitions are built, spilled, streamed and counted beside each other, on one device or several
-//! ([`super::devices`]). A graph that is one partition is not spilled: its rows go to the counter directly.
+//! ([`super::devices`]); with shared frames nothing is built or spilled ([`super::shared`]). A graph that is one partition is not spilled: its rows go to the counter directly.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use super::devices::{count_spilled, device_result};
 use super::machine;
 use super::planned::{Planned, planned};
 use super::setup::Setup;
+use super::shared::count_shared;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
@@ -35,6 +36,8 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let (partitions, devices) = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
         count_whole(&mut planned, &setup, control, &mut stations)?
+    } else if planned.plan.shared.is_some() {
+        count_shared(&mut planned, &setup, control, &mut stations)?
     } else {
         count_spilled(job, &mut planned, &setup, control, &mut stations)?
     };
@@ -52,6 +55,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
             arcs_added: report.arcs_added,
             arcs_without_reverse: report.arcs_without_reverse,
         },
+        frames: planned.plan.frames(),
         backend: backend.into(),
         method: method.into(),
         partitions,

@@ -31,10 +31,10 @@ use crate::stream::{count_partition, joined};
 
 /// What a device's thread has to show.
 #[derive(Default)]
-struct Share {
-    results: Vec<PartitionResult>,
+pub(super) struct Share {
+    pub(super) results: Vec<PartitionResult>,
     kept: Vec<SpillSummary>,
-    busy: Busy,
+    pub(super) busy: Busy,
 }
 
 /// What the threads of all devices have in common.
@@ -102,14 +102,7 @@ pub(super) fn count_spilled(
     });
     let shares = all_or_cause(outcomes, control)?;
 
-    let mut all = Share::default();
-    let mut devices = Vec::new();
-    for (share, backend) in shares.into_iter().zip(&backends) {
-        devices.extend(device_result(backend.as_ref(), &share.results, share.busy.counting()));
-        all.busy.merge(&share.busy);
-        all.results.extend(share.results);
-        all.kept.extend(share.kept);
-    }
+    let (mut all, devices) = together_of(shares, &backends);
     stations.extend(all.busy.stations(graph));
     let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if dir.is_kept() {
@@ -120,6 +113,19 @@ pub(super) fn count_spilled(
     }
     dir.complete();
     Ok((all.results, devices))
+}
+
+/// What all devices have to show together, and each one's part.
+pub(super) fn together_of(shares: Vec<Share>, backends: &[Box<dyn Backend>]) -> (Share, Vec<DeviceResult>) {
+    let mut all = Share::default();
+    let mut devices = Vec::new();
+    for (share, backend) in shares.into_iter().zip(backends) {
+        devices.extend(device_result(backend.as_ref(), &share.results, share.busy.counting()));
+        all.busy.merge(&share.busy);
+        all.results.extend(share.results);
+        all.kept.extend(share.kept);
+    }
+    (all, devices)
 }
 
 /// Spills that exist at a time with so many devices: counted, waiting, and one being built.
@@ -149,7 +155,7 @@ pub(super) fn device_result(
 }
 
 /// The order in which partitions are built: theirs, or with several devices the largest first.
-fn order(plan: &Plan, devices: usize) -> Vec<u32> {
+pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..plan.assignment.parts()).collect();
     if devices > 1 {
         order.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
@@ -214,7 +220,7 @@ fn count_built(
 }
 
 /// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
-fn all_or_cause(outcomes: Vec<Result<Share>>, control: &Control) -> Result<Vec<Share>> {
+pub(super) fn all_or_cause(outcomes: Vec<Result<Share>>, control: &Control) -> Result<Vec<Share>> {
     control.check()?;
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {

@@ -38,6 +38,9 @@ pub struct Setup {
     device_memory: Option<Bytes>,
 }
 
+/// Bytes of mapped graph pages for which there is always room.
+pub const LEAST_PAGES: Bytes = Bytes::mib(32);
+
 /// What counts, and what it may take.
 pub struct Chosen {
     /// At least one; one for each device.
@@ -48,6 +51,23 @@ pub struct Chosen {
     pub resident: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
+}
+
+impl Chosen {
+    /// Bytes of the host's memory that counting takes, apart from frames on their way to a GPU: all of the budget where
+    /// the host counts, else a resident section and the page-locked buffers of each device.
+    pub fn on_host(&self) -> Bytes {
+        let devices = self.gpus() as u64;
+        match devices {
+            0 => self.device,
+            _ => Bytes(devices * (self.resident.min(self.device).get() + trimill_kernels::STAGING_BYTES)),
+        }
+    }
+
+    /// The number of devices that have memory of their own.
+    pub fn gpus(&self) -> usize {
+        self.backends.iter().filter(|backend| backend.device().is_some()).count()
+    }
 }
 
 impl Setup {
@@ -172,11 +192,16 @@ impl Setup {
         }
     }
 
+    /// Bytes of the host's memory that the rows of shared frames may take beside what counts.
+    pub fn shared_memory(&self, chosen: &Chosen) -> Bytes {
+        self.host_memory.saturating_sub(chosen.on_host()).saturating_sub(LEAST_PAGES)
+    }
+
     /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
     pub fn page_budget(&self, counting: Bytes, frame: Bytes) -> Bytes {
         // The builder holds a resident chunk or a frame, and its coded blocks.
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
-        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(Bytes::mib(32))
+        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(LEAST_PAGES)
     }
 }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, Partitioner, Parts};
+use super::choices::{Backend, FrameKind, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
 use super::suggest;
 use crate::bytes::Bytes;
@@ -99,8 +99,10 @@ pub struct PartitionTable {
     pub parts: Option<Parts>,
     /// The seed of `random` and `metis`; default 1.
     pub seed: Option<u64>,
-    /// The prune level; default `direct`.
+    /// The prune level; default `direct`. Named, it implies own frames.
     pub prune: Option<Prune>,
+    /// Which rows pass the device; default `auto`.
+    pub frames: Option<FrameKind>,
     /// Settings that only the METIS partitioner has.
     pub metis: MetisTable,
 }

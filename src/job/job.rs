@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::choices::{Backend, Partitioner, Parts};
+use super::choices::{Backend, FrameKind, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
 use super::file::Tables;
 use crate::bytes::Bytes;
@@ -37,6 +37,8 @@ pub struct Job {
     pub seed: u64,
     /// The prune level.
     pub prune: Prune,
+    /// Which rows pass the device.
+    pub frames: FrameKind,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM.
@@ -116,6 +118,18 @@ impl Job {
             return Err(refuse("the spill is to be kept, but its directory is not named".into())
                 .advice("name it with `spill.dir` or --spill-dir"));
         }
+        let frames = match (partition.frames.unwrap_or_default(), partition.prune, keep_spill) {
+            (FrameKind::Shared, Some(prune), _) => {
+                return Err(refuse(format!("shared frames, and the prune level {prune}"))
+                    .expected("one of the two: nothing is pruned with shared frames"));
+            }
+            (FrameKind::Shared, _, true) => {
+                return Err(refuse("shared frames, and the spill is to be kept".into())
+                    .expected("one of the two: nothing is spilled with shared frames"));
+            }
+            (FrameKind::Auto, Some(_), _) | (FrameKind::Auto, _, true) => FrameKind::Own,
+            (frames, ..) => frames,
+        };
         let spill_to = typed.spill.to.unwrap_or_default();
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
@@ -131,6 +145,7 @@ impl Job {
             parts: partition.parts.unwrap_or_default(),
             seed: partition.seed.unwrap_or(1),
             prune: partition.prune.unwrap_or_default(),
+            frames,
             device_memory: bytes(typed.memory.device, "the device memory")?,
             host_memory: bytes(typed.memory.host, "the host memory")?,
             frame_bytes: bytes(typed.memory.frame, "the size of a frame")?,
@@ -231,6 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn pruning_and_keeping_imply_own_frames() {
+        for (settings, frames) in [
+            ("", FrameKind::Auto),
+            ("partition.prune = 'direct'", FrameKind::Own),
+            ("partition = { prune = 'none', frames = 'own' }", FrameKind::Own),
+            ("spill = { keep = true, dir = 's' }", FrameKind::Own),
+            ("spill = { keep = false, dir = 's' }", FrameKind::Auto),
+            ("partition.frames = 'shared'", FrameKind::Shared),
+        ] {
+            assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().frames, frames, "{settings}");
+        }
+    }
+
+    #[test]
     fn standard_input_is_no_file_of_the_folder() {
         assert_eq!(job("input.path = '-'").unwrap().inputs, [Path::new("-")]);
     }
@@ -252,6 +281,8 @@ mod tests {
             ("input.paths = ['a', '-']", "standard input"),
             ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
+            ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
+            ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),
         ] {
             let error = job(text).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);

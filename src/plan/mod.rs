@@ -11,8 +11,13 @@
 //! resident section depends on the number of partitions. Any subset of a part's locals is a valid partition, so a part
 //! that is too big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit
 //! into each of two frames; every graph fits every budget above it.
+//!
+//! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
+pub mod frames;
 pub mod predict;
+pub mod shared;
+mod sized;
 
 use std::time::{Duration, Instant};
 
@@ -23,11 +28,15 @@ use crate::control::Control;
 use crate::count::Terms;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
+use crate::job::FrameKind;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{frame_bytes, smallest_frame_limit};
-use crate::partition::sizes::{PartitionSize, sizes};
-use predict::{Prediction, predict};
+use crate::partition::sizes::PartitionSize;
+use crate::shared::Frames;
+use frames::{Estimates, Rates};
+use predict::Prediction;
+pub use sized::{Sized, sized};
 
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
 const LARGEST_FRAME: Bytes = Bytes::mib(256);
@@ -45,6 +54,20 @@ pub struct Limits {
     pub prune: Prune,
     /// The least number of partitions where it is free: one for each device.
     pub parts: u32,
+    /// Which frames pass.
+    pub frames: FrameKind,
+    /// Bytes of the host's memory that the rows of shared frames may take.
+    pub shared: Bytes,
+    /// What the machine does in a second.
+    pub rates: Rates,
+}
+
+/// The shared frames of a plan.
+pub struct SharedPlan {
+    /// The rows, cut.
+    pub frames: Frames,
+    /// Whether they fit the host's memory.
+    pub in_memory: bool,
 }
 
 /// Assigns vertices to so many parts.
@@ -77,6 +100,17 @@ pub struct Plan {
     pub times: [Duration; 2],
     /// Parts before those that did not fit were split.
     pub parts_asked: u32,
+    /// The shared frames, where these pass and not the partitions' own.
+    pub shared: Option<SharedPlan>,
+    /// What either kind would take, where there was a choice.
+    pub estimates: Option<Estimates>,
+}
+
+impl Plan {
+    /// Which frames pass: never `auto`.
+    pub fn frames(&self) -> FrameKind {
+        if self.shared.is_some() { FrameKind::Shared } else { FrameKind::Own }
+    }
 }
 
 /// The smallest budgets that work.
@@ -114,7 +148,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, resident, frame, prune, parts: least_parts } = limits;
+    let Limits { device, resident, frame, parts: least_parts, .. } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -153,9 +187,10 @@ pub fn plan(
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();
-    let sizes = sizes(graph, &assignment, prune, control)?;
-    let predictions = sizes.iter().map(|size| predict(size, terms, frame_limit)).collect();
-    Ok(Plan { assignment, frame_limit, sizes, predictions, times: [assigning, start.elapsed()], parts_asked })
+    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), control)?;
+    let Sized { sizes, predictions, shared, estimates } = sized;
+    let times = [assigning, start.elapsed()];
+    Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })
 }
 
 /// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.

@@ -91,7 +91,16 @@ mod tests {
             "stations",
             "peak_host_bytes",
         ];
-        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds", "devices"];
+        let added = [
+            "device_memory",
+            "host_memory",
+            "duplication",
+            "compression_ratio",
+            "seed",
+            "seconds",
+            "devices",
+            "frames",
+        ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
             keys_of(&result.input),

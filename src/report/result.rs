@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{SCHEMA_VERSION, transitivity};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::job::{Job, Prune};
+use crate::job::{FrameKind, Job, Prune};
 
 /// The answer to a job, with everything measured on the way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,9 @@ pub struct RunResult {
     /// The share of each GPU; empty on the CPU.
     #[serde(default)]
     pub devices: Vec<DeviceResult>,
+    /// Which frames passed: `own` or `shared`.
+    #[serde(default = "FrameKind::own")]
+    pub frames: FrameKind,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -207,6 +210,7 @@ impl RunResult {
             seed: job.seed,
             seconds: 0.0,
             devices: Vec::new(),
+            frames: FrameKind::Own,
         }
     }
 
