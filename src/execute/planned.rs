@@ -44,12 +44,14 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     let chosen = setup.backend(job, &graph)?;
     let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen));
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
-    let Chosen { backends, device, resident, floor } = chosen;
+    let gpus = chosen.gpus() as u64;
+    let Chosen { backends, device, largest_frame, floor } = chosen;
     let (terms, devices) = (backends[0].terms(), backends.len() as u32);
-    let counting = Bytes(resident.get() * u64::from(devices)) + setup.spill_memory(job);
-    graph.limit_pages(setup.page_budget(counting, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
+    let likely = job.frame_bytes.unwrap_or(Bytes(device.get() / 8).min(largest_frame));
+    let counting = on_host + Bytes(2 * gpus * likely.get()) + setup.spill_memory(job);
+    graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames) = (job.frame_bytes, job.prune, job.frames);
-    let limits = Limits { device, resident, frame, prune, parts: devices, frames, shared, rates };
+    let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates };
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
         let plan = plan(&graph, assigner, &terms, limits, control)?;
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))

@@ -13,7 +13,7 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::Cuda;
+use crate::count::cuda::{self, Cuda};
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
@@ -47,20 +47,20 @@ pub struct Chosen {
     pub backends: Vec<Box<dyn Backend>>,
     /// The budget of each device.
     pub device: Bytes,
-    /// The most bytes of a resident section of each.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none.
+    pub largest_frame: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
 }
 
 impl Chosen {
     /// Bytes of the host's memory that counting takes, apart from frames on their way to a GPU: all of the budget where
-    /// the host counts, else a resident section and the page-locked buffers of each device.
+    /// the host counts, else runs of resident sections and page-locked buffers for each device.
     pub fn on_host(&self) -> Bytes {
         let devices = self.gpus() as u64;
         match devices {
             0 => self.device,
-            _ => Bytes(devices * (self.resident.min(self.device).get() + trimill_kernels::STAGING_BYTES)),
+            _ => Bytes(devices * cuda::ON_HOST.get()),
         }
     }
 
@@ -163,7 +163,7 @@ impl Setup {
         Ok(Chosen {
             backends: vec![Box::new(self.pool.install(|| Cpu::new(spare, vertices)))],
             device,
-            resident: device,
+            largest_frame: device,
             floor: least,
         })
     }
@@ -178,10 +178,10 @@ impl Setup {
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
-        // What the planner takes a quarter of for a frame: two frames of each device pass through the host's memory.
-        let resident = Bytes(self.host_memory.get() / 2 / workers.len() as u64);
+        // Two frames of each device pass through the host's memory, in a quarter of its budget together.
+        let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, resident, floor })
+        Ok(Chosen { backends, device, largest_frame, floor })
     }
 
     /// Bytes of the host's memory in which spills may wait.

@@ -114,7 +114,7 @@ fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
     while let Some(&part) = work.order.get(work.next.fetch_add(1, Ordering::Relaxed)) {
         let start = Instant::now();
         let locals = work.plan.assignment.locals(part);
-        let mut source = SharedPart::new(work.shared, locals, work.control);
+        let mut source = work.setup.pool.install(|| SharedPart::new(work.shared, locals, work.control));
         let counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
         share.busy.add_counted(&counted);
         let result = partition_result(work.plan, part, &counted, Bytes::ZERO, start.elapsed());

@@ -46,8 +46,8 @@ const LARGEST_FRAME: Bytes = Bytes::mib(256);
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
-    /// The most bytes of a resident section, however large the device is: it passes through the host's memory.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none: two of them pass through the host's memory.
+    pub largest_frame: Bytes,
     /// Bytes of a frame, where the user chose them.
     pub frame: Option<Bytes>,
     /// What is pruned.
@@ -148,7 +148,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, resident, frame, parts: least_parts, .. } = limits;
+    let Limits { device, largest_frame, frame, parts: least_parts, .. } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -165,16 +165,15 @@ pub fn plan(
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let longest = terms.resident(1, u64::from(longest_row(graph)));
-    // Two frames pass through the host's memory beside the resident section.
-    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(Bytes(resident.get() / 4));
+    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(largest_frame);
     let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
     if frame_limit + frame_limit + longest > room {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
             .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = (room - frame_limit - frame_limit).min(resident.max(longest));
-    let whole_fits = whole <= room && whole <= resident.max(longest);
+    let most = room - frame_limit - frame_limit;
+    let whole_fits = whole <= room;
 
     let start = Instant::now();
     let assignment = match assign.parts() {
