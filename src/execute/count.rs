@@ -37,6 +37,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         run.claim(&JobRecord::new(job, input.origin.as_ref())?)?;
         if let Some(result) = run.finished()? {
             tracing::info!("{}: counted on an earlier start", run.path().display());
+            setup.tidy(job);
             return Ok(RunResult { job: job.name.clone(), ..result });
         }
     }
@@ -79,8 +80,8 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     };
     let result = result.complete();
     if let Some(run) = &setup.run {
-        let spills = Some(setup.spill_dir.as_path()).filter(|_| !job.keep_spill);
-        run.finish(&result, &[Some(setup.work_dir.as_path()), spills].into_iter().flatten().collect::<Vec<_>>())?;
+        run.finish(&result)?;
+        setup.tidy(job);
     }
     Ok(result)
 }

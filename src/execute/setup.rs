@@ -105,6 +105,15 @@ impl Setup {
         Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory: job.device_memory })
     }
 
+    /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
+    pub fn tidy(&self, job: &Job) {
+        let Some(run) = &self.run else { return };
+        let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+            run_dir::remove_tree(dir);
+        }
+    }
+
     /// Where cleaning and orienting may work.
     pub fn workspace(&self) -> Workspace<'_> {
         Workspace { memory: self.host_memory, dir: &self.work_dir }

@@ -125,15 +125,12 @@ impl RunDir {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
 
-    /// Records the complete result; the graph goes, and `others`, which served to reach it.
+    /// Records the complete result.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn finish(&self, result: &RunResult, others: &[&Path]) -> Result<()> {
-        sealed_file::write(&self.path.join(RESULT), result)?;
-        others.iter().for_each(|dir| remove_tree(dir));
-        remove_tree(&self.graphs());
-        Ok(())
+    pub fn finish(&self, result: &RunResult) -> Result<()> {
+        sealed_file::write(&self.path.join(RESULT), result)
     }
 
     /// Where spills wait: here, or in a folder of this run's own in `named`.
