@@ -3,7 +3,8 @@
 //! A builder thread makes one spill after another and puts it into a queue; a thread for each device takes the next one,
 //! counts it and removes it. Whatever overlaps shares one pool of threads. With several devices the largest partitions come
 //! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill that is
-//! being built, one for each device that is being counted and one that waits.
+//! being built, one for each device that is being counted and one that waits. With a run directory each result is recorded,
+//! what earlier starts counted is left out, and spills that they finished are taken.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};

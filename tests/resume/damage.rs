@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::restarts::{killed_when, spills};
 use crate::support::{COLLABORATION, Place, ROUTERS, data, stderr};
 
-const PARTS: [&str; 3] = ["--parts", "4", "--no-cache"];
+const PARTS: [&str; 5] = ["--frames", "own", "--parts", "4", "--no-cache"];
 
 /// Flips a bit of a file, leaves the rest.
 fn flip(path: &Path, at: usize) {
@@ -22,7 +22,11 @@ fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() { copy(&path, &to) } else { let _ = fs::copy(path, to).unwrap(); }
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            let _ = fs::copy(path, to).unwrap();
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn is_interrupted_or_done(output: &Output, said: &str) {
     }
 }
 
-const USUAL: [&str; 6] = ["--no-cache", "--parts", "5", "--threads", "2", "--output"];
+const USUAL: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--output"];
 
 fn usual() -> Vec<&'static str> {
     [&USUAL[..], &["out"]].concat()
@@ -92,7 +92,19 @@ fn a_signal_at_any_write() {
 /// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
 #[test]
 fn the_same_where_buckets_are_on_disk() {
-    let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", "1MiB", "--threads", "2"];
+    let little = [
+        "--no-cache",
+        "--frames",
+        "own",
+        "--parts",
+        "3",
+        "--partitioner",
+        "random",
+        "--host-memory",
+        "1MiB",
+        "--threads",
+        "2",
+    ];
     for (fault, first, ended) in [
         ("write", 11, disk_is_full as fn(&Output, &str)),
         ("kill", 13, is_killed),
@@ -113,6 +125,17 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
     assert!(struck > 15, "{struck} writes");
     let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
     assert!(struck > 15, "{struck} writes");
+}
+
+/// Frames that all partitions share, their rows in a temporary file.
+#[test]
+fn the_same_with_shared_frames() {
+    let shared =
+        ["--no-cache", "--frames", "shared", "--parts", "4", "--host-memory", "33MiB", "--device-memory", "512KiB"];
+    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+        let struck = at_every_write(fault, 2, COLLABORATION, &shared, ended);
+        assert!(struck > 15, "{fault}: {struck} writes");
+    }
 }
 
 /// One partition that is the whole graph is not spilled.

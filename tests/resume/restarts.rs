@@ -8,7 +8,7 @@ use trimill::report::RunResult;
 use crate::common::job::PROGRAM;
 use crate::support::{COLLABORATION, Place, ROUTERS, SOCIAL, STRIKES, data, files, stderr};
 
-const PARTS: [&str; 5] = ["--parts", "6", "--no-cache", "--threads", "2"];
+const PARTS: [&str; 7] = ["--frames", "own", "--parts", "6", "--no-cache", "--threads", "2"];
 
 /// Kills the job at later and later writes until its run directory is as `wanted` says.
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
@@ -56,6 +56,18 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
     assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
     let tsv = fs::read_to_string(place.path("run/result.json")).unwrap();
     assert_eq!(tsv.matches("\"resumed\": true").count(), 3);
+}
+
+#[test]
+fn partitions_counted_with_shared_frames_are_taken_too_and_the_kind_stays() {
+    let place = Place::new();
+    let shared = |kind: &'static str| ["--no-cache", "--parts", "6", "--frames", kind];
+    killed_when(&place, &data(ROUTERS.0), &shared("shared"), |place| place.records().len() == 4);
+    let output = place.run(&data(ROUTERS.0), &shared("own"));
+    assert!(stderr(&output).contains("(frames: recorded shared, now own)"), "{}", stderr(&output));
+    let (result, _) = place.completes(ROUTERS, &shared("auto"));
+    assert_eq!(result.frames, trimill::job::FrameKind::Shared);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
 }
 
 #[test]
@@ -110,7 +122,8 @@ fn kept_spills_are_all_there_after_a_resume() {
 #[test]
 fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let place = Place::new();
-    let elsewhere = ["--parts", "4", "--no-cache", "--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
+    let elsewhere =
+        ["--frames", "own", "--parts", "4", "--no-cache", "--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
     let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
     killed_when(&place, &data(SOCIAL.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
     let (result, _) = place.completes(SOCIAL, &elsewhere);
