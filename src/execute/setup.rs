@@ -20,6 +20,7 @@ use crate::graph::OrientedGraph;
 use crate::job::{self, Devices, Job, SpillTo};
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
+use crate::run_dir::{self, RunDir};
 
 /// The implementations that a job's settings stand for.
 pub struct Setup {
@@ -35,6 +36,8 @@ pub struct Setup {
     pub cache: Option<Cache>,
     /// How METIS is run.
     pub helper: Option<Helper>,
+    /// Where the job is resumed.
+    pub run: Option<RunDir>,
     device_memory: Option<Bytes>,
 }
 
@@ -83,8 +86,8 @@ impl Setup {
             .build()
             .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
         let host_memory = job.host_memory.unwrap_or(default_host_memory());
-        let spill_dir = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
-        let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
+        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
+        let (spill_dir, work_dir) = places(job, run.as_ref());
         for dir in [&spill_dir, &work_dir] {
             disk::make_dir(dir)?;
             if Directory::survey(dir.clone()).in_ram {
@@ -96,9 +99,19 @@ impl Setup {
         }
         let cache = match job.cache {
             true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),
-            false => None,
+            // Without the cache the graph is kept for the later starts of this job.
+            false => run.as_ref().map(|run| Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))).transpose()?,
         };
-        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, device_memory: job.device_memory })
+        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory: job.device_memory })
+    }
+
+    /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
+    pub fn tidy(&self, job: &Job) {
+        let Some(run) = &self.run else { return };
+        let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+            run_dir::remove_tree(dir);
+        }
     }
 
     /// Where cleaning and orienting may work.
@@ -203,6 +216,23 @@ impl Setup {
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
         self.host_memory.saturating_sub(counting).saturating_sub(builder).max(LEAST_PAGES)
     }
+}
+
+/// Where a job spills, and where it prepares. With a run directory nothing of an earlier start is left to prepare with.
+fn places(job: &Job, run: Option<&RunDir>) -> (PathBuf, PathBuf) {
+    let Some(run) = run else {
+        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
+        return (spill, work);
+    };
+    let work = run.work(job.work_dir.as_deref());
+    run_dir::remove_tree(&work);
+    let spill = match &job.spill_dir {
+        Some(dir) if job.keep_spill => dir.clone(),
+        dir => run.spills(dir.as_deref()),
+    };
+    run_dir::remove_unfinished(&spill);
+    (spill, work)
 }
 
 /// Half of the memory.

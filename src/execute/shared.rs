@@ -2,6 +2,7 @@
 //!
 //! The graph's rows are gathered once, in memory or in a temporary file; then a thread for each device takes the next
 //! partition, gathers its resident rows and lets all frames pass. With several devices the largest partitions come first.
+//! With a run directory each result is recorded, and what earlier starts counted is left out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -17,6 +18,7 @@ use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, SharedPlan};
 use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::run_dir::Journal;
 use crate::shared::{Place, SharedGraph, SharedPart};
 use crate::stream::{count_partition, joined};
 
@@ -26,6 +28,8 @@ struct Work<'a> {
     setup: &'a Setup,
     shared: &'a SharedGraph<'a>,
     order: &'a [u32],
+    /// Where results are recorded, with a run directory.
+    journal: Option<&'a Journal>,
     /// Where in the order the next partition is.
     next: AtomicUsize,
     task: &'a Task,
@@ -44,19 +48,29 @@ pub(super) fn count_shared(
     stations: &mut Vec<Station>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
     let mut backends = std::mem::take(&mut planned.backends);
+    let parts = planned.plan.assignment.parts();
+    let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
+    let before = journal.as_ref().map(Journal::counted).transpose()?.unwrap_or_default();
+    let mut order = order(&planned.plan, backends.len());
+    order.retain(|part| !before.contains_key(part));
+    if order.is_empty() {
+        return Ok((before.into_values().collect(), Vec::new()));
+    }
     let start = Instant::now();
     let shared = gathered(planned, setup, control)?;
     let graph = &planned.graph;
     stations.push(Station::since("gather", start, graph.csr_bytes(), Bytes::of::<u32>(graph.edges())));
 
     let plan = &planned.plan;
-    let task = control.task("count", Some(u64::from(plan.assignment.parts())), Unit::Partitions);
-    let (order, together) = (order(plan, backends.len()), control.part());
+    let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    task.advance(before.len() as u64);
+    let together = control.part();
     let work = Work {
         plan,
         setup,
         shared: &shared,
         order: &order,
+        journal: journal.as_ref(),
         next: AtomicUsize::new(0),
         task: &task,
         control: &together,
@@ -77,9 +91,10 @@ pub(super) fn count_shared(
             .collect();
         threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect()
     });
-    let (all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
+    let (mut all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
     let read = if shared.memory().is_some() { Bytes::ZERO } else { shared.disk() };
-    stations.extend(all.busy.shared_stations(Bytes(read.get() * u64::from(plan.assignment.parts()))));
+    stations.extend(all.busy.shared_stations(Bytes(read.get() * order.len() as u64)));
+    all.results.extend(before.into_values());
     Ok((all.results, devices))
 }
 
@@ -118,7 +133,11 @@ fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
         let counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
         share.busy.add_counted(&counted);
         let result = partition_result(work.plan, part, &counted, Bytes::ZERO, start.elapsed());
-        share.results.push(PartitionResult { device, ..result });
+        let result = PartitionResult { device, ..result };
+        if let Some(journal) = work.journal {
+            journal.record(&result)?;
+        }
+        share.results.push(result);
         work.task.advance(1);
     }
     Ok(share)

@@ -71,6 +71,8 @@ pub struct Job {
     pub spill_to: SpillTo,
     /// Whether spilled partitions stay.
     pub keep_spill: bool,
+    /// The directory in which the job is resumed.
+    pub run_dir: Option<PathBuf>,
     /// The directory for `result.json` and `partitions.tsv`.
     pub output: Option<PathBuf>,
 }
@@ -107,6 +109,11 @@ impl Job {
         }
         if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(refuse("standard input (`-`) beside other inputs".into()).expected("`-` alone, or files"));
+        }
+        let run_dir = dir(&typed.run.dir);
+        if run_dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return Err(refuse("a run directory, but standard input cannot be read again on a later start".into())
+                .advice("write it to a file first, or leave out the run directory"));
         }
         let partition = &typed.partition;
         let partitioner = match partition.partitioner.clone().unwrap_or_default().based(base) {
@@ -162,6 +169,7 @@ impl Job {
             spill_dir: dir(&typed.spill.dir),
             spill_to,
             keep_spill,
+            run_dir,
             output: dir(&typed.output.dir),
             name,
         })
@@ -178,7 +186,8 @@ impl Job {
         if let Partitioner::File(path) = &self.partitioner {
             readable(path, "a file that assigns the vertices")?;
         }
-        for dir in [&self.work_dir, &self.cache_dir, &self.spill_dir, &self.output].into_iter().flatten() {
+        for dir in [&self.work_dir, &self.cache_dir, &self.spill_dir, &self.run_dir, &self.output].into_iter().flatten()
+        {
             if dir.exists() && !dir.is_dir() {
                 return Err(Error::resource("is not a directory").at(dir).expected("a directory, or nothing yet"));
             }
@@ -205,7 +214,11 @@ fn readable(path: &Path, what: &str) -> Result<()> {
     if found.is_dir() {
         return Err(Error::data(path, "is a directory").expected(what));
     }
-    if found.is_file() && found.len() == 0 {
+    // A pipe that is opened and closed here would be over for the one who writes to it.
+    if !found.is_file() {
+        return Ok(());
+    }
+    if found.len() == 0 {
         return Err(Error::data(path, "is empty").expected(what));
     }
     std::fs::File::open(path).map(drop).map_err(|error| Error::read(path, error))
@@ -234,13 +247,14 @@ mod tests {
     #[test]
     fn relative_paths_are_taken_from_the_base_and_others_left() {
         let job = job("input.paths = ['a.txt', '/b.txt']\nspill.dir = 's'\nwork.dir = '/w'\noutput.dir = '../o'\n\
-                       cache.dir = 'c'\npartition.partitioner = 'file:p.part'")
+                       cache.dir = 'c'\nrun.dir = 'r'\npartition.partitioner = 'file:p.part'")
         .unwrap();
         assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
         assert_eq!(job.spill_dir.as_deref(), Some(Path::new("/jobs/s")));
         assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
         assert_eq!(job.output.as_deref(), Some(Path::new("/jobs/../o")));
         assert_eq!(job.cache_dir.as_deref(), Some(Path::new("/jobs/c")));
+        assert_eq!(job.run_dir.as_deref(), Some(Path::new("/jobs/r")));
         assert_eq!(job.partitioner, Partitioner::File("/jobs/p.part".into()));
         assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
     }
@@ -283,6 +297,7 @@ mod tests {
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
             ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
             ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),
+            ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ] {
             let error = job(text).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);

@@ -14,6 +14,7 @@
 //!
 //! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
+mod again;
 pub mod frames;
 pub mod predict;
 pub mod shared;
@@ -34,6 +35,7 @@ use crate::partition::prune::Prune;
 use crate::partition::section::{frame_bytes, smallest_frame_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::shared::Frames;
+pub use again::{Settled, again};
 use frames::{Estimates, Rates};
 use predict::Prediction;
 pub use sized::{Sized, sized};
@@ -107,6 +109,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What later starts on the same run directory keep to, besides the assignment.
+    pub fn settled(&self) -> Settled {
+        Settled { parts: self.assignment.parts(), frame_limit: self.frame_limit, frames: self.frames() }
+    }
+
     /// Which frames pass: never `auto`.
     pub fn frames(&self) -> FrameKind {
         if self.shared.is_some() { FrameKind::Shared } else { FrameKind::Own }

@@ -12,7 +12,6 @@
 mod block;
 pub mod codec;
 mod format;
-mod hex;
 mod index;
 pub mod manifest;
 mod planes;

@@ -3,28 +3,28 @@
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 /// A checksum: 16 lower-case hexadecimal digits.
-pub(super) mod of_u64 {
+pub(crate) mod of_u64 {
     use super::*;
 
-    pub(in crate::spill) fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{value:016x}"))
     }
 
-    pub(in crate::spill) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
         let text = digits(deserializer, 16)?;
         u64::from_str_radix(&text, 16).map_err(Error::custom)
     }
 }
 
 /// A fingerprint: 32 lower-case hexadecimal digits.
-pub(super) mod of_u128 {
+pub(crate) mod of_u128 {
     use super::*;
 
-    pub(in crate::spill) fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{value:032x}"))
     }
 
-    pub(in crate::spill) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
         let text = digits(deserializer, 32)?;
         u128::from_str_radix(&text, 16).map_err(Error::custom)
     }
