@@ -282,19 +282,6 @@ fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not
     std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
     let third = run();
     assert_eq!((third.triangles, stations(&third)[0].as_str()), (2, "input"));
-
-    // A damaged cache is found and made again: every byte of every file counts.
-    for entry in std::fs::read_dir(dir.path().join("cache")).unwrap() {
-        let path = entry.unwrap().path();
-        let bytes = std::fs::read(&path).unwrap();
-        for at in (0..bytes.len()).step_by(611).chain([0, 9, 35, 4096, bytes.len() - 1]) {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 4;
-            std::fs::write(&path, damaged).unwrap();
-            let result = run();
-            assert_eq!(result.triangles, 2, "byte {at}");
-        }
-    }
 }
 
 #[test]

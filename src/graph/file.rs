@@ -1,7 +1,7 @@
 //! The file of an oriented graph.
 //!
 //! ```text
-//! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
+//! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64, zeros
 //! 4096  offsets   u64 x (n + 1)     in arcs
 //!       heads     u32 x m           numbers, ascending in each row
 //!       degrees   u32 x n           undirected degrees in the order of ids
@@ -216,13 +216,13 @@ fn read_footer(path: &Path) -> Result<(Footer, File)> {
     let damaged = |found: String| Error::data(path, found).expected("a graph file as trimill caches it").advice(REMAKE);
     let file = File::open(path).map_err(|e| Error::read(path, e))?;
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
-    let mut header = [0; HEADER];
+    let mut header = [0; PAGE as usize];
     if file.read_exact_at(&mut header, 0).is_err() || header[..8] != MAGIC {
         return Err(damaged("is not a graph file".into()));
     }
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
-    if u64_at(32) != xxh3_64(&header[..32]) {
+    if u64_at(32) != xxh3_64(&header[..32]) || header[HEADER..].iter().any(|&byte| byte != 0) {
         return Err(damaged("its header is damaged".into()));
     }
     if u32_at(8) != VERSION {
