@@ -62,7 +62,7 @@ fn every_flipped_bit_of_every_region_is_found() {
     let regions = regions(&path);
     assert_eq!(regions.len(), 7);
     let gaps = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|gap| !gap.is_empty());
-    let padding = gaps.chain([40..PAGE]).flat_map(|gap| spread(8 * gap.start..8 * gap.end, 40));
+    let padding = gaps.chain(std::iter::once(40..PAGE)).flat_map(|gap| spread(8 * gap.start..8 * gap.end, 40));
     let used = regions.iter().filter(|region| region.start != 40).flat_map(|region| 8 * region.start..8 * region.end);
     for bit in used.chain(padding) {
         flip(&path, bit);

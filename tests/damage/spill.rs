@@ -102,6 +102,22 @@ fn another_version_and_another_job_are_named() {
 }
 
 #[test]
+fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
+    let dir = tempfile::tempdir().unwrap();
+    let partition = Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![]; 3])] };
+    let path = partition.write(dir.path(), "a.spill", Codec::Planes, 1).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The arcs of the first block, which is one row; the bytes of its heads would be none.
+    let arcs = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize + 8 + 24 + 16;
+    bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
+    bytes[arcs..arcs + 8].copy_from_slice(&(1u64 << 31).to_le_bytes());
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = failure(opened(&path));
+    assert!(error.to_string().contains("block 0 of 1 rows has 8589934600 raw bytes"), "{error}");
+}
+
+#[test]
 fn a_frame_with_a_row_too_many_is_found_by_verify() {
     // The rows of proxies 0 and 1 of a frame, shifted by one local: well-formed, but proxy 1 would point at itself.
     let dir = tempfile::tempdir().unwrap();
