@@ -7,3 +7,7 @@ pub mod oriented;
 pub mod pages;
 
 pub use oriented::OrientedGraph;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod far;

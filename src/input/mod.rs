@@ -40,6 +40,9 @@ mod source;
 mod text;
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod far;
+#[cfg(test)]
 mod tests;
 
 pub use format::Format;

@@ -1,7 +1,7 @@
 //! A job as it is meant: every choice made, every contradiction refused.
 //!
 //! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and frame
-//! sizes above zero; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
+//! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
 //! because a batch goes on when one job's input is missing.
 
 use std::num::NonZeroUsize;
@@ -19,6 +19,9 @@ use crate::partition::prune::Prune;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
+
+/// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
+const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,6 +95,9 @@ impl Job {
         let dir = |path: &Option<PathBuf>| path.as_ref().map(|path| base.join(path));
         let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
             Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
+            Some(bytes) if bytes > MOST_MEMORY => {
+                Err(refuse(format!("{what} is {bytes}")).expected(format!("at most {MOST_MEMORY}")))
+            }
             other => Ok(other),
         };
 
@@ -294,6 +300,8 @@ mod tests {
             ("input.path = 'a'\ninput.paths = ['b']", "both"),
             ("input.paths = ['a', '-']", "standard input"),
             ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
+            ("input.path = 'a'\nmemory.host = '1025PiB'", "host memory is 1.0 EiB; expected at most 1.0 EiB"),
+            ("input.path = 'a'\nmemory.frame = 9223372036854775807", "expected at most 1.0 EiB"),
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
             ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
             ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),

@@ -12,6 +12,10 @@ pub(super) const BLOCK_BYTES: u64 = 1 << 20;
 /// The largest raw length of a block of more than one row that a reader accepts.
 pub(super) const MAX_BLOCK_BYTES: u64 = 64 << 20;
 
+/// The largest raw length of a row that a reader accepts. Rows of an oriented graph have at most `sqrt(2 m)` heads, so
+/// none comes near; consecutive heads take no stored bytes at all, so nothing else bounds what a few bytes can claim.
+pub(super) const MAX_ROW_BYTES: u64 = 1 << 30;
+
 /// An offset into heads.
 pub trait Offset: Copy + Default + Send + Sync {
     /// As `u64`.
