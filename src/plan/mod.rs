@@ -17,8 +17,10 @@
 mod again;
 pub mod frames;
 pub mod predict;
+pub mod sample;
 pub mod shared;
 mod sized;
+mod walk;
 
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,7 @@ use crate::shared::Frames;
 pub use again::{Settled, again};
 use frames::{Estimates, Rates};
 use predict::Prediction;
+use sample::Share;
 pub use sized::{Sized, sized};
 
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
@@ -193,7 +196,8 @@ pub fn plan(
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();
-    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), control)?;
+    let share = Some(Share::default());
+    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), share, control)?;
     let Sized { sizes, predictions, shared, estimates } = sized;
     let times = [assigning, start.elapsed()];
     Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })

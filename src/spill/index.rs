@@ -15,6 +15,11 @@ use crate::error::Result;
 const FRAME_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 40;
 
+/// Bytes of a spill besides its blocks: the header and the index.
+pub const fn bytes_beside_blocks(frames: u64, blocks: u64) -> u64 {
+    HEADER_BYTES as u64 + 8 + FRAME_BYTES as u64 * frames + BLOCK_BYTES as u64 * blocks
+}
+
 /// Where a block is and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Block {
