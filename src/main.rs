@@ -36,7 +36,8 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         }
     };
     // A panic in a worker thread comes here; what it said stands on standard error already.
-    let outcome = joined(catch_unwind(AssertUnwindSafe(|| execute(command, &global, out, err)))).flatten();
+    let outcome =
+        joined(catch_unwind(AssertUnwindSafe(|| execute(command, &global, out, err)))).and_then(|outcome| outcome);
     match outcome {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),

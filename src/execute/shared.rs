@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::count::partition_result;
 use super::devices::{Share, all_or_cause, order, together_of};
 use super::planned::Planned;
-use super::setup::{LEAST_PAGES, Setup};
+use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
 use crate::control::{Control, Task, Unit};
@@ -21,6 +21,9 @@ use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::shared::{Place, SharedGraph, SharedPart};
 use crate::stream::{count_partition, joined};
+
+/// Rows that are gathered at a time, however small the host's budget: the graph is scanned once for each so many bytes.
+const LEAST_WINDOW: Bytes = Bytes::mib(8);
 
 /// What the threads of all devices have in common.
 struct Work<'a> {
@@ -116,10 +119,10 @@ fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Resul
                 .expected(format!("{rows} for the graph's rows"))
                 .advice("free some space, name another --work-dir, or use --frames own"));
         }
-        let half = Bytes(rest.get() / 2);
+        let half = Bytes(rest.get() / 2).max(LEAST_WINDOW);
         (Place::File { dir: &setup.work_dir, batch: half }, half)
     };
-    setup.pool.install(|| SharedGraph::new(graph, frames, place, window.max(LEAST_PAGES), control))
+    setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }
 
 /// A device's thread: counts one partition after another.

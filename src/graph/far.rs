@@ -18,6 +18,7 @@ use crate::partition::prune::{Prune, prune};
 use crate::partition::sections::Sections;
 use crate::spill::{Codec, PartitionHeader, SpillReader, SpillWriter};
 use crate::stream::count_partition;
+use crate::stream::source::Spilled;
 
 /// Numbers of the ids 3 to 8: a clique, whose rows lie behind three rows that are holes of 2^31 arcs each.
 const CLIQUE: [u32; 6] = [3, 0, 5, 1, 4, 2];
@@ -67,7 +68,7 @@ fn rows_past_2_to_the_32_arcs_are_read_cut_spilled_and_counted() {
         let mut writer = SpillWriter::create(dir.path(), "a.spill", header, Codec::Planes).unwrap();
         sections.resident(&control, |chunk| writer.resident(&chunk)).unwrap();
         sections.frames(Bytes(1 << 12), &control, |frame| writer.frame(&frame)).unwrap();
-        let mut spill = SpillReader::open(&writer.finish().unwrap().path, None).unwrap();
+        let mut spill = Spilled::new(SpillReader::open(&writer.finish().unwrap().path, None).unwrap());
         let mut cpu = Cpu::new(Bytes::mib(1), numbered);
         triangles += count_partition(&mut spill, &mut cpu, &pool, &control).unwrap().triangles;
     }

@@ -5,7 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Limits, Plan, Sized, longest_row, sized};
+use super::sample::Share;
+use super::{Limits, Plan, Sized, sized};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::Terms;
@@ -41,23 +42,17 @@ pub fn again(
     let Settled { frame_limit, frames, .. } = settled;
     let limits = Limits { frames, ..limits };
     let Sized { sizes, predictions, shared, estimates } =
-        sized(graph, &assignment, terms, (&limits, frame_limit), control)?;
-    let too_big = |what: &str, found: Bytes, most: Bytes, flag: &str, needed: Bytes| {
-        Error::resource(format!("{what} of the recorded plan takes {found}"))
-            .expected(format!("at most {most}"))
-            .advice(format!("set {flag} to {} bytes or more, or start anew in another --run-dir", needed.get()))
-    };
+        sized(graph, &assignment, terms, (&limits, frame_limit), Some(Share::default()), control)?;
     let largest = predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default();
     if largest > limits.device {
         // A quarter more than is missing: a method's tables may grow with the budget.
         let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
-        return Err(too_big("the largest partition", largest, limits.device, "--device-memory", needed));
-    }
-    let resident = predictions.iter().map(|predicted| predicted.resident).max().unwrap_or_default();
-    if resident > limits.resident.max(terms.resident(1, u64::from(longest_row(graph)))) {
-        // Resident sections get a part of the host's budget that depends on the backend; at least half, over all devices.
-        let needed = Bytes(resident.get() * 2 * u64::from(limits.parts.max(1)));
-        return Err(too_big("the largest resident section", resident, limits.resident, "--host-memory", needed));
+        return Err(Error::resource(format!("the largest partition of the recorded plan takes {largest}"))
+            .expected(format!("at most {}", limits.device))
+            .advice(format!(
+                "set --device-memory to {} bytes or more, or start anew in another --run-dir",
+                needed.get()
+            )));
     }
     let (parts_asked, times) = (assignment.parts(), [Duration::ZERO, start.elapsed()]);
     Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })

@@ -68,9 +68,10 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let manifest = Manifest::read(&spills).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let counted = |id: usize| {
-        let mut spill = manifest.open(&spills, &manifest.partitions[id])?;
+        let spill = manifest.open(&spills, &manifest.partitions[id])?;
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent())?.triangles)
+        Ok(count_partition(&mut trimill::stream::source::Spilled::new(spill), &mut cpu, &pool, &Control::silent())?
+            .triangles)
     };
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
     let path = spills.join(&manifest.partitions[1].file);
