@@ -154,13 +154,17 @@ class Bench:
         beside.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n', encoding="utf-8")
         beside.replace(output)
 
+    def say(self, text):
+        """Prints a table, or a line in place of one, and keeps it."""
+        self.tables.append(text)
+        print(text, end="\n\n", flush=True)
+        self.save()
+
     def show(self, title, note, heads, rows):
         """Prints a table; its first column is text, the others are numbers."""
         lines = [f"### {title}", "", note, "", f"| {' | '.join(heads)} |", f"| --- |{' --: |' * (len(heads) - 1)}"]
         lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
-        self.tables.append("\n".join(lines))
-        print(self.tables[-1], end="\n\n", flush=True)
-        self.save()
+        self.say("\n".join(lines))
 
 
 def station(result, *names):
