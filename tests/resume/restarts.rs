@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use trimill::report::RunResult;
 
-use crate::common::job::PROGRAM;
+use crate::common::job::program;
 use crate::support::{COLLABORATION, Place, ROUTERS, SOCIAL, STRIKES, data, files, stderr};
 
 const PARTS: [&str; 7] = ["--frames", "own", "--parts", "6", "--no-cache", "--threads", "2"];
@@ -140,7 +140,7 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
     fs::write(place.path("b.toml"), file).unwrap();
     let run = |fault: &str| {
-        let mut command = std::process::Command::new(PROGRAM);
+        let mut command = std::process::Command::new(program());
         command.args(["run", "b.toml", "--json"]).current_dir(place.path(""));
         command.env("TRIMILL_FAULT", fault).env("XDG_CACHE_HOME", place.path("cache")).output().unwrap()
     };

@@ -12,7 +12,7 @@ use trimill::run_dir::PartitionRecord;
 use trimill::sealed;
 use trimill::spill::SpillReader;
 
-use crate::common::job::PROGRAM;
+use crate::common::job::program;
 
 /// A graph of `tests/data` with its published triangles.
 pub(crate) type Known = (&'static str, u128);
@@ -22,7 +22,7 @@ pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
 pub(crate) const SOCIAL: Known = ("soc-Slashdot0902.txt.gz", 602_592);
 
 pub(crate) fn data(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+    crate::common::job::data(name).display().to_string()
 }
 
 /// What a fault says when it strikes.
@@ -44,7 +44,7 @@ impl Place {
 
     /// `trimill count` of `input` in the run directory `run`, without the cache, with more arguments behind.
     pub(crate) fn command(&self, input: &str, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(program());
         command
             .args(["count", input, "--run-dir", "run", "--json", "--backend", "cpu"])
             .args(arguments)
