@@ -1,4 +1,4 @@
-//! Every write of a job fails once, is torn by a kill, panics, or is interrupted; then the job is started again.
+//! Every write of a job fails once, and many are torn by a kill, panic, or are interrupted; then the job is started again.
 
 use std::process::Output;
 
@@ -72,21 +72,21 @@ fn a_full_disk_at_any_write() {
 }
 
 #[test]
-fn a_kill_at_any_write() {
-    let struck = at_every_write("kill", 1, COLLABORATION, &usual(), is_killed);
-    assert!(struck > 60, "{struck} writes");
-}
-
-#[test]
-fn a_panic_at_any_write() {
-    let struck = at_every_write("panic", 2, COLLABORATION, &usual(), a_thread_panicked);
+fn a_kill_at_writes() {
+    let struck = at_every_write("kill", 2, COLLABORATION, &usual(), is_killed);
     assert!(struck > 30, "{struck} writes");
 }
 
 #[test]
-fn a_signal_at_any_write() {
-    let struck = at_every_write("term", 2, COLLABORATION, &usual(), is_interrupted_or_done);
-    assert!(struck > 30, "{struck} writes");
+fn a_panic_at_writes() {
+    let struck = at_every_write("panic", 3, COLLABORATION, &usual(), a_thread_panicked);
+    assert!(struck > 20, "{struck} writes");
+}
+
+#[test]
+fn a_signal_at_writes() {
+    let struck = at_every_write("term", 3, COLLABORATION, &usual(), is_interrupted_or_done);
+    assert!(struck > 20, "{struck} writes");
 }
 
 /// Little memory: buckets, too, go through the disk. Most of the writes are theirs.

@@ -22,7 +22,7 @@ pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
 pub(crate) const SOCIAL: Known = ("soc-Slashdot0902.txt.gz", 602_592);
 
 pub(crate) fn data(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
+    crate::common::job::data(name).display().to_string()
 }
 
 /// What a fault says when it strikes.
