@@ -68,8 +68,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let n = u64::from(graph.vertices());
     // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
     let building = match &plan.shared {
-        // The offsets, and the lengths that they are made from.
-        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(n),
+        // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
+        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
         None => sizes::array_bytes(graph.vertices()).max(Bytes(13 * n)),
     };
     let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + building;

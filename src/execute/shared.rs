@@ -60,7 +60,7 @@ pub(super) fn count_shared(
         return Ok((before.into_values().collect(), Vec::new()));
     }
     let start = Instant::now();
-    let shared = gathered(planned, setup, control)?;
+    let shared = gathered(planned, backends.len() as u64, setup, control)?;
     let graph = &planned.graph;
     stations.push(Station::since("gather", start, graph.csr_bytes(), Bytes::of::<u32>(graph.edges())));
 
@@ -102,7 +102,7 @@ pub(super) fn count_shared(
 }
 
 /// The rows in the order of numbers, where the plan has them.
-fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
+fn gathered<'p>(planned: &'p Planned, devices: u64, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
     let Planned { graph, plan, on_host, .. } = planned;
     let Some(SharedPlan { frames, in_memory }) = &plan.shared else {
         return Err(Error::resource("shared frames that were not planned").advice("this is a defect; please report it"));
@@ -119,8 +119,10 @@ fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Resul
                 .expected(format!("{rows} for the graph's rows"))
                 .advice("free some space, name another --work-dir, or use --frames own"));
         }
-        let half = Bytes(rest.get() / 2).max(LEAST_WINDOW);
-        (Place::File { dir: &setup.work_dir, batch: half }, half)
+        // Two frames are on their way to each device, and two runs of a resident section, each as long as a window.
+        let frames = Bytes(2 * plan.frame_limit.get() * devices);
+        let part = Bytes(rest.saturating_sub(frames).get() / (2 * devices + 1)).max(LEAST_WINDOW);
+        (Place::File { dir: &setup.work_dir, batch: part }, part)
     };
     setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }

@@ -49,22 +49,24 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
     }
 
     fn resident_size(&self) -> ResidentSize {
-        let arcs = self.numbers.par_iter().map(|&number| self.shared.degree(number)).sum();
+        let arcs = self.numbers.par_iter().map(|&number| self.shared.frames.length(number)).sum();
         ResidentSize { locals: self.numbers.len() as u64, arcs }
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
-        let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
+        // A run of numbers has rows all over the graph: where they come from there, few long runs read less.
+        let least = if self.shared.memory().is_some() { Bytes::ZERO } else { self.shared.window };
+        let most = limit.map_or(u64::MAX, |limit| (limit.max(least).get() / 4).max(1));
         let rest = &self.numbers[self.next..];
         into.offsets.clear();
         into.offsets.push(0);
         let mut end = 0;
         for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
-            let degree = self.shared.degree(number);
-            if end + degree > most && end > 0 {
+            let length = self.shared.frames.length(number);
+            if end + length > most && end > 0 {
                 break;
             }
-            end += degree;
+            end += length;
             into.offsets.push(end);
         }
         let run = &rest[..into.offsets.len() - 1];
@@ -86,11 +88,6 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
 }
 
 impl SharedGraph<'_> {
-    /// The length of the row of `number`.
-    fn degree(&self, number: u32) -> u64 {
-        u64::from(self.graph.out_degree(self.graph.numbering().id_of[number as usize]))
-    }
-
     /// Fills in the heads of rows whose numbers and offsets are there. Taken from the gathered rows where these are in memory,
     /// else from the graph: neighbouring ids lie together there. Runs in the current thread pool.
     fn fill(&self, rows: &mut Resident, control: &Control) -> Result<()> {
@@ -118,9 +115,7 @@ impl SharedGraph<'_> {
 
     /// The row of `number` among `all`.
     fn row<'h>(&self, all: &'h [u32], number: u32) -> &'h [u32] {
-        let i = self.frames.frame_of(number);
-        let (first, offsets) = (self.frames.arcs(i).start, self.frames.offsets(i));
-        let place = (number - self.frames.range(i).start) as usize;
-        &all[(first + u64::from(offsets[place])) as usize..(first + u64::from(offsets[place + 1])) as usize]
+        let arcs = self.frames.row(number);
+        &all[arcs.start as usize..arcs.end as usize]
     }
 }
