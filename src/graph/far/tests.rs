@@ -68,9 +68,9 @@ fn rows_past_2_to_the_32_arcs_are_read_cut_spilled_and_counted() {
         let mut writer = SpillWriter::create(dir.path(), "a.spill", header, Codec::Planes).unwrap();
         sections.resident(&control, |chunk| writer.resident(&chunk)).unwrap();
         sections.frames(Bytes(1 << 12), &control, |frame| writer.frame(&frame)).unwrap();
-        let mut spill = Spilled::new(SpillReader::open(&writer.finish().unwrap().path, None).unwrap());
+        let spill = SpillReader::open(&writer.finish().unwrap().path, None).unwrap();
         let mut cpu = Cpu::new(Bytes::mib(1), numbered);
-        triangles += count_partition(&mut spill, &mut cpu, &pool, &control).unwrap().triangles;
+        triangles += count_partition(&mut Spilled::new(spill), &mut cpu, &pool, &control).unwrap().triangles;
     }
     assert_eq!(triangles, 20, "the triangles of a clique of 6");
 }
