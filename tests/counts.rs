@@ -183,6 +183,7 @@ fn hubs_have_their_exact_counts_under_every_partitioner_and_small_budgets() {
         "partition = { partitioner = 'contiguous', parts = 7 }\nmemory.frame = '8KiB'",
         "partition = { partitioner = 'contiguous-vertices', parts = 3, prune = 'none' }",
         "partition = { partitioner = 'metis', parts = 2 }",
+        "partition = { frames = 'shared', parts = 4 }\nmemory.frame = '8KiB'",
         "memory = { device = '400KiB', host = '4MiB', frame = '8KiB' }\ncount.threads = 2",
         "memory = { device = '300KiB', frame = '8KiB' }\npartition.partitioner = 'random'\ncount.threads = 1",
     ];

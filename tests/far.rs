@@ -7,12 +7,12 @@
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/spill_format.rs`, `rows_with_giant_gaps_come_back` |
 //! | budgets of 2^60 bytes; more is refused | here, `src/job/job.rs` |
-//! | graph file: rows past 2^32 arcs and 2^34 bytes, read, pruned, cut into sections, spilled and counted | `src/graph/far.rs` |
-//! | orienting: rows written past 2^32 arcs | `src/graph/far.rs` |
-//! | sets and ranks over 2^32 - 2 vertices | `src/graph/far.rs` |
-//! | wedges past 2^64 | `src/graph/far.rs` |
+//! | graph file: rows past 2^32 arcs and 2^34 bytes, read, pruned, cut into sections, spilled and counted | `src/graph/far/tests.rs` |
+//! | orienting: rows written past 2^32 arcs | `src/graph/far/tests.rs` |
+//! | sets and ranks over 2^32 - 2 vertices | `src/graph/far/tests.rs` |
+//! | wedges past 2^64 | `src/graph/far/tests.rs` |
 //! | triangles past 2^32 | `tests/counts.rs`, `closed_forms_hold` |
-//! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `src/input/far.rs` |
+//! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `src/input/far/tests.rs` |
 //! | kernels: pieces past 2^34 bytes of device memory | `kernels/src/arena.rs` |
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -21,9 +21,8 @@ mod spill_support;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use common::job::count;
+use common::job::{count, data};
 use spill_support::{failure, tiny};
 use trimill::error::Kind;
 use trimill::partition::section::Frame;
@@ -32,7 +31,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> Vec<(u64, u64)> {
-    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/karate.mtx")).unwrap();
+    let text = std::fs::read_to_string(data("karate.mtx")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('%')).skip(1);
     lines
         .map(|line| {

@@ -10,4 +10,5 @@ pub use oriented::OrientedGraph;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
+#[path = "far/tests.rs"]
 mod far;

@@ -41,6 +41,7 @@ mod text;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
+#[path = "far/tests.rs"]
 mod far;
 #[cfg(test)]
 mod tests;

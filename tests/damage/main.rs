@@ -26,11 +26,7 @@ mod spill_support;
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
-}
+use std::path::Path;
 
 /// Flips one bit of a file where it lies.
 fn flip(path: &Path, bit: u64) {

@@ -9,10 +9,11 @@ use trimill::partition::section::Resident;
 use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
 use trimill::spill::{Codec, Manifest, SpillReader};
 use trimill::stream::count_partition;
+use trimill::stream::source::Spilled;
 
-use crate::common::job::count;
+use crate::common::job::{count, data};
 use crate::spill_support::*;
-use crate::{data, flip, spread};
+use crate::{flip, spread};
 
 #[test]
 fn every_flipped_bit_is_found() {
@@ -68,10 +69,9 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let manifest = Manifest::read(&spills).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let counted = |id: usize| {
-        let spill = manifest.open(&spills, &manifest.partitions[id])?;
+        let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut trimill::stream::source::Spilled::new(spill), &mut cpu, &pool, &Control::silent())?
-            .triangles)
+        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent())?.triangles)
     };
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
     let path = spills.join(&manifest.partitions[1].file);
