@@ -27,11 +27,15 @@ pub mod plan;
 
 pub mod spill;
 
+pub mod shared;
+
 pub mod stream;
 
 pub mod count;
 
 pub mod report;
+
+pub mod run_dir;
 
 pub mod execute;
 
@@ -50,6 +54,7 @@ pub mod bytes;
 pub mod control;
 pub mod disk;
 pub mod error;
+mod hex;
 pub mod mapped;
 pub mod sealed;
 

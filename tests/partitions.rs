@@ -12,11 +12,13 @@ use trimill::control::Control;
 use trimill::count::Backend;
 use trimill::count::cpu::Cpu;
 use trimill::graph::OrientedGraph;
+use trimill::job::FrameKind;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::prune::{Prune, prune};
 use trimill::partition::section::{Resident, smallest_frame_limit};
 use trimill::partition::sections::Sections;
 use trimill::partition::sizes::{PartitionSize, sizes};
+use trimill::plan::frames::Rates;
 use trimill::plan::{Assign, Limits, plan};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
@@ -302,27 +304,31 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
     let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
-    for (device, resident, one) in [
+    for (device, frame, one) in [
         (whole.get() * 2, whole.get() * 2, true),
-        (whole.get() * 2, whole.get() / 5, false),
+        (whole.get() * 2, whole.get() / 50, true),
+        (whole.get() / 2, whole.get() / 50, false),
         (whole.get() / 4, whole.get(), false),
     ] {
         let limits = Limits {
             device: Bytes(device),
-            resident: Bytes(resident),
+            largest_frame: Bytes(frame),
             frame: None,
             prune: Prune::Direct,
             parts: 1,
+            frames: FrameKind::Own,
+            shared: Bytes::ZERO,
+            rates: Rates::new(1, 0),
             whole: None,
         };
         let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
         assert_eq!(plan.assignment.parts() == 1, one);
         for prediction in &plan.predictions {
             assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
-            assert!(prediction.resident <= limits.resident, "{} of {}", prediction.resident, limits.resident);
+            assert!(one || prediction.largest_frame <= limits.largest_frame, "{}", prediction.largest_frame);
         }
         // Fewer could not hold all rows.
-        let least = whole.get().div_ceil(device.min(resident));
+        let least = whole.get().div_ceil(device);
         assert!(u64::from(plan.assignment.parts()) >= least);
     }
 }

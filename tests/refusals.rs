@@ -156,6 +156,11 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     place.refuses(2, &["count", &crawl, "--parts", "0"], &["--parts"]);
     place.refuses(2, &["count", &crawl, "--parts", "4000000000"], &["4000000000 parts", "1048576"]);
     place.refuses(2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
+    let shared = ["count", &crawl, "--frames", "shared"];
+    place.refuses(2, &[&shared[..], &["--prune", "direct"]].concat(), &["shared frames", "direct"]);
+    place.refuses(2, &[&shared[..], &["--keep-spill", "--spill-dir", "kept"]].concat(), &["shared frames", "kept"]);
+    let partition = ["partition", &crawl, "--frames", "shared", "--spill-dir", "kept"];
+    place.refuses(2, &partition, &["shared frames"]);
     place.refuses(3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
     place.is_clean();
 }
@@ -173,13 +178,20 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
         eprintln!("skipped: a small file system cannot be mounted here");
         return;
     }
-    let output = place.run(&["count", &crawl, "--parts", "3", "--spill-dir", "small", "--work-dir", "tmp"]);
-    let left = fs::read_dir(&small).unwrap().count();
+    let own = ["--frames", "own", "--spill-dir", "small", "--work-dir", "tmp"];
+    // The graph is in the cache by now, and the host's budget has no room for its rows.
+    let shared = ["--frames", "shared", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
+    let refused = [&own[..], &shared].map(|more| {
+        let output = place.run(&[&["count", &crawl, "--parts", "3"], more].concat());
+        (output, fs::read_dir(&small).unwrap().count())
+    });
     assert!(Command::new("umount").arg(&small).status().unwrap().success());
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{text}");
-    assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
-    assert_eq!(left, 0);
+    for (output, left) in refused {
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
+        assert_eq!(left, 0);
+    }
     place.is_clean();
 }
 
@@ -222,7 +234,8 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     // At many moments of the job, so that every station is met.
-    for milliseconds in [5, 30, 80, 150, 300, 600, 1000] {
+    let moments = [5, 30, 80, 150, 300, 600, 800, 1000];
+    for (milliseconds, frames) in moments.into_iter().zip(["own", "shared"].into_iter().cycle()) {
         let mut child = place
             .command(&[
                 "count",
@@ -234,6 +247,8 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
                 "random",
                 "--host-memory",
                 "8MiB",
+                "--frames",
+                frames,
             ])
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -11,7 +11,7 @@ use crate::input::format::Format;
 use crate::job::file::{
     CacheTable, CountTable, InputTable, MemoryTable, MetisTable, PartitionTable, Tables, WorkTable,
 };
-use crate::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
+use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
 #[derive(Debug, Clone, Args)]
@@ -95,17 +95,28 @@ pub struct JobArgs {
     #[arg(long, value_name = "SEED", default_value_t = 1, help_heading = "Partition")]
     pub seed: u64,
 
-    /// What is dropped from a partition: none | zero-indegree | direct
+    /// What is dropped from a partition: none | zero-indegree | direct [default: direct]
     #[arg(
         long,
         value_name = "LEVEL",
         value_enum,
-        default_value_t,
         hide_possible_values = true,
         help_heading = "Partition",
         long_help = help::PRUNE
     )]
-    pub prune: Prune,
+    pub prune: Option<Prune>,
+
+    /// Which rows pass the device: own | shared | auto
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Partition",
+        long_help = help::FRAMES
+    )]
+    pub frames: FrameKind,
 
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
     #[arg(long, value_name = "K", help_heading = "Partition")]
@@ -171,7 +182,8 @@ impl JobArgs {
                 partitioner: Some(self.partitioner.clone()),
                 parts: Some(self.parts),
                 seed: Some(self.seed),
-                prune: Some(self.prune),
+                prune: self.prune,
+                frames: Some(self.frames),
                 metis: MetisTable { contract: self.metis_contract },
             },
             memory: MemoryTable { device: self.device_memory, host: None, frame: self.frame_bytes },

@@ -30,6 +30,8 @@ Examples:
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       tables on standard output, result.json and partitions.tsv in results/crawl
+  trimill count crawl.graph --run-dir runs/crawl
+      started again after any end, goes on where it was
 
 The number of partitions is only a start: one that does not fit the budget is split until it does.
 The fields of the JSON object are described in docs/result.md.";
@@ -135,7 +137,14 @@ How vertices are assigned to partitions:
 
 /// Of `--prune`.
 pub const PRUNE: &str = "\
-What is dropped from a partition before it is spilled:
+What is dropped from a partition before it is spilled [default: direct]; implies --frames own:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does
   direct         all that cannot close a triangle counted in the partition";
+
+/// Of `--frames`.
+pub const FRAMES: &str = "\
+Which rows pass the device beside those of the vertices that are local in a partition:
+  own     those of the partition's proxies, pruned, and spilled with the partition
+  shared  those of the whole graph, for every partition; nothing is pruned or spilled
+  auto    what the plan says is faster; own with --prune and --keep-spill";

@@ -24,6 +24,10 @@ use buffers::Buffers;
 /// Bytes of the resident section that pass at a time.
 const CHUNK: Bytes = Bytes::mib(32);
 
+/// Bytes of the host's memory for one GPU, apart from its frames: two runs, whose offsets may take as much as their heads or
+/// twice that, and page-locked buffers.
+pub const ON_HOST: Bytes = Bytes(6 * CHUNK.get() + trimill_kernels::STAGING_BYTES);
+
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
     // Before the GPU, which their memory belongs to.

@@ -29,6 +29,11 @@ impl Busy {
         self.pruning += built.pruning;
         self.spilling += built.spilling;
         self.spilled += Bytes(built.spill.bytes);
+        self.add_counted(counted);
+    }
+
+    /// Adds a partition with shared frames, which nothing was built for.
+    pub(super) fn add_counted(&mut self, counted: &Counted) {
         self.reading += counted.reading;
         self.counting += counted.counting;
         self.streamed += counted.streamed;
@@ -67,7 +72,15 @@ impl Busy {
             Station::new("induce", self.inducing, arcs, Bytes::ZERO),
             Station::new("prune", self.pruning, arcs, Bytes::ZERO),
             Station::new("spill", self.spilling, arcs, self.spilled),
-            Station::new("stream", self.reading, self.spilled, self.streamed),
+        ];
+        stations.extend(self.shared_stations(self.spilled));
+        stations
+    }
+
+    /// The stations from reading, of so many bytes, to counting.
+    pub(super) fn shared_stations(&self, read: Bytes) -> Vec<Station> {
+        let mut stations = vec![
+            Station::new("stream", self.reading, read, self.streamed),
             Station::new("count", self.counting, self.streamed, Bytes::ZERO),
         ];
         stations.extend(device_stations(self.device, self.streamed));

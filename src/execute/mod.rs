@@ -21,5 +21,6 @@ mod planned;
 mod reserve;
 mod room;
 pub mod setup;
+mod shared;
 pub mod spill_dir;
 pub mod verify;

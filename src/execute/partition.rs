@@ -13,7 +13,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::job::Job;
+use crate::job::{FrameKind, Job};
 use crate::plan::Plan;
 use crate::report::{PartitionReport, SpilledPartition, Station};
 use crate::spill::manifest::MANIFEST_VERSION;
@@ -25,6 +25,11 @@ use crate::spill::{Manifest, ManifestJob, ManifestPartition, SpillSummary};
 /// What any station reports; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
 pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     machine::forget_peak();
+    if job.frames == FrameKind::Shared {
+        return Err(Error::usage("shared frames, and partitions that are to be spilled")
+            .expected("own frames: with shared ones nothing is spilled"));
+    }
+    let job = &Job { frames: FrameKind::Own, ..job.clone() };
     let Some(directory) = job.spill_dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };

@@ -10,10 +10,11 @@ use crate::control::Control;
 use crate::count::Terms;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::job::Job;
+use crate::job::{FrameKind, Job};
 use crate::partition::sizes;
-use crate::plan::Assign;
-use crate::plan::predict::predict;
+use crate::plan::frames::own_sized;
+use crate::plan::sample::Share;
+use crate::plan::{Assign, Limits, sized};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
@@ -46,13 +47,20 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         })
         .collect();
     let parts = plan.assignment.parts();
-    let alternatives = if planned.backends[0].whole() {
-        Vec::new()
-    } else {
-        with_assigner(job, &setup, graph, terms, control, |assigner| {
-            alternatives(graph, (&terms, plan.frame_limit, planned.device), assigner, job, control)
-        })?
+    let alternatives = match planned.limits.whole {
+        Some(_) => Vec::new(),
+        None => with_assigner(job, &setup, graph, terms, control, |assigner| {
+            let limits = Limits { frames: plan.frames(), ..planned.limits };
+            alternatives(graph, (&terms, plan.frame_limit, &limits), assigner, control)
+        })?,
     };
+    let mut estimates = plan.estimates;
+    if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized) {
+        let limits = (&Limits { frames: FrameKind::Own, ..planned.limits }, plan.frame_limit);
+        let own =
+            setup.pool.install(|| sized(graph, &plan.assignment, &terms, limits, Some(Share::default()), control))?;
+        (estimates.own, estimates.sized) = (own_sized(&planned.limits.rates, &own.sizes, &own.predictions), true);
+    }
     let mut advice = Vec::new();
     if plan.parts_asked != parts {
         advice.push(format!(
@@ -62,8 +70,12 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     }
     let n = u64::from(graph.vertices());
     // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
-    let host_arrays =
-        graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizes::array_bytes(graph.vertices()).max(Bytes(13 * n));
+    let building = match &plan.shared {
+        // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
+        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
+        None => sizes::array_bytes(graph.vertices()).max(Bytes(13 * n)),
+    };
+    let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + building;
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),
@@ -75,7 +87,9 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         frame_bytes: plan.frame_limit,
         host_memory: setup.host_memory,
         host_arrays_bytes: host_arrays,
-        disk_bytes: if parts == 1 && !job.keep_spill {
+        disk_bytes: if let Some(shared) = &plan.shared {
+            if shared.in_memory { Bytes::ZERO } else { Bytes::of::<u32>(graph.edges()) }
+        } else if parts == 1 && !job.keep_spill {
             Bytes::ZERO
         } else {
             let many = if job.keep_spill { parts as usize } else { spills_at_a_time(planned.backends.len()) };
@@ -83,6 +97,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         },
         alternatives,
         advice,
+        frames: plan.frames(),
+        estimates,
         ..PlanReport::of(job)
     }
     .complete())
@@ -91,9 +107,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
 /// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.
 fn alternatives(
     graph: &OrientedGraph,
-    (terms, frame_limit, device): (&Terms, Bytes, Bytes),
+    (terms, frame_limit, limits): (&Terms, Bytes, &Limits),
     assigner: &Assigner<'_>,
-    job: &Job,
     control: &Control,
 ) -> Result<Vec<Alternative>> {
     if !assigner.is_cheap() {
@@ -103,16 +118,13 @@ fn alternatives(
         .into_iter()
         .map(|parts| {
             let assignment = assigner.assign(parts)?;
-            let predictions: Vec<_> = sizes::sizes(graph, &assignment, job.prune, control)?
-                .iter()
-                .map(|size| predict(size, terms, frame_limit))
-                .collect();
+            let predictions = sized(graph, &assignment, terms, (limits, frame_limit), None, control)?.predictions;
             let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
             Ok(Alternative {
                 parts,
                 largest_peak_bytes: largest,
                 stream_bytes: predictions.iter().map(|p| p.stream).sum(),
-                fits: largest <= device,
+                fits: largest <= limits.device,
             })
         })
         .collect()

@@ -13,7 +13,7 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::Cuda;
+use crate::count::cuda::{self, Cuda};
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::disk;
@@ -22,6 +22,7 @@ use crate::graph::OrientedGraph;
 use crate::job::{Devices, Job, SpillTo};
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
+use crate::run_dir::{self, RunDir};
 
 /// The implementations that a job's settings stand for.
 pub struct Setup {
@@ -37,8 +38,13 @@ pub struct Setup {
     pub cache: Option<Cache>,
     /// How METIS is run.
     pub helper: Option<Helper>,
+    /// Where the job is resumed.
+    pub run: Option<RunDir>,
     device_memory: Option<Bytes>,
 }
+
+/// Bytes of mapped graph pages for which there is always room.
+pub const LEAST_PAGES: Bytes = Bytes::mib(32);
 
 /// What counts, and what it may take.
 pub struct Chosen {
@@ -46,10 +52,27 @@ pub struct Chosen {
     pub backends: Vec<Box<dyn Backend>>,
     /// The budget of each device.
     pub device: Bytes,
-    /// The most bytes of a resident section of each.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none.
+    pub largest_frame: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
+}
+
+impl Chosen {
+    /// Bytes of the host's memory that counting takes, apart from frames on their way to a GPU: all of the budget where
+    /// the host counts, else runs of resident sections and page-locked buffers for each device.
+    pub fn on_host(&self) -> Bytes {
+        let devices = self.gpus() as u64;
+        match devices {
+            0 => self.device,
+            _ => Bytes(devices * cuda::ON_HOST.get()),
+        }
+    }
+
+    /// The number of devices that have memory of their own.
+    pub fn gpus(&self) -> usize {
+        self.backends.iter().filter(|backend| backend.device().is_some()).count()
+    }
 }
 
 impl Setup {
@@ -65,8 +88,8 @@ impl Setup {
             .build()
             .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
         let host_memory = job.host_memory.unwrap_or(default_host_memory());
-        let spill_dir = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
-        let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
+        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
+        let (spill_dir, work_dir) = places(job, run.as_ref());
         for dir in [&spill_dir, &work_dir] {
             disk::make_dir(dir)?;
             if Directory::survey(dir.clone()).in_ram {
@@ -78,9 +101,19 @@ impl Setup {
         }
         let cache = match job.cache {
             true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),
-            false => None,
+            // Without the cache the graph is kept for the later starts of this job.
+            false => run.as_ref().map(|run| Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))).transpose()?,
         };
-        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, device_memory: job.device_memory })
+        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory: job.device_memory })
+    }
+
+    /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
+    pub fn tidy(&self, job: &Job) {
+        let Some(run) = &self.run else { return };
+        let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+            run_dir::remove_tree(dir);
+        }
     }
 
     /// Where cleaning and orienting may work.
@@ -124,7 +157,7 @@ impl Setup {
             .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
         let chosen =
-            |backend: Box<dyn Backend>, floor| Chosen { backends: vec![backend], device, resident: device, floor };
+            |backend: Box<dyn Backend>, floor| Chosen { backends: vec![backend], device, largest_frame: device, floor };
         match method {
             CpuMethod::Serial(method) => {
                 let backend = Serial(method);
@@ -151,10 +184,10 @@ impl Setup {
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
-        // What the planner takes a quarter of for a frame: two frames of each device pass through the host's memory.
-        let resident = Bytes(self.host_memory.get() / 2 / workers.len() as u64);
+        // Two frames of each device pass through the host's memory, in a quarter of its budget together.
+        let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, resident, floor })
+        Ok(Chosen { backends, device, largest_frame, floor })
     }
 
     /// Bytes of the host's memory in which spills may wait.
@@ -165,12 +198,34 @@ impl Setup {
         }
     }
 
+    /// Bytes of the host's memory that the rows of shared frames may take beside what counts.
+    pub fn shared_memory(&self, chosen: &Chosen) -> Bytes {
+        self.host_memory.saturating_sub(chosen.on_host()).saturating_sub(LEAST_PAGES)
+    }
+
     /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
     pub fn page_budget(&self, counting: Bytes, frame: Bytes) -> Bytes {
         // The builder holds a resident chunk or a frame, and its coded blocks.
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
-        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(Bytes::mib(32))
+        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(LEAST_PAGES)
     }
+}
+
+/// Where a job spills, and where it prepares. With a run directory nothing of an earlier start is left to prepare with.
+fn places(job: &Job, run: Option<&RunDir>) -> (PathBuf, PathBuf) {
+    let Some(run) = run else {
+        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
+        return (spill, work);
+    };
+    let work = run.work(job.work_dir.as_deref());
+    run_dir::remove_tree(&work);
+    let spill = match &job.spill_dir {
+        Some(dir) if job.keep_spill => dir.clone(),
+        dir => run.spills(dir.as_deref()),
+    };
+    run_dir::remove_unfinished(&spill);
+    (spill, work)
 }
 
 /// Half of the memory.

@@ -193,6 +193,36 @@ impl JsonSchema for Parts {
     }
 }
 
+/// Which rows pass the device while a partition is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrameKind {
+    /// Whichever the plan says is faster.
+    #[default]
+    Auto,
+    /// The partition's own proxies' rows, pruned and spilled with it.
+    Own,
+    /// The rows of the whole graph, the same for all partitions; nothing is spilled.
+    Shared,
+}
+
+impl FrameKind {
+    /// The kind of results that do not say it.
+    pub(crate) const fn own() -> Self {
+        Self::Own
+    }
+}
+
+impl fmt::Display for FrameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Auto => "auto",
+            Self::Own => "own",
+            Self::Shared => "shared",
+        })
+    }
+}
+
 /// What counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

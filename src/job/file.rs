@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, Partitioner, Parts};
+use super::choices::{Backend, FrameKind, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
 use super::suggest;
 use crate::bytes::Bytes;
@@ -51,6 +51,8 @@ pub struct Tables {
     pub cache: CacheTable,
     /// Where temporary files of the preparation lie.
     pub work: WorkTable,
+    /// Where the job is resumed.
+    pub run: RunTable,
 }
 
 /// One job: the tables, and a name.
@@ -75,6 +77,8 @@ pub struct JobEntry {
     pub cache: CacheTable,
     /// Where temporary files of the preparation lie.
     pub work: WorkTable,
+    /// Where the job is resumed.
+    pub run: RunTable,
 }
 
 /// `[job.input]`
@@ -99,8 +103,10 @@ pub struct PartitionTable {
     pub parts: Option<Parts>,
     /// The seed of `random` and `metis`; default 1.
     pub seed: Option<u64>,
-    /// The prune level; default `direct`.
+    /// The prune level; default `direct`. Named, it implies own frames.
     pub prune: Option<Prune>,
+    /// Which rows pass the device; default `auto`.
+    pub frames: Option<FrameKind>,
     /// Settings that only the METIS partitioner has.
     pub metis: MetisTable,
 }
@@ -181,6 +187,14 @@ pub struct CacheTable {
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
     /// The directory for buckets and graphs while they are prepared; default: beside the spill.
+    pub dir: Option<PathBuf>,
+}
+
+/// `[job.run]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunTable {
+    /// The directory that holds what is done, so that the job goes on there after any end; default: none.
     pub dir: Option<PathBuf>,
 }
 

@@ -11,8 +11,16 @@
 //! resident section depends on the number of partitions. Any subset of a part's locals is a valid partition, so a part
 //! that is too big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit
 //! into each of two frames; every graph fits every budget above it.
+//!
+//! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
+mod again;
+pub mod frames;
 pub mod predict;
+pub mod sample;
+pub mod shared;
+mod sized;
+mod walk;
 
 use std::time::{Duration, Instant};
 
@@ -23,11 +31,17 @@ use crate::control::Control;
 use crate::count::Terms;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
+use crate::job::FrameKind;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{frame_bytes, smallest_frame_limit};
-use crate::partition::sizes::{PartitionSize, sizes};
-use predict::{Prediction, predict};
+use crate::partition::sizes::PartitionSize;
+use crate::shared::Frames;
+pub use again::{Settled, again};
+use frames::{Estimates, Rates};
+use predict::Prediction;
+use sample::Share;
+pub use sized::{Sized, sized};
 
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
 const LARGEST_FRAME: Bytes = Bytes::mib(256);
@@ -37,16 +51,30 @@ const LARGEST_FRAME: Bytes = Bytes::mib(256);
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
-    /// The most bytes of a resident section, however large the device is: it passes through the host's memory.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none: two of them pass through the host's memory.
+    pub largest_frame: Bytes,
     /// Bytes of a frame, where the user chose them.
     pub frame: Option<Bytes>,
     /// What is pruned.
     pub prune: Prune,
     /// The least number of partitions where it is free: one for each device.
     pub parts: u32,
+    /// Which frames pass.
+    pub frames: FrameKind,
+    /// Bytes of the host's memory that the rows of shared frames may take.
+    pub shared: Bytes,
+    /// What the machine does in a second.
+    pub rates: Rates,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
+}
+
+/// The shared frames of a plan.
+pub struct SharedPlan {
+    /// The rows, cut.
+    pub frames: Frames,
+    /// Whether they fit the host's memory.
+    pub in_memory: bool,
 }
 
 /// Assigns vertices to so many parts.
@@ -110,6 +138,22 @@ pub struct Plan {
     pub times: [Duration; 2],
     /// Parts before those that did not fit were split.
     pub parts_asked: u32,
+    /// The shared frames, where these pass and not the partitions' own.
+    pub shared: Option<SharedPlan>,
+    /// What either kind would take, where there was a choice.
+    pub estimates: Option<Estimates>,
+}
+
+impl Plan {
+    /// What later starts on the same run directory keep to, besides the assignment.
+    pub fn settled(&self) -> Settled {
+        Settled { parts: self.assignment.parts(), frame_limit: self.frame_limit, frames: self.frames() }
+    }
+
+    /// Which frames pass: never `auto`.
+    pub fn frames(&self) -> FrameKind {
+        if self.shared.is_some() { FrameKind::Shared } else { FrameKind::Own }
+    }
 }
 
 /// The smallest budgets that work.
@@ -147,7 +191,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, resident, frame, prune, parts: least_parts, whole: whole_for } = limits;
+    let Limits { device, largest_frame, frame, parts: least_parts, whole: whole_for, .. } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -164,28 +208,26 @@ pub fn plan(
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let longest = terms.resident(1, u64::from(longest_row(graph)));
-    // Two frames pass through the host's memory beside the resident section.
-    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(Bytes(resident.get() / 4));
+    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(largest_frame);
     let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
     if frame_limit + frame_limit + longest > room {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
             .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = (room - frame_limit - frame_limit).min(resident.max(longest));
-    let whole_fits = whole <= room && whole <= resident.max(longest);
+    let most = room - frame_limit - frame_limit;
+    let whole_fits = whole <= room;
     let assign: &dyn Assign = match whole_for {
         None => assign,
         Some(method) if whole_fits => &Undivided::new(assign, method)?,
         Some(method) => {
             let needed = whole + overhead;
             return Err(Error::resource(format!(
-                "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and a device budget of \
-                 {device} leaves {} for it",
+                "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
+                 {device}",
                 needed.get(),
-                (room.min(resident) + overhead).min(device),
             ))
-            .advice("raise --device-memory and --host-memory, or take a method that counts partitions"));
+            .advice(format!("raise --device-memory to {} or more, or take a method that counts partitions", needed.get())));
         }
     };
 
@@ -200,9 +242,11 @@ pub fn plan(
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();
-    let sizes = sizes(graph, &assignment, prune, control)?;
-    let predictions = sizes.iter().map(|size| predict(size, terms, frame_limit)).collect();
-    Ok(Plan { assignment, frame_limit, sizes, predictions, times: [assigning, start.elapsed()], parts_asked })
+    let share = Some(Share::default());
+    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), share, control)?;
+    let Sized { sizes, predictions, shared, estimates } = sized;
+    let times = [assigning, start.elapsed()];
+    Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })
 }
 
 /// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.

@@ -91,7 +91,16 @@ mod tests {
             "stations",
             "peak_host_bytes",
         ];
-        let added = ["device_memory", "host_memory", "duplication", "compression_ratio", "seed", "seconds", "devices"];
+        let added = [
+            "device_memory",
+            "host_memory",
+            "duplication",
+            "compression_ratio",
+            "seed",
+            "seconds",
+            "devices",
+            "frames",
+        ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
             keys_of(&result.input),
@@ -116,6 +125,7 @@ mod tests {
                 "triangles",
                 "seconds",
                 "device",
+                "resumed",
             ]
         );
         assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use super::table::{Column, grid, list, thousands};
-use super::tables::{against, parts, shown};
+use super::table::{Column, grid, list, seconds, thousands};
+use super::tables::{against, frames, parts, shown};
 use crate::bytes::Bytes;
-use crate::job::{Job, Prune};
+use crate::job::{FrameKind, Job, Prune};
+use crate::plan::frames::Estimates;
 
 /// The plan of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +56,12 @@ pub struct PlanReport {
     pub alternatives: Vec<Alternative>,
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
+    /// Which frames would pass: `own` or `shared`.
+    #[serde(default = "FrameKind::own")]
+    pub frames: FrameKind,
+    /// What either kind would take, where there is a choice.
+    #[serde(default)]
+    pub estimates: Option<Estimates>,
 }
 
 /// What a partition will take.
@@ -125,6 +132,8 @@ impl PlanReport {
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),
+            frames: FrameKind::Own,
+            estimates: None,
         }
     }
 
@@ -170,6 +179,16 @@ fn yes(fits: bool) -> String {
     if fits { "yes" } else { "no" }.into()
 }
 
+/// Both kinds of frames and what they would take.
+fn faster(estimates: &Estimates) -> String {
+    let place = if estimates.in_memory { "memory" } else { "a file" };
+    format!(
+        "building, reading and copying take about {} with own frames, {} with shared ones in {place}",
+        seconds(estimates.own),
+        seconds(estimates.shared)
+    )
+}
+
 /// The plan as text.
 pub fn table(plan: &PlanReport, short: bool) -> String {
     let largest = plan.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
@@ -184,12 +203,12 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         (
             "counting",
             format!(
-                "{} {}, {} by {}, prune {}",
+                "{} {}, {} by {}, {}",
                 plan.backend,
                 plan.method,
                 parts(plan.parts),
                 plan.partitioner,
-                plan.prune
+                frames(plan.frames, plan.prune)
             ),
         ),
     ]);
@@ -217,6 +236,9 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         ("streamed", plan.stream_bytes.to_string()),
         ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication)),
     ]));
+    if let Some(estimates) = &plan.estimates {
+        text.push_str(&list(&[("frames", faster(estimates))]));
+    }
     if !plan.alternatives.is_empty() {
         text.push_str("\nOther numbers of parts\n");
         text.push_str(&grid(&ALTERNATIVES, &plan.alternatives, None));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{SCHEMA_VERSION, transitivity};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::job::{Job, Prune};
+use crate::job::{FrameKind, Job, Prune};
 
 /// The answer to a job, with everything measured on the way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +72,9 @@ pub struct RunResult {
     /// The share of each GPU; empty on the CPU.
     #[serde(default)]
     pub devices: Vec<DeviceResult>,
+    /// Which frames passed: `own` or `shared`.
+    #[serde(default = "FrameKind::own")]
+    pub frames: FrameKind,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -127,6 +130,9 @@ pub struct PartitionResult {
     /// The GPU that counted, by the driver's number; null for the CPU.
     #[serde(default)]
     pub device: Option<u32>,
+    /// Whether it was counted on an earlier start, and is taken from the run directory.
+    #[serde(default)]
+    pub resumed: bool,
 }
 
 /// What a GPU did, and what was in use of its memory. A GPU with several workers stands here once for each.
@@ -207,6 +213,7 @@ impl RunResult {
             seed: job.seed,
             seconds: 0.0,
             devices: Vec::new(),
+            frames: FrameKind::Own,
         }
     }
 
@@ -315,6 +322,7 @@ pub(crate) mod tests {
                     triangles: 1_234_567 * n,
                     seconds: 0.25 * n as f64,
                     device: id.checked_sub(1),
+                    resumed: id == 1,
                 }
             })
             .collect();

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
 use super::{DeviceResult, PartitionResult, RunResult, Station};
 use crate::bytes::Bytes;
+use crate::job::{FrameKind, Prune};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;
@@ -100,12 +101,12 @@ fn answer(result: &RunResult) -> String {
         (
             "counted by",
             format!(
-                "{} {}, {} by {}, prune {}",
+                "{} {}, {} by {}, {}",
                 result.backend,
                 result.method,
                 parts(result.parts),
                 result.partitioner,
-                result.prune
+                frames(result.frames, result.prune)
             ),
         ),
     ]);
@@ -180,6 +181,14 @@ fn totals(result: &RunResult) -> String {
 /// `1 part`, `8 parts`
 pub(crate) fn parts(parts: u32) -> String {
     if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
+}
+
+/// `prune direct`, or `shared frames`: with these nothing is pruned.
+pub(crate) fn frames(frames: FrameKind, prune: Prune) -> String {
+    match frames {
+        FrameKind::Shared => "shared frames".into(),
+        _ => format!("prune {prune}"),
+    }
 }
 
 /// The table of stations. It has no sum: stations overlap.

@@ -124,7 +124,7 @@ impl PartitionSource<'_> for Whole<'_, '_> {
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
-        let most = limit.map_or(u64::MAX, |limit| limit.get() / 4);
+        let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
         self.next += self.sections.resident_run(self.next, most, into);
         Ok(self.next < self.numbered() as usize)
     }

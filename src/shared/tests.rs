@@ -1,0 +1,166 @@
+//! Shared rows against the graph's own, wherever they lie, and counts against brute force.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::clean::Workspace;
+use crate::count::cpu::Cpu;
+use crate::input::arcs::ArcList;
+use crate::partition::assignment::Assignment;
+use crate::partition::section::Resident;
+use crate::prepare::prepare;
+use crate::stream::count_partition;
+use crate::stream::source::PartitionSource;
+
+fn graph(edges: &[(u64, u64)], dir: &Path) -> OrientedGraph {
+    let source = ArcList { arcs: edges.to_vec(), declared: None };
+    let space = Workspace { memory: Bytes::mib(64), dir };
+    prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+}
+
+/// Triangles by looking every pair of neighbours up.
+fn triangles(edges: &[(u64, u64)]) -> u64 {
+    let edges: &BTreeSet<(u64, u64)> =
+        &edges.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    let closed = |u, v| edges.range((v, 0)..(v + 1, 0)).filter(move |&&(_, w)| edges.contains(&(u, w))).count();
+    edges.iter().map(|&(u, v)| closed(u, v) as u64).sum()
+}
+
+/// Skewed: small ids are met more often.
+fn edges() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    (4u64..90).prop_flat_map(|n| prop::collection::vec((0..n, 0..n, 0..n).prop_map(|(u, v, w)| (u.min(w), v)), 1..600))
+}
+
+/// All rows of a source's frames in order; checks that frames tile the numbers and are as large as was said.
+fn rows(source: &mut SharedPart<'_>) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
+    for i in 0..source.frames() {
+        let mut buffer = Frame::default();
+        let view = match source.lent(i) {
+            Some(view) => view,
+            None => {
+                source.read_frame(i, &mut buffer).unwrap();
+                buffer.view()
+            }
+        };
+        assert!(view.holds_all());
+        assert_eq!(view.size(), source.frame_size(i));
+        assert_eq!(view.range.start as usize, rows.len());
+        rows.extend((0..view.range.len()).map(|place| view.row(place).to_vec()));
+        assert_eq!(view.range.end as usize, rows.len());
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_are_those_of_the_graph_and_counts_those_of_brute_force(
+        edges in edges(),
+        limit in 8u64..3000,
+        window in prop::sample::select(vec![1u64, 100, 1000, 1 << 20]),
+        batch in prop::sample::select(vec![None, Some(0u64), Some(500), Some(1 << 20)]),
+        parts in 1u32..6,
+        seed in any::<u32>(),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let graph = graph(&edges, dir.path());
+        let n = graph.vertices();
+        let expected: Vec<Vec<u32>> =
+            graph.numbering().id_of.iter().map(|&id| graph.row(id).to_vec()).collect();
+        let frames = Frames::new(&graph, Bytes(limit));
+        for size in frames.sizes() {
+            prop_assert!(size.bytes() <= Bytes(limit) || size.range == 1);
+        }
+        let place = match batch {
+            None => Place::Memory,
+            Some(batch) => Place::File { dir: dir.path(), batch: Bytes(batch) },
+        };
+        let control = Control::silent();
+        let shared = SharedGraph::new(&graph, &frames, place, Bytes(window), &control).unwrap();
+        let assignment = Assignment::new((0..n).map(|id| id.wrapping_mul(seed | 1).rotate_left(7) % parts).collect(), parts);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let mut cpu = Cpu::new(Bytes::mib(1), n);
+        let mut found = 0;
+        for part in 0..parts {
+            let mut source = SharedPart::new(&shared, assignment.locals(part), &control);
+            prop_assert_eq!(&rows(&mut source), &expected);
+            let mut resident = Resident::default();
+            let limit = (seed % 3 > 0).then_some(Bytes(u64::from(seed % 100)));
+            let (mut run, mut more) = (Resident::default(), true);
+            while more {
+                more = source.read_resident(limit, &mut run).unwrap();
+                resident.append(&run);
+            }
+            prop_assert_eq!(resident.size(), source.resident_size());
+            let mut starting: Vec<u32> = assignment.locals(part).iter().map(|&id| graph.numbering().number_of[id as usize]).collect();
+            starting.retain(|&number| expected[number as usize].len() > 1);
+            starting.sort_unstable();
+            prop_assert_eq!(&resident.numbers, &starting);
+            for (i, &number) in starting.iter().enumerate() {
+                prop_assert_eq!(resident.row(i), &expected[number as usize][..]);
+            }
+            let mut source = SharedPart::new(&shared, assignment.locals(part), &control);
+            found += count_partition(&mut source, &mut cpu, &pool, &control).unwrap().triangles;
+        }
+        prop_assert_eq!(found, triangles(&edges));
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the graph has a name there");
+    }
+}
+
+/// A clique, whose count has a closed form.
+fn clique(n: u64, dir: &Path) -> OrientedGraph {
+    let edges: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+    graph(&edges, dir)
+}
+
+#[test]
+fn what_the_disk_damages_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = clique(60, dir.path());
+    let place = Place::File { dir: dir.path(), batch: Bytes(1000) };
+    let frames = Frames::new(&graph, Bytes(700));
+    assert!(frames.count() > 5);
+    let shared = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).unwrap();
+    assert_eq!(shared.disk(), Bytes(4 * graph.edges()));
+    assert!(shared.memory().is_none());
+    let Store::File(file) = &shared.store else { unreachable!() };
+    let ids: Vec<u32> = (0..60).collect();
+    let expected = rows(&mut SharedPart::new(&shared, &ids, &Control::silent()));
+    for at in [0, 1, 801, 4 * graph.edges() - 1] {
+        file.damage(at);
+        assert_eq!(rows(&mut SharedPart::new(&shared, &ids, &Control::silent())), expected, "byte {at}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there_and_a_stop_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = clique(20, dir.path());
+    let frames = Frames::new(&graph, Bytes(700));
+    let missing = dir.path().join("missing");
+    let place = Place::File { dir: &missing, batch: Bytes(1000) };
+    let error = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).map(drop).unwrap_err();
+    assert_eq!(error.kind(), crate::error::Kind::Resource);
+    assert!(error.to_string().contains("--work-dir"), "{error}");
+    let stopped = Control::silent();
+    stopped.stop();
+    let error = SharedGraph::new(&graph, &frames, Place::Memory, Bytes::mib(1), &stopped).map(drop).unwrap_err();
+    assert_eq!(error.kind(), crate::error::Kind::Interrupted);
+}
+
+#[test]
+fn frames_hold_as_much_as_they_may() {
+    // A row of 10 takes 44 bytes, and a frame 4 more.
+    for (limit, rows) in [(47, 1), (48, 1), (91, 1), (92, 2), (136, 3), (1 << 20, 100)] {
+        let frames = Frames::of_lengths(&[10; 100], Bytes(limit));
+        assert_eq!(frames.range(0), 0..rows, "{limit}");
+        assert_eq!(frames.count(), 100usize.div_ceil(rows as usize));
+        assert_eq!(frames.sizes().map(|size| size.arcs).sum::<u64>(), 1000);
+    }
+    let nothing = Frames::of_lengths(&[], Bytes(100));
+    assert_eq!((nothing.count(), nothing.range(0)), (1, 0..0));
+}
