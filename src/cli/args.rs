@@ -143,7 +143,7 @@ pub struct JobArgs {
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
 
-    /// Threads of a block on a GPU, a multiple of 32 [default: 128]
+    /// Threads of a block on a GPU, a multiple of 32 [default: the method's, 128 for lstc]
     #[arg(long, value_name = "N", help_heading = "Count")]
     pub block_threads: Option<u32>,
 

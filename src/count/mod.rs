@@ -120,6 +120,8 @@ pub struct DeviceTimes {
     pub kernels: Duration,
     /// Copying to the device.
     pub copies: Duration,
+    /// What the method makes there of its input before it counts.
+    pub preprocessing: Duration,
 }
 
 /// A partition being counted.

@@ -13,7 +13,7 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::{self, Cuda};
+use crate::count::cuda::{self, Cuda, Settings};
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::disk;
@@ -174,16 +174,17 @@ impl Setup {
         }
     }
 
-    fn cuda(&self, _method: CudaMethod, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
+    fn cuda(&self, method: CudaMethod, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
-        let (threads, tile) = (job.block_threads.unwrap_or(128), job.tile.unwrap_or(128));
-        let open = |ordinal| Cuda::open(ordinal, threads, tile, cache.as_deref());
+        let settings = Settings { block_threads: job.block_threads, tile: job.tile };
+        let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
         let mut workers = match job.devices.clone().unwrap_or_default() {
             Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
             Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
+        workers.iter_mut().for_each(|worker| worker.settle(graph.vertices(), graph.edges()));
         // Two frames of each device pass through the host's memory, in a quarter of its budget together.
         let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();

@@ -20,6 +20,7 @@ pub mod radix_binning;
 pub mod reverse_edge;
 mod rows;
 pub mod skiff;
+mod terms;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
@@ -31,6 +32,7 @@ use crate::{Gpu, Source};
 use machine::Machine;
 use program::Lane;
 pub use program::Program;
+pub use terms::PaperTerms;
 
 /// A method, and how it is to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

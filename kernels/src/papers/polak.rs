@@ -64,6 +64,9 @@ const MAX_BLOCKS: u64 = 512;
 /// The most threads that count, for the bytes of their results: those of any device there is.
 const MOST_THREADS: u64 = 1 << 19;
 
+/// Bytes that it takes whatever the graph.
+pub(super) const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
+
 /// Where everything lies, from the arena's beginning.
 struct Pieces {
     keys: u64,

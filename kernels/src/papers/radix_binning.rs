@@ -45,6 +45,9 @@ impl Default for Options {
     }
 }
 
+/// Bytes that it takes whatever the graph: those of the smallest batch, with its tiles.
+pub(super) const FIXED: u64 = 17 << 20;
+
 impl Options {
     fn batch(&self, size: &Size) -> u64 {
         self.batch.map_or((4 * size.arcs).clamp(1 << 20, 1 << 30), u64::from)

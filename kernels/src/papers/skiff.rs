@@ -73,8 +73,14 @@ impl Default for Options {
 /// Blocks of a launch, at most: what is left is dealt to the same ones again.
 const BLOCKS: u64 = 1 << 16;
 
+/// Bytes that it takes whatever the partition.
+pub(super) const FIXED: u64 = 8 * BLOCKS + SUM_BYTES;
+
+/// Bytes for each local or proxy: where its trie is, its place in a slice, and its share of the longest trie that could be.
+pub const PER_NUMBERED: u64 = 8 + 13;
+
 /// Bytes of a node: its items and its link.
-const NODE: u64 = 4 * 32 + 4;
+pub(super) const NODE: u64 = 4 * 32 + 4;
 
 struct Pieces {
     sections: Sections,
@@ -95,8 +101,8 @@ fn lay(layout: &mut Layout, size: &Size, organisation: Organisation) -> Result<P
         Organisation::BlockDegree => (8 * (size.arcs / 32 + size.locals), 0),
         _ => (4 * size.locals, 8 * (size.locals + 1)),
     };
-    // A frame has at most as many rows as its bytes hold offsets.
-    let rows = 4 * size.locals + size.frame_limit;
+    // A frame has at most as many rows as there are proxies and locals, and as its bytes hold offsets.
+    let rows = 4 * (size.locals + u64::from(size.numbered).min(size.frame_limit / 4));
     Ok(Pieces {
         sections,
         units: take(units)?,
@@ -110,8 +116,17 @@ fn lay(layout: &mut Layout, size: &Size, organisation: Organisation) -> Result<P
 
 /// The bytes of device memory without which it does not begin: with the trie of a row as long as any could be.
 pub fn device_bytes(options: &Options, size: &Size) -> u64 {
-    let longest = u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.frame_limit / 4));
-    bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest as u32) + 2 * ALIGNMENT
+    bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 2 * ALIGNMENT
+}
+
+/// As many keys as a row could have.
+fn longest(size: &Size) -> u32 {
+    u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.frame_limit / 4)) as u32
+}
+
+/// Nodes for all rows that have keys.
+fn of_all(lengths: &[u32]) -> u64 {
+    lengths.iter().filter(|&&length| length > 0).map(|&length| nodes(length)).sum()
 }
 
 /// Where the nodes lie, and how many there are room for.
@@ -124,7 +139,7 @@ struct Tries {
 
 pub(super) struct Skiff {
     options: Options,
-    numbered: u32,
+    size: Size,
     pieces: Pieces,
     /// The length of each local's row.
     lengths: Vec<u32>,
@@ -155,19 +170,22 @@ impl Skiff {
             sums: base + pieces.sums,
         };
         let lengths = Vec::with_capacity(size.locals as usize);
-        Ok(Self { options, numbered: size.numbered, pieces, lengths, organised: None, tries: None })
+        Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes: as many as are needed now if this is the only frame, else all that is left.
+    /// Takes the memory for nodes, once: as many as all resident rows need and one row as long as any could be, or fewer where
+    /// this is the only frame and needs fewer, or where fewer are left.
     fn take_nodes<M: Machine>(&mut self, machine: &mut M, needed: u64, only: bool) -> Result<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
         }
+        let wanted = of_all(&self.lengths) + nodes(longest(&self.size));
+        let wanted = if only { wanted.min(needed) } else { wanted };
         let layout = machine.layout();
         let left = layout.capacity() - layout.used();
         let most = self.options.nodes.map_or(u64::from(u32::MAX - 2), u64::from);
         let fitting = left.saturating_sub(2 * ALIGNMENT) / NODE;
-        let room = if only { needed } else { u64::MAX }.min(most).min(fitting);
+        let room = wanted.min(most).min(fitting);
         let items = machine.take(padded(128 * room))?;
         let tries = Tries { items, links: machine.take(4 * room)?, room };
         self.tries = Some(tries);
@@ -251,9 +269,8 @@ impl<M: Machine> Work<M> for Skiff {
         let of_frame = |place: usize| frame.offsets[place + 1] - frame.offsets[place];
         let rows = locals + frame.offsets.len() - 1;
         let lengths: Vec<u32> = self.lengths.iter().copied().chain((0..rows - locals).map(of_frame)).collect();
-        let needed = lengths.iter().filter(|&&length| length > 0).map(|&length| nodes(length)).sum();
-        let only = frame.range == (0..self.numbered);
-        let tries = self.take_nodes(machine, needed, only)?;
+        let only = frame.range == (0..self.size.numbered);
+        let tries = self.take_nodes(machine, of_all(&lengths), only)?;
         let slices = slices(self.options.organisation, &lengths, tries.room)?;
         machine.fill(self.pieces.results, 0, 8 * results)?;
         let mut base = vec![0; rows];
