@@ -75,6 +75,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         let rest = &self.locals[first..];
         let Resident { numbers, offsets, heads } = into;
         offsets.clear();
+        offsets.reserve_exact(rest.len().min(usize::try_from(most).unwrap_or(usize::MAX)) + 1);
         offsets.push(0);
         let mut end = 0u64;
         for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {

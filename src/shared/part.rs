@@ -59,6 +59,7 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
         let most = limit.map_or(u64::MAX, |limit| (limit.max(least).get() / 4).max(1));
         let rest = &self.numbers[self.next..];
         into.offsets.clear();
+        into.offsets.reserve_exact(rest.len().min(usize::try_from(most).unwrap_or(usize::MAX)) + 1);
         into.offsets.push(0);
         let mut end = 0;
         for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
