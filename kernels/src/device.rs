@@ -15,7 +15,7 @@ use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
 use crate::image::{Image, Images, Origin};
-use crate::staging::{Pinned, Staging};
+use crate::staging::{Locked, Pinned, Staging};
 
 /// An opened GPU.
 #[derive(Debug)]
@@ -103,6 +103,14 @@ impl Gpu {
     /// [`Error::HostMemory`].
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
         Pinned::new(self.context(), len)
+    }
+
+    /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes about a tenth of a second a GiB.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`]: they cannot be locked.
+    pub fn lock<'m, T: Pod>(&self, memory: &'m [T]) -> Result<Locked<'m>> {
+        Locked::new(self.context(), memory)
     }
 
     /// The queue of kernels, for those of other methods.

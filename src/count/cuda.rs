@@ -157,6 +157,16 @@ impl Backend for Cuda {
         }
     }
 
+    fn lock_pages<'m>(&self, memory: &'m [u32]) -> Option<Box<dyn Send + 'm>> {
+        match self.gpu.lock(memory) {
+            Ok(locked) => Some(Box::new(locked)),
+            Err(error) => {
+                tracing::debug!("shared frames pass through pageable memory: {error}");
+                None
+            }
+        }
+    }
+
     fn resident_chunk(&self) -> Option<Bytes> {
         Some(CHUNK)
     }

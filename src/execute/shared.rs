@@ -61,6 +61,8 @@ pub(super) fn count_shared(
     }
     let start = Instant::now();
     let shared = gathered(planned, backends.len() as u64, setup, control)?;
+    // One device locks the pages for all.
+    let _locks: Vec<_> = shared.memory().into_iter().flatten().map(|memory| backends[0].lock_pages(memory)).collect();
     let graph = &planned.graph;
     stations.push(Station::since("gather", start, graph.csr_bytes(), Bytes::of::<u32>(graph.edges())));
 

@@ -34,6 +34,11 @@ impl<'p, 'g> Sections<'p, 'g> {
         Self { pruned, locals: pruned.local.members(), proxies }
     }
 
+    /// The graph.
+    pub fn graph(&self) -> &'g OrientedGraph {
+        self.pruned.graph
+    }
+
     /// Locals and kept proxies together.
     pub fn numbered(&self) -> u32 {
         self.pruned.kept.count()
@@ -74,10 +79,12 @@ impl<'p, 'g> Sections<'p, 'g> {
         let id_of = &graph.numbering().id_of;
         let rest = &self.locals[first..];
         let Resident { numbers, offsets, heads } = into;
+        let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         offsets.clear();
+        offsets.reserve_exact(rows + 1);
         offsets.push(0);
         let mut end = 0u64;
-        for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        for &number in &rest[..rows] {
             let len = u64::from(graph.out_degree(id_of[number as usize]));
             if end + len > most && offsets.len() > 1 {
                 break;

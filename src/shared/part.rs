@@ -58,10 +58,12 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
         let least = if self.shared.memory().is_some() { Bytes::ZERO } else { self.shared.window };
         let most = limit.map_or(u64::MAX, |limit| (limit.max(least).get() / 4).max(1));
         let rest = &self.numbers[self.next..];
+        let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         into.offsets.clear();
+        into.offsets.reserve_exact(rows + 1);
         into.offsets.push(0);
         let mut end = 0;
-        for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        for &number in &rest[..rows] {
             let length = self.shared.frames.length(number);
             if end + length > most && end > 0 {
                 break;
@@ -73,6 +75,8 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
         self.next += run.len();
         into.numbers.clear();
         into.numbers.extend_from_slice(run);
+        into.heads.clear();
+        into.heads.reserve_exact(end as usize);
         into.heads.resize(end as usize, 0);
         self.shared.fill(into, &self.control)?;
         Ok(self.next < self.numbers.len())
