@@ -132,17 +132,16 @@ fn skiff_counts() {
 
 #[test]
 fn skiff_chains_nodes_when_all_keys_fall_into_one() {
-    // Rows 1 to 3 hold keys of the same remainder by 32 and by 1024: one item, one first node, chains of up to 6 nodes.
-    let mut rows: Vec<Vec<u32>> = vec![vec![]; 7000];
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; 20_000];
     let keys = |many: u32, step: u32| (0..many).map(|i| 5 + i * step).collect::<Vec<_>>();
-    rows.push(keys(200, 32));
-    rows.push([keys(6, 1024), vec![7000]].concat());
-    rows.push([keys(33, 32), vec![7000, 7001]].concat());
-    rows.push([keys(64, 32), vec![7000, 7001, 7002]].concat());
-    rows.push((0..7004).step_by(3).collect());
+    // One item for all keys: steps are multiples of the width times the first nodes (1, 2, 4, 8). Chains of 1 to 7 nodes.
+    let chained = [(32, 32), (33, 64), (64, 64), (100, 128), (128, 128), (150, 128), (200, 64)];
+    rows.extend(chained.map(|(many, step)| keys(many, step)));
+    // Longer than any of them, and with an arc to each.
+    rows.push((0..20_007).collect());
     let partition = whole(rows);
-    assert!(partition.triangles() > 100);
-    for nodes in [None, Some(400)] {
+    assert_eq!(partition.triangles(), chained.iter().map(|&(many, _)| u64::from(many)).sum());
+    for nodes in [None, Some(1700)] {
         agrees(&skiffs(nodes), 1 << 20, std::slice::from_ref(&partition));
     }
 }
