@@ -139,7 +139,7 @@ pub struct JobArgs {
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub devices: Option<Devices>,
 
-    /// The counting method; docs/methods.md lists them [default: bitmap on the CPU, lstc on a GPU]
+    /// A counting method of docs/methods.md [default: bitmap on the CPU, lstc on a GPU]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
 
