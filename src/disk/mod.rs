@@ -2,7 +2,8 @@
 //!
 //! Enters: bytes and places. Leaves: files, or errors that name the file and are the disk's fault
 //! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
-//! ([`NewFile`]) and renamed. Because all writes pass here, [`faults`] can make any of them fail.
+//! ([`NewFile`]) and renamed. Because all writes pass here, and the readings of what was written, [`faults`] can make any of
+//! them fail.
 
 pub mod faults;
 mod new_file;
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 
 /// A call that changes a file or a directory.
 fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    if let Some(fault) = faults::next() {
+    if let Some(fault) = faults::next(false) {
         fault.strike()?;
     }
     act()
@@ -28,13 +29,30 @@ fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 
 /// Writes `bytes` by `write`, or as much of them as a fault leaves.
 fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    if let Some(fault) = faults::next() {
+    if let Some(fault) = faults::next(false) {
         if fault.tears() {
             write(&bytes[..bytes.len() / 2])?;
         }
         fault.strike()?;
     }
     write(bytes)
+}
+
+/// Called before each reading of a file that is not mapped.
+///
+/// # Errors
+/// A fault's.
+pub fn before_read() -> io::Result<()> {
+    faults::next(true).map_or(Ok(()), faults::Fault::strike)
+}
+
+/// Fills `bytes` from `position` of `file`.
+///
+/// # Errors
+/// What the system says; the end of the file is one, too.
+pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
+    before_read()?;
+    file.read_exact_at(bytes, position)
 }
 
 /// For those who must write by themselves: called before each write, whose place an error takes.
