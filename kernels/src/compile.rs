@@ -10,8 +10,11 @@ use crate::nvrtc::{Nvrtc, Output, Source};
 /// Method `lstc`, and the sum that ends it.
 pub static LSTC: Source = Source { name: "lstc.cu", code: include_str!("../cuda/lstc.cu") };
 
+/// Method `packed`.
+pub static PACKED: Source = Source { name: "packed.cu", code: include_str!("../cuda/packed.cu") };
+
 /// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 1] = [&LSTC];
+pub static SOURCES: [&Source; 2] = [&LSTC, &PACKED];
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
 pub(crate) fn options(target: &str) -> Vec<String> {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use trimill::commands::engine::Engine;
 use trimill::control::Control;
 use trimill::error::Result;
-use trimill::job::{Backend, Job};
 use trimill::job::file::parse;
+use trimill::job::{Backend, Job};
 use trimill::pipeline::Pipeline;
 use trimill::report::RunResult;
 
