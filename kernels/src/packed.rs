@@ -85,7 +85,7 @@ struct Words {
 impl Words {
     /// Room for so many rows with so many heads, however they are packed.
     const fn of(rows: u64, arcs: u64) -> Self {
-        Self { chunks: (arcs + 3 * rows + 3) / 4 }
+        Self { chunks: (arcs + 3 * rows).div_ceil(4) }
     }
 
     const fn bytes(self) -> u64 {

@@ -1,14 +1,11 @@
 //! The host's side against brute force, on a double of a device that runs the kernel's arithmetic on the host and carries
 //! orders out as unevenly as a device might.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
 pub(crate) mod emulation;
 
+use crate::testing::common::{OwnedFrame, Partition, cuts, random};
 use crate::testing::double::{Double, Pace};
-use common::{OwnedFrame, Partition, cuts, random};
 
-use super::sections::frame_bytes;
 use super::*;
 use crate::error::Error;
 

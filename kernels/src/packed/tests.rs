@@ -1,15 +1,12 @@
 //! The host's side against brute force, on a double of a device that does what the kernels do and carries orders out as
 //! unevenly as a device might.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
 pub(crate) mod emulation;
 
-use common::{OwnedFrame, Partition, cuts, random};
+use crate::testing::common::{OwnedFrame, Partition, cuts, random};
 use emulation::{pack, unpacked};
 
 use super::*;
-use crate::lstc::sections::frame_bytes;
 use crate::testing::double::{Double, Pace};
 
 /// Arenas as large as was promised to suffice, as is of use, and between.
