@@ -36,10 +36,10 @@ constexpr u32 LANES = 8;               // as many
 constexpr u32 SCAN = 4096;             // numbers that a block of 256 adds up
 constexpr u32 SOME_WORDS = 128;
 constexpr u32 SOME_COST = 1024;        // chunks
-constexpr u32 PART = 1 << 15;          // chunks
+constexpr u32 PART = 1 << 14;          // chunks
 constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
 constexpr u32 TAIL_WORDS = 512, TAIL_SLOTS = 1024;
-constexpr u32 GRAB = 8;                // owners that a warp takes at a time
+constexpr u32 GRAB = 8;                // owners that a warp takes at a time, at most, and in an eighth of its share
 constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 
 #if __CUDA_ARCH__ >= 800
@@ -567,14 +567,15 @@ extern "C" __global__ void __launch_bounds__(SOME_THREADS, SOME_BLOCKS) packed_s
     __shared__ __align__(16) u32 tables[SOME_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
     const u32 lane = threadIdx.x % WARP, items = g.state[0];
+    const u32 grab = min(GRAB, 1 + items / (gridDim.x * (SOME_THREADS / WARP) * 8));
     empty(table);
     u64 count = 0;
     for (;;) {
         u32 at = 0;
-        if (lane == 0) at = atomicAdd(g.state + 2, GRAB);
+        if (lane == 0) at = atomicAdd(g.state + 2, grab);
         at = __shfl_sync(ALL, at, 0);
         if (at >= items) break;
-        const u32 many = min(GRAB, items - at);
+        const u32 many = min(grab, items - at);
         uint2 rows = make_uint2(0, 0);
         u32 begins = 0, ends = 0;
         if (lane < many) {
@@ -642,33 +643,27 @@ __device__ __forceinline__ u32 meet(u32 a, uint4 p, u32 bits) {
     return __popc(met & ((1u << bits) - 1));
 }
 
-// HUBS: some of the local's heads are hubs.
+// WITH_HUBS: some of the local's heads are hubs. A head a turn, whatever word it is in, so that rows as long take as many turns.
 template <bool WITH_HUBS> __device__ __forceinline__ u32 few(const Arguments &g, uint4 q) {
     const u32 range = g.range_end - g.range_start;
     const u32 bx = WITH_HUBS ? bits_of(q.x, g.k) : 1u << g.k, by = WITH_HUBS ? bits_of(q.y, g.k) : bx;
     const u32 bz = WITH_HUBS ? bits_of(q.z, g.k) : bx, bw = WITH_HUBS ? bits_of(q.w, g.k) : bx;
-    u32 count = 0;
-    bool lowest = true;
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-        const u32 word = i == 0 ? q.x : i == 1 ? q.y : i == 2 ? q.z : q.w;
-        u32 base, heads;
-        unpack(word, g.k, base, heads);
-        if (word == 0) heads = 0;
-        if (lowest) {
-            // Nothing comes before the first head.
-            lowest = false;
-            heads &= heads - 1;
+    u32 count = 0, base, heads, y = q.y, z = q.z, w = q.w;
+    unpack(q.x, g.k, base, heads);
+    heads &= heads - 1; // nothing comes before the first head
+    for (;; heads &= heads - 1) {
+        if (heads == 0) {
+            if (y == 0) break;
+            unpack(y, g.k, base, heads);
+            y = z, z = w, w = 0;
         }
-        for (; heads; heads &= heads - 1) {
-            const u32 at = base + __ffs(heads) - 1 - g.range_start;
-            if (at >= range) continue;
-            const uint2 other = g.table[at];
-            if (other.y == 0 || other.y > 4) continue;
-            const uint4 p = __ldg(g.words + other.x);
-            count += meet(q.x, p, bx) + meet(q.y, p, by) + meet(q.z, p, bz);
-            if (q.w) count += meet(q.w, p, bw);
-        }
+        const u32 at = base + __ffs(heads) - 1 - g.range_start;
+        if (at >= range) continue;
+        const uint2 other = g.table[at];
+        if (other.y == 0 || other.y > 4) continue;
+        const uint4 p = __ldg(g.words + other.x);
+        count += meet(q.x, p, bx) + meet(q.y, p, by) + meet(q.z, p, bz);
+        if (q.w) count += meet(q.w, p, bw);
     }
     return count;
 }

@@ -10,7 +10,7 @@
 //! owners, a list of owners, and three kernels that count.
 //!
 //! Device bytes: 4 a resident arc; 20 a local (its row's place 8, room up to the next chunk 12); two frames; and a work space of
-//! one frame and 64 KiB at least. See [`device_bytes`]. Work: the sum over all arcs a -> b of min(words of b's row, words of a's
+//! at least 2 an arc, 4 a local, two frames and 64 KiB. See [`device_bytes`]. All at once takes 12 an arc and 36 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's
 //! row up to b). Host: 8 bytes for 256 locals. Numbers must be below 1,879,048,192.
 
 pub(crate) mod arguments;
@@ -29,7 +29,7 @@ use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
 use crate::lstc::{Counted, Terms};
 use crate::order::{Marks, Order};
 use arguments::{Arguments, Kernel};
-use space::{Batch, Blocks, LEAST, Piece, places, scan_blocks, wished};
+use space::{Batch, Blocks, LEAST, LEAST_FRAMES, LEAST_PER_ARC, LEAST_PER_LOCAL, Piece, places, scan_blocks, wished};
 
 /// Frames on the device at a time, and halves of the work space while the resident section comes.
 const SLOTS: usize = 2;
@@ -53,11 +53,15 @@ const OWNER_THREADS: u32 = 128;
 /// What chunks can be numbered: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// What the method takes at least. Frames: three times the largest one (two slots, and as much work space).
-pub const TERMS: Terms = Terms { per_resident_arc: 4, per_local: 8 + 12, fixed: 32 + 8 + LEAST + 6 * (ALIGNMENT - 1) };
+/// What the method takes at least, besides [`FRAMES`].
+pub const TERMS: Terms = Terms {
+    per_resident_arc: 4 + LEAST_PER_ARC,
+    per_local: 8 + 12 + LEAST_PER_LOCAL,
+    fixed: 32 + 8 + LEAST + 6 * (ALIGNMENT - 1),
+};
 
-/// Frames for which there must be room.
-pub const FRAMES: u64 = SLOTS as u64 + 1;
+/// Frames for which there must be room: two slots, and as much work space.
+pub const FRAMES: u64 = SLOTS as u64 + LEAST_FRAMES;
 
 /// The most bytes that a partition must have of a device, with frames of at most `frame_limit` bytes.
 pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
@@ -104,7 +108,7 @@ impl<'g> Counter<'g> {
     /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
     pub fn begin(gpu: &'g mut Gpu, size: Size) -> Result<Self> {
         gpu.load_packed()?;
-        Counting::begin(gpu, size).map(Self)
+        Counting::begin(gpu, size, u64::MAX).map(Self)
     }
 
     /// Copies a run of the resident section to the device and packs it. All runs come before the first frame, in their order.
@@ -163,15 +167,16 @@ struct Counting<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
-    fn begin(engine: &'g mut E, size: Size) -> Result<Self> {
+    /// `longest_space`: the most bytes of the work space.
+    fn begin(engine: &'g mut E, size: Size, longest_space: u64) -> Result<Self> {
         let order = Order::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
             Error::Section(text)
         })?;
         let words = Words::of(size.locals, size.arcs).bytes();
-        let least = size.frame_limit + LEAST;
-        if padded(words) + least > REACH {
+        let least = LEAST + LEAST_FRAMES * size.frame_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+        if padded(words) + LEAST + LEAST_FRAMES * size.frame_limit > REACH {
             return Err(Error::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
         }
         let layout = engine.layout();
@@ -182,7 +187,8 @@ impl<'g, E: Engine> Counting<'g, E> {
         // Last, so that chunks of both are counted from one beginning.
         let packed = layout.take(words)?;
         let most = wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit).max(least);
-        let left = ((layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT).max(least).min(padded(most));
+        let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
+        let left = rest.max(least).min(padded(most)).min(longest_space);
         let space = layout.take(left)?;
         let peak = layout.used();
         let base = engine.address();

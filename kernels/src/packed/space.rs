@@ -14,6 +14,12 @@ pub(super) const BLOCK: u32 = 256;
 /// Bytes with which a batch of one block and a piece of one number fit, its row aside.
 pub(super) const LEAST: u64 = 64 << 10;
 
+/// The space that is always there, so that there are no more than about ten batches and two pieces of a frame: for each arc and
+/// each local an eighth to a quarter of what a batch of all would take, and the largest frame twice.
+pub(super) const LEAST_PER_ARC: u64 = 2;
+pub(super) const LEAST_PER_LOCAL: u64 = 4;
+pub(super) const LEAST_FRAMES: u64 = 2;
+
 /// Numbers that a block of the scan adds up.
 pub(super) const SCAN: u64 = 4096;
 
@@ -63,8 +69,8 @@ pub(super) fn places(piece: &Piece, owners: u64, arcs: u64) -> Places {
     let table = next(piece.bytes() - piece.words());
     let ends = next(8 * owners);
     let arcs_at = next(8 * arcs);
-    // An owner has one entry, and another for what makes a part: 32,768 chunks, or about 1,365 long rows.
-    let list_length = owners + arcs / 1024 + 1;
+    // An owner has one entry, and another for what makes a part: 16,384 chunks, or 682 long rows.
+    let list_length = owners + arcs / 512 + 1;
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
     let state = next(16);
@@ -239,7 +245,7 @@ mod tests {
         assert!(
             p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000
         );
-        assert!(p.list_length >= 50 + 3000 * 24 / 32_768 && p.sums >= p.list + 8 * p.list_length);
+        assert!(p.list_length >= 50 + 3000 * 24 / 16_384 && p.sums >= p.list + 8 * p.list_length);
         assert!(p.state >= p.sums + 4 && p.end >= p.state + 16);
         for at in [p.table, p.ends, p.arcs, p.list, p.sums, p.state, p.end] {
             assert_eq!(at % 16, 0);

@@ -27,7 +27,7 @@ fn count_with(partition: &Partition, frames: &[OwnedFrame], pace: Pace, rows: us
     let size = partition.size(limit);
     let count = |arena| {
         let mut double = Double::new(arena, pace);
-        let mut counting = Counting::begin(&mut double, size).unwrap();
+        let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
         partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap());
         frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
         let counted = counting.finish().unwrap();
@@ -65,9 +65,9 @@ fn little_space_cuts_frames_into_pieces_and_locals_into_batches() {
         let frames = partition.frames(&cuts);
         let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
         let size = partition.size(limit);
-        let orders = |arena| {
-            let mut double = Double::new(arena, Pace::Late);
-            let mut counting = Counting::begin(&mut double, size).unwrap();
+        let orders = |space| {
+            let mut double = Double::new(wished_bytes(&size), Pace::Late);
+            let mut counting = Counting::begin(&mut double, size, space).unwrap();
             partition.resident_runs(1 << 20).for_each(|run| counting.resident(&run).unwrap());
             let steps = counting.halves;
             frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
@@ -75,8 +75,8 @@ fn little_space_cuts_frames_into_pieces_and_locals_into_batches() {
             assert_eq!(counting.finish().unwrap().triangles, expected, "{cuts:?}");
             (steps, batches)
         };
-        let [few, _, many] = arenas(&size).map(orders);
-        assert!(few.0 > many.0 && few.1 > 2 * many.1, "{few:?} {many:?}");
+        let [few, many] = [LEAST + limit, u64::MAX].map(orders);
+        assert!(few.0 > many.0 && few.1 > 5 * many.1, "{few:?} {many:?}");
         assert_eq!(many.1, frames.len());
     }
 }
@@ -149,7 +149,7 @@ fn an_arena_that_is_too_small_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late);
-        Counting::begin(&mut double, partition.size(512)).map(|counting| counting.so_far.peak_bytes)
+        Counting::begin(&mut double, partition.size(512), u64::MAX).map(|counting| counting.so_far.peak_bytes)
     };
     let size = partition.size(512);
     let least = device_bytes(size.locals, size.arcs, 512);
@@ -159,7 +159,7 @@ fn an_arena_that_is_too_small_refuses() {
     assert!(matches!(begin(0), Err(Error::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late);
     let huge = Size { numbered: 1_879_048_193, ..size };
-    assert!(matches!(Counting::begin(&mut double, huge), Err(Error::Section(_))));
+    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX), Err(Error::Section(_))));
 }
 
 #[test]
