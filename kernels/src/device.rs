@@ -67,7 +67,7 @@ impl Gpu {
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
         let staging = Staging::new(&context, &copies)?;
-        let image = images.of(&LSTC, device.compute_capability);
+        let image = images.image(&LSTC, device.compute_capability);
         let (lstc, origin) = Module::load_any(&context, &LSTC, image, &LSTC_KERNELS)?;
         let processors = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let processors = context.attribute(processors).map_err(&opening)? as u32;
@@ -142,7 +142,7 @@ impl Gpu {
     pub(crate) fn load_packed(&mut self) -> Result<()> {
         if self.packed.is_none() {
             let images = Images { cache: self.images.cache.as_deref(), embedded_only: self.images.embedded_only };
-            let image = images.of(&PACKED, self.device.compute_capability);
+            let image = images.image(&PACKED, self.device.compute_capability);
             let (module, _) = Module::load_any(self.context(), &PACKED, image, &Kernel::ALL.map(Kernel::name))?;
             self.packed = Some(module);
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::cache::{self, Key};
-use crate::compile::{SOURCES, architecture, options};
+use crate::compile::{architecture, options};
 use crate::error::{Error, Result};
 use crate::nvrtc::{Nvrtc, Output, Source};
 use crate::{Absence, Version};
@@ -16,12 +16,13 @@ use crate::{Absence, Version};
 /// The compute capability for which the embedded PTX is made.
 pub const PTX_CAPABILITY: Version = Version { major: 7, minor: 5 };
 
-/// The PTX of the sources, in the order of [`SOURCES`].
-static PTX: [&str; SOURCES.len()] = [include_str!("../cuda/lstc.ptx"), include_str!("../cuda/packed.ptx")];
-
-/// The PTX of one of [`SOURCES`] that is part of the program; empty for any other.
+/// The embedded PTX of a source; empty for one that is not part of the program.
 pub fn embedded_ptx(source: &Source) -> &'static str {
-    SOURCES.iter().zip(PTX).find(|(other, _)| other.name == source.name).map_or("", |(_, ptx)| ptx)
+    match source.name {
+        "lstc.cu" => include_str!("../cuda/lstc.ptx"),
+        "packed.cu" => include_str!("../cuda/packed.ptx"),
+        _ => "",
+    }
 }
 
 /// Where an image came from.
@@ -70,7 +71,7 @@ pub struct Images<'a> {
 
 impl Images<'_> {
     /// The image of a source for devices of this compute capability.
-    pub(crate) fn of(&self, source: &'static Source, capability: Version) -> Image {
+    pub(crate) fn image(&self, source: &'static Source, capability: Version) -> Image {
         self.compiled(source, capability).unwrap_or_else(|because| Image::embedded(source, because))
     }
 
@@ -108,8 +109,8 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::compile::{LSTC, PACKED, SOURCES};
     use crate::packed::arguments::Kernel;
-    use crate::{LSTC, PACKED};
 
     #[test]
     fn the_embedded_ptx_is_of_this_source() {
@@ -118,6 +119,7 @@ mod tests {
             assert!(ptx.starts_with(&ptx_stamp(source)), "{} has changed: run scripts/make-ptx", source.name);
             // What drivers from 12.8 on take.
             assert!(ptx.contains(".version 8.7\n.target sm_75\n"));
+            assert_eq!(ptx.matches(".visible .entry ").count(), source.code.matches("__global__").count());
         }
         for kernel in ["lstc_tiled", "lstc_global", "sum"] {
             assert!(embedded_ptx(&LSTC).contains(&format!(".visible .entry {kernel}(")), "{kernel}");
@@ -131,7 +133,7 @@ mod tests {
     #[test]
     fn without_a_compiler_the_ptx_serves() {
         let images = Images { cache: None, embedded_only: true };
-        let image = images.of(&LSTC, Version { major: 9, minor: 0 });
+        let image = images.image(&LSTC, Version { major: 9, minor: 0 });
         assert_eq!(image.bytes.split_last().unwrap(), (&0, embedded_ptx(&LSTC).as_bytes()));
     }
 

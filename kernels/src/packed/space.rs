@@ -69,8 +69,8 @@ pub(super) fn places(piece: &Piece, owners: u64, arcs: u64) -> Places {
     let table = next(piece.bytes() - piece.words());
     let ends = next(8 * owners);
     let arcs_at = next(8 * arcs);
-    // An owner has one entry, and another for what makes a part: 16,384 chunks, or 682 long rows.
-    let list_length = owners + arcs / 512 + 1;
+    // An owner has one entry, and another for what makes a part: 32,768 chunks, or 1,365 long rows.
+    let list_length = owners + arcs / 1024 + 1;
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
     let state = next(16);
@@ -245,7 +245,7 @@ mod tests {
         assert!(
             p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000
         );
-        assert!(p.list_length >= 50 + 3000 * 24 / 16_384 && p.sums >= p.list + 8 * p.list_length);
+        assert!(p.list_length >= 50 + 3000 * 24 / 32_768 && p.sums >= p.list + 8 * p.list_length);
         assert!(p.state >= p.sums + 4 && p.end >= p.state + 16);
         for at in [p.table, p.ends, p.arcs, p.list, p.sums, p.state, p.end] {
             assert_eq!(at % 16, 0);

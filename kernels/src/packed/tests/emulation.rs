@@ -11,7 +11,7 @@ const LONG: u32 = 8;
 const SCAN: u64 = 4096;
 const SOME_WORDS: u32 = 128;
 const SOME_COST: u64 = 1024;
-const PART: u64 = 1 << 14;
+const PART: u64 = 1 << 15;
 
 /// The word of a number alone.
 pub(crate) fn packed(number: u32, k: u32) -> u32 {
