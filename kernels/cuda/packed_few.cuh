@@ -63,8 +63,16 @@ template <bool WITH_HUBS> __device__ __forceinline__ u32 few(const Arguments &g,
     return count;
 }
 
-// Blocks of 256.
-extern "C" __global__ void packed_few(Arguments g) {
+// Many warps at a time hide the way of table and row; how many 256-thread blocks fit depends on the device.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
+#define FEW_BLOCKS 8
+#elif __CUDA_ARCH__ >= 800
+#define FEW_BLOCKS 6
+#else
+#define FEW_BLOCKS 4
+#endif
+
+extern "C" __global__ void __launch_bounds__(256, FEW_BLOCKS) packed_few(Arguments g) {
     u64 count = 0;
     for (u64 a = blockIdx.x * (u64)blockDim.x + threadIdx.x; a < g.locals; a += (u64)gridDim.x * blockDim.x) {
         const uint2 row = g.rows[a];
