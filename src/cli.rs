@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bytes::Bytes;
-use crate::job::file::{OutputTable, SpillTable, Tables};
+use crate::job::file::{OutputTable, RunTable, SpillTable, Tables};
 use crate::job::overrides::Override;
 
 mod args;
@@ -124,6 +124,10 @@ pub struct CountCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub spill: SpillArgs,
+
+    /// Keep what is done in DIR, so that the same command goes on where it was, however it ended
+    #[arg(long, value_name = "DIR", help_heading = "Resume")]
+    pub run_dir: Option<PathBuf>,
 
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
     #[arg(long, value_name = "DIR", help_heading = "Output")]
@@ -296,6 +300,7 @@ impl CountCommand {
                 dir: self.spill.spill_dir.clone(),
                 keep: Some(self.spill.keep_spill),
             },
+            run: RunTable { dir: self.run_dir.clone() },
             output: OutputTable { dir: self.output.clone() },
             ..self.job.tables()
         }

@@ -35,6 +35,8 @@ pub mod count;
 
 pub mod report;
 
+pub mod run_dir;
+
 pub mod execute;
 
 pub mod generate;
@@ -52,6 +54,7 @@ pub mod bytes;
 pub mod control;
 pub mod disk;
 pub mod error;
+mod hex;
 pub mod mapped;
 pub mod sealed;
 

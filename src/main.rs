@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,6 +18,7 @@ use trimill::error::{Kind, Result};
 use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
 use trimill::signals;
+use trimill::stream::joined;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -33,7 +35,10 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
             return if error.use_stderr() { code(Kind::Usage) } else { 0 };
         }
     };
-    match execute(command, &global, out, err) {
+    // A panic in a worker thread comes here; what it said stands on standard error already.
+    let outcome =
+        joined(catch_unwind(AssertUnwindSafe(|| execute(command, &global, out, err)))).and_then(|outcome| outcome);
+    match outcome {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {

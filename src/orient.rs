@@ -192,7 +192,7 @@ impl RangeIndex {
 }
 
 /// Writes the rows of a range: `keys` are its arcs `tail << 32 | head`, sorted.
-fn write_rows(writer: &GraphWriter, range: Range<u32>, first_arc: u64, keys: &[u64]) -> Result<()> {
+pub(crate) fn write_rows(writer: &GraphWriter, range: Range<u32>, first_arc: u64, keys: &[u64]) -> Result<()> {
     let layout = writer.layout();
     let heads: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
     writer.write(layout.heads().start as u64 + first_arc * 4, bytemuck::cast_slice(&heads))?;

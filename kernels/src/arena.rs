@@ -140,4 +140,11 @@ mod tests {
         assert_eq!((layout.used(), layout.capacity()), (0, 1024));
         assert_eq!(layout.take(1024).unwrap().offset, 0);
     }
+    #[test]
+    fn pieces_begin_past_2_to_the_32_bytes() {
+        let mut layout = Layout::new(1 << 37);
+        assert_eq!(layout.take((1 << 34) + 4).unwrap().offset, 0);
+        assert_eq!(layout.take(1 << 33).unwrap().offset, (1 << 34) + 256);
+        assert_eq!(layout.take(1).unwrap().offset, (1 << 34) + (1 << 33) + 256);
+    }
 }

@@ -18,7 +18,7 @@ use crate::find::{Device, find};
 use crate::image::{Image, Images, Origin};
 use crate::nvrtc::Source;
 use crate::packed::arguments::Kernel;
-use crate::staging::{Pinned, Staging};
+use crate::staging::{Locked, Pinned, Staging};
 
 /// The kernels of `lstc.cu`.
 const LSTC_KERNELS: [&str; 3] = ["lstc_tiled", "lstc_global", "sum"];
@@ -147,6 +147,14 @@ impl Gpu {
             self.packed = Some(module);
         }
         Ok(())
+    }
+
+    /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes about a tenth of a second a GiB.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`]: they cannot be locked.
+    pub fn lock<'m, T: Pod>(&self, memory: &'m [T]) -> Result<Locked<'m>> {
+        Locked::new(self.context(), memory)
     }
 
     fn context(&self) -> &Arc<CudaContext> {

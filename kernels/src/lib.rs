@@ -32,4 +32,4 @@ pub use lstc::sections::{FrameSlices, ResidentSlices, Size, frame_bytes};
 pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};
-pub use staging::{BYTES as STAGING_BYTES, Pinned};
+pub use staging::{BYTES as STAGING_BYTES, Locked, Pinned};

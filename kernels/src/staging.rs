@@ -81,6 +81,37 @@ impl<T> Drop for Pinned<T> {
     }
 }
 
+/// The pages of a borrowed slice, locked: the device copies from it without a detour. Valid for all devices. Unlocked when
+/// dropped.
+#[derive(Debug)]
+pub struct Locked<'m> {
+    context: Arc<CudaContext>,
+    memory: &'m [u8],
+}
+
+impl<'m> Locked<'m> {
+    pub(crate) fn new<T: Pod>(context: &Arc<CudaContext>, memory: &'m [T]) -> Result<Self> {
+        context.bind_to_thread().map_err(driver("binding the context"))?;
+        let memory: &[u8] = bytemuck::cast_slice(memory);
+        let start = memory.as_ptr().cast_mut().cast::<c_void>();
+        // SAFETY: a borrowed slice, which stays where it is until this value is dropped; its bytes are only read.
+        unsafe { sys::cuMemHostRegister_v2(start, memory.len(), sys::CU_MEMHOSTREGISTER_PORTABLE) }
+            .result()
+            .map_err(|_| Error::HostMemory { asked: memory.len() as u64 })?;
+        Ok(Self { context: Arc::clone(context), memory })
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: registered in `new`, unregistered once; copies from it have ended (`Staging` waits for them before a call
+            // that borrows the slice returns).
+            let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_ptr().cast_mut().cast::<c_void>()) };
+        }
+    }
+}
+
 /// The buffers, and the events that say when each is free.
 #[derive(Debug)]
 pub(crate) struct Staging {

@@ -113,7 +113,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     let start = Instant::now();
     let buckets = bucket_count(source, space);
     let seen = Seen::default();
-    let plain = Distribute::new(buckets, space, Some, Some(&seen));
+    let plain = Distribute::new(buckets, space, Some, Some(&seen), plain_ids(source));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -142,7 +142,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         return Err(too_many(table.len() as u64));
     }
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked = Distribute::new(buckets, space, rank, None);
+    let ranked = Distribute::new(buckets, space, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -158,6 +158,12 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     };
     let keyed = ranked.finish()?;
     unite(keyed, n, InputIds::Ranked(table), &came, space, control)
+}
+
+/// Ids from here on are too sparse to index arrays, so the first reading ends with the first of them: what it notes of ids
+/// takes a bit for each id below, so a few bytes for each arc. Estimates of arcs may be low, hence the factor.
+fn plain_ids(source: &dyn ArcSource) -> u64 {
+    source.arcs_at_most().saturating_mul(64).clamp(1 << 22, MOST_VERTICES)
 }
 
 fn too_many(n: u64) -> Error {
@@ -185,17 +191,20 @@ struct Distribute<'a, F> {
     shift: u32,
     rename: F,
     seen: Option<&'a Seen>,
+    /// Ids from here on overflow.
+    end: u64,
     loops: AtomicU64,
     overflow: AtomicBool,
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    fn new(buckets: usize, space: Workspace<'_>, rename: F, seen: Option<&'a Seen>) -> Self {
+    fn new(buckets: usize, space: Workspace<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         Self {
             buckets: Buckets::new(2 * buckets, space.for_buckets(), space.dir),
             shift: 64 - buckets.ilog2(),
             rename,
             seen,
+            end,
             loops: AtomicU64::new(0),
             overflow: AtomicBool::new(false),
         }
@@ -216,7 +225,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
                 outside = true;
                 return None;
             };
-            if u.max(v) >= MOST_VERTICES {
+            if u.max(v) >= self.end {
                 outside = true;
                 return None;
             }
@@ -236,7 +245,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
         if outside {
             self.overflow.store(true, Ordering::Relaxed);
             // Ends this reading; the caller sees the flag and reads again with ranked ids.
-            return Err(Error::usage("an id does not fit 32 bits"));
+            return Err(Error::usage("an id is too large to index arrays"));
         }
         Ok(())
     }

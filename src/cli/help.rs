@@ -30,6 +30,8 @@ Examples:
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       tables on standard output, result.json and partitions.tsv in results/crawl
+  trimill count crawl.graph --run-dir runs/crawl
+      started again after any end, goes on where it was
 
 The number of partitions is only a start: one that does not fit the budget is split until it does.
 The fields of the JSON object are described in docs/result.md.";

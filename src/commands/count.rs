@@ -1,6 +1,6 @@
 //! `trimill count`
 
-use std::time::Instant;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::engine::Engine;
 use super::{Context, Outcome, check_flags, job_of};
@@ -9,6 +9,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
 use crate::report::{RunResult, files, tables};
+use crate::stream::joined;
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_flags(&command.job)?;
@@ -23,9 +24,8 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     if let Some(dir) = &job.output {
         files::prepare(dir)?;
     }
-    let begun = Instant::now();
-    let mut result = engine.count(job, control)?;
-    result.seconds = begun.elapsed().as_secs_f64();
+    // A thread that panics ends its job and not the batch; what the job left is gone or can be resumed.
+    let result = joined(catch_unwind(AssertUnwindSafe(|| engine.count(job, control))))??;
     if let Some(dir) = &job.output {
         files::write(dir, &result)?;
     }

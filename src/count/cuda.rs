@@ -24,6 +24,10 @@ use buffers::Buffers;
 /// Bytes of the resident section that pass at a time.
 const CHUNK: Bytes = Bytes::mib(32);
 
+/// Bytes of the host's memory for one GPU, apart from its frames: two runs, whose offsets may take as much as their heads or
+/// twice that, and page-locked buffers.
+pub const ON_HOST: Bytes = Bytes(6 * CHUNK.get() + trimill_kernels::STAGING_BYTES);
+
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
     // Before the GPU, which their memory belongs to.
@@ -107,6 +111,16 @@ impl Backend for Cuda {
         match self.buffers.lend(&self.gpu, words) {
             Some(memory) => Frame::lent(memory),
             None => Frame::default(),
+        }
+    }
+
+    fn lock_pages<'m>(&self, memory: &'m [u32]) -> Option<Box<dyn Send + 'm>> {
+        match self.gpu.lock(memory) {
+            Ok(locked) => Some(Box::new(locked)),
+            Err(error) => {
+                tracing::debug!("shared frames pass through pageable memory: {error}");
+                None
+            }
         }
     }
 

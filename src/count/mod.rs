@@ -78,6 +78,12 @@ pub trait Backend: Send {
         let _ = words;
         Frame::default()
     }
+    /// Lets the device read `memory` without a copy between, as long as the value that is returned lives; none where that is of
+    /// no use or cannot be done.
+    fn lock_pages<'m>(&self, memory: &'m [u32]) -> Option<Box<dyn Send + 'm>> {
+        let _ = memory;
+        None
+    }
     /// The most bytes in which the counter wants the resident section at a time; none: all of it at once.
     fn resident_chunk(&self) -> Option<Bytes> {
         None

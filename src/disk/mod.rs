@@ -80,6 +80,14 @@ pub fn append_to(path: &Path) -> Result<File> {
     step(|| File::options().append(true).create(true).open(path)).map_err(|e| Error::write(path, e))
 }
 
+/// Opens `path` to write to it; made where it is not there, and left as it is where it is.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn open_or_make(path: &Path) -> Result<File> {
+    step(|| File::options().write(true).create(true).truncate(false).open(path)).map_err(|e| Error::write(path, e))
+}
+
 /// Writes `bytes` at the place where `file` stands; `path` is for the error.
 ///
 /// # Errors

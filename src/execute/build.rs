@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use super::room::{Room, Taken};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::error::Result;
+use crate::disk;
+use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::prune::{Prune, prune};
 use crate::partition::sections::Sections;
 use crate::plan::Plan;
-use crate::spill::{Codec, PartitionHeader, SpillSummary, SpillWriter};
+use crate::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 
 /// A partition on disk, and what it took to build.
 pub struct Built {
@@ -82,6 +83,37 @@ impl Builder<'_> {
             held.settle(Bytes(spill.bytes));
         }
         Ok(Built { part, spill, held, inducing, pruning, spilling: start.elapsed() })
+    }
+}
+
+impl Built {
+    /// A spill of an earlier start in `dir`, if it is there and a reader takes it. One that is damaged, or of another job,
+    /// is removed with a warning, and is built again.
+    ///
+    /// # Errors
+    /// When the file cannot be removed.
+    pub fn found(dir: &Path, part: u32, fingerprint: u128) -> Result<Option<Self>> {
+        let path = dir.join(file_name(part));
+        if !path.exists() {
+            return Ok(None);
+        }
+        match SpillReader::open(&path, Some(fingerprint)) {
+            Ok(spill) if spill.header().partition == part => Ok(Some(Self {
+                part,
+                spill: spill.summary(),
+                held: None,
+                inducing: Duration::ZERO,
+                pruning: Duration::ZERO,
+                spilling: Duration::ZERO,
+            })),
+            Err(error) if error.kind() != Kind::Data => Err(error),
+            wrong => {
+                let why = wrong.err().map_or_else(|| "is of another partition".into(), |error| error.to_string());
+                tracing::warn!("{}: {why}: partition {part} is built again", path.display());
+                disk::remove(&path)?;
+                Ok(None)
+            }
+        }
     }
 }
 

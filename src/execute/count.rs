@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::busy::device_stations;
 use super::devices::{count_spilled, device_result};
+use super::graph::Input;
 use super::machine;
-use super::planned::{Planned, planned};
+use super::planned::{Planned, planned_of};
 use super::setup::Setup;
 use super::shared::count_shared;
 use crate::assign::Helper;
@@ -19,6 +20,7 @@ use crate::job::Job;
 use crate::partition::prune::prune;
 use crate::plan::Plan;
 use crate::report::{DeviceResult, InputReport, PartitionResult, RunResult, Station};
+use crate::run_dir::{JobRecord, Journal};
 use crate::stream::source::Whole;
 use crate::stream::{Counted, count_partition};
 
@@ -30,8 +32,17 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
+    let input = Input::open(job, &setup)?;
+    if let Some(run) = &setup.run {
+        run.claim(&JobRecord::new(job, input.origin.as_ref())?)?;
+        if let Some(result) = run.finished()? {
+            tracing::info!("{}: counted on an earlier start", run.path().display());
+            setup.tidy(job);
+            return Ok(RunResult { job: job.name.clone(), ..result });
+        }
+    }
     let mut stations = Vec::new();
-    let mut planned = planned(job, &setup, control, &mut stations)?;
+    let mut planned = planned_of(&input, job, &setup, control, &mut stations)?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let (partitions, devices) = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
@@ -67,7 +78,12 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         seconds: begin.elapsed().as_secs_f64(),
         ..RunResult::of(job)
     };
-    Ok(result.complete())
+    let result = result.complete();
+    if let Some(run) = &setup.run {
+        run.finish(&result)?;
+        setup.tidy(job);
+    }
+    Ok(result)
 }
 
 /// One partition that is the whole graph.
@@ -77,7 +93,11 @@ fn count_whole(
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let Planned { graph, plan, backends, .. } = planned;
+    let Planned { graph, plan, backends, fingerprint, .. } = planned;
+    let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, 1));
+    if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
+        return Ok((vec![result], Vec::new()));
+    }
     let backend = backends[0].as_mut();
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
@@ -91,6 +111,9 @@ fn count_whole(
     task.advance(1);
     let device = backend.device().map(|device| device.ordinal);
     let result = PartitionResult { device, ..partition_result(plan, 0, &counted, Bytes::ZERO, start.elapsed()) };
+    if let Some(journal) = &journal {
+        journal.record(&result)?;
+    }
     let results = vec![result];
     let devices = device_result(backend, &results, counted.counting).into_iter().collect();
     Ok((results, devices))
@@ -122,5 +145,6 @@ pub(super) fn partition_result(
         triangles: counted.triangles,
         seconds: time.as_secs_f64(),
         device: None,
+        resumed: false,
     }
 }

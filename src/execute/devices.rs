@@ -3,7 +3,8 @@
 //! A builder thread makes one spill after another and puts it into a queue; a thread for each device takes the next one,
 //! counts it and removes it. Whatever overlaps shares one pool of threads. With several devices the largest partitions come
 //! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill that is
-//! being built, one for each device that is being counted and one that waits.
+//! being built, one for each device that is being counted and one that waits. With a run directory each result is recorded,
+//! what earlier starts counted is left out, and spills that they finished are taken.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -20,11 +21,13 @@ use super::spill_dir::SpillDir;
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
+use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::lock;
 use crate::plan::Plan;
 use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::source::Spilled;
 use crate::stream::{count_partition, joined};
@@ -39,12 +42,31 @@ pub(super) struct Share {
 
 /// What the threads of all devices have in common.
 struct Shared<'a> {
-    plan: &'a Plan,
+    builder: &'a Builder<'a>,
     setup: &'a Setup,
     dir: &'a Mutex<SpillDir>,
+    /// Where results are recorded, with a run directory.
+    journal: Option<&'a Journal>,
     task: &'a Task,
     /// Stops builder and devices together when one of them fails.
     control: &'a Control,
+}
+
+impl Shared<'_> {
+    /// Builds a partition.
+    fn built(&self, part: u32) -> Result<Built> {
+        self.setup.pool.install(|| self.builder.build(part, self.control))
+    }
+
+    /// The spill that an earlier start left, or a new one.
+    fn found_or_built(&self, part: u32) -> Result<Built> {
+        if self.journal.is_some()
+            && let Some(built) = Built::found(self.builder.dir, part, self.builder.fingerprint)?
+        {
+            return Ok(built);
+        }
+        self.built(part)
+    }
 }
 
 /// Builds and counts all partitions of a plan.
@@ -61,7 +83,11 @@ pub(super) fn count_spilled(
     let mut backends = std::mem::take(&mut planned.backends);
     let Planned { graph, plan, fingerprint, .. } = &*planned;
     let parts = plan.assignment.parts();
-    let dir = SpillDir::open(&setup.spill_dir, job.keep_spill, *fingerprint)?;
+    let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, parts));
+    let dir = match &journal {
+        Some(_) => SpillDir::lasting(&setup.spill_dir, job.keep_spill, *fingerprint)?,
+        None => SpillDir::open(&setup.spill_dir, job.keep_spill, *fingerprint)?,
+    };
     let memory = setup.spill_memory(job);
     let at_a_time = if job.keep_spill { parts as usize } else { spills_at_a_time(backends.len()) };
     dir.check_space(disk_needed(plan, at_a_time).saturating_sub(memory))?;
@@ -69,14 +95,21 @@ pub(super) fn count_spilled(
     let room = Room::new(memory);
     let builder = Builder { graph, plan, prune: job.prune, dir: &place, fingerprint: *fingerprint, room: &room };
     let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    let mut before = Share::default();
+    if let Some(journal) = &journal {
+        resume(journal, &builder, dir.is_kept(), &mut before)?;
+        task.advance(before.results.len() as u64);
+    }
     let (dir, together) = (Mutex::new(dir), control.part());
-    let shared = Shared { plan, setup, dir: &dir, task: &task, control: &together };
-    let order = order(plan, backends.len());
+    let shared =
+        Shared { builder: &builder, setup, dir: &dir, journal: journal.as_ref(), task: &task, control: &together };
+    let mut order = order(plan, backends.len());
+    order.retain(|&part| before.results.iter().all(|result| result.id != part));
 
     let outcomes: Vec<Result<Share>> = std::thread::scope(|scope| {
         let (to_devices, queue) = sync_channel(backends.len());
         let queue = Arc::new(Mutex::new(queue));
-        let building = scope.spawn(|| build_all(&builder, &order, &shared, to_devices));
+        let building = scope.spawn(|| build_all(&order, &shared, to_devices));
         let threads: Vec<_> = backends
             .iter_mut()
             .map(|backend| {
@@ -103,6 +136,8 @@ pub(super) fn count_spilled(
     let shares = all_or_cause(outcomes, control)?;
 
     let (mut all, devices) = together_of(shares, &backends);
+    all.results.extend(before.results);
+    all.kept.extend(before.kept);
     stations.extend(all.busy.stations(graph));
     let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if dir.is_kept() {
@@ -163,10 +198,22 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     order
 }
 
+/// Takes what earlier starts counted. Where spills are kept, a partition whose spill is gone is counted again with a new one.
+fn resume(journal: &Journal, builder: &Builder<'_>, keep: bool, all: &mut Share) -> Result<()> {
+    for (part, result) in journal.counted()? {
+        if keep {
+            let Some(built) = Built::found(builder.dir, part, builder.fingerprint)? else { continue };
+            all.kept.push(built.spill);
+        }
+        all.results.push(result);
+    }
+    Ok(())
+}
+
 /// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
-fn build_all(builder: &Builder<'_>, order: &[u32], shared: &Shared<'_>, to_devices: SyncSender<Result<Built>>) {
+fn build_all(order: &[u32], shared: &Shared<'_>, to_devices: SyncSender<Result<Built>>) {
     let _ = order.iter().try_for_each(|&part| {
-        let built = shared.setup.pool.install(|| builder.build(part, shared.control));
+        let built = shared.found_or_built(part);
         let failed = built.is_err();
         if let Ok(Built { spill: SpillSummary { path, memory: None, .. }, .. }) = &built {
             lock(shared.dir).wrote(path);
@@ -193,27 +240,44 @@ fn count_queue(
     }
 }
 
-/// Counts a spill, and removes it unless it is kept.
+/// Counts a spill, records the result, and removes the spill unless it is kept. A spill that turns out to be damaged is built
+/// from the graph once more.
 fn count_built(
-    built: Built,
+    mut built: Built,
     (backend, device): (&mut dyn Backend, Option<u32>),
     shared: &Shared<'_>,
     share: &mut Share,
 ) -> Result<()> {
-    let on_disk = built.spill.memory.is_none();
     let start = Instant::now();
-    let mut source = Spilled::new(SpillReader::reopen(&built.spill)?);
-    let counted = count_partition(&mut source, backend, &shared.setup.pool, shared.control)?;
+    let mut count = |spill: &SpillSummary| {
+        let mut source = Spilled::new(SpillReader::reopen(spill)?);
+        count_partition(&mut source, backend, &shared.setup.pool, shared.control)
+    };
+    let counted = match count(&built.spill) {
+        Err(error) if error.kind() == Kind::Data => {
+            tracing::warn!("{error}: partition {} is built again", built.part);
+            if built.spill.memory.is_none() {
+                disk::remove(&built.spill.path)?;
+            }
+            built = shared.built(built.part)?;
+            count(&built.spill)?
+        }
+        other => other?,
+    };
     share.busy.add(&built, &counted);
     let spill = Bytes(built.spill.bytes);
-    share.results.push(PartitionResult {
+    let result = PartitionResult {
         device,
-        ..partition_result(shared.plan, built.part, &counted, spill, start.elapsed())
-    });
+        ..partition_result(shared.builder.plan, built.part, &counted, spill, start.elapsed())
+    };
+    if let Some(journal) = shared.journal {
+        journal.record(&result)?;
+    }
+    share.results.push(result);
     if lock(shared.dir).is_kept() {
         share.kept.push(built.spill);
-    } else if on_disk {
-        std::fs::remove_file(&built.spill.path).map_err(|e| Error::write(&built.spill.path, e))?;
+    } else if built.spill.memory.is_none() {
+        disk::remove(&built.spill.path)?;
     }
     shared.task.advance(1);
     Ok(())

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use rayon::ThreadPoolBuilder;
 
+use super::graph::Input;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -48,7 +49,7 @@ struct Cleaned {
 
 fn base(job: &Job, control: &Control) -> Result<Cleaned> {
     let setup = Setup::new(job, None)?;
-    let (graph, _) = super::graph::graph(job, &setup, control, &mut Vec::new())?;
+    let (graph, _) = Input::open(job, &setup)?.graph(&setup, control, &mut Vec::new())?;
     let triangles = super::count::count(job, None, control)?.triangles;
     Ok(Cleaned { graph, triangles })
 }

@@ -11,23 +11,43 @@ use crate::job::Job;
 use crate::prepare::prepare;
 use crate::report::Station;
 
-/// Reads, cleans and orients the input of `job`, or takes the graph from the cache. Also returns what tells this input
-/// from any other (empty for standard input).
-///
-/// # Errors
-/// What is wrong with the input; directories that cannot be written.
-pub fn graph(
-    job: &Job,
-    setup: &Setup,
-    control: &Control,
-    stations: &mut Vec<Station>,
-) -> Result<(OrientedGraph, String)> {
-    setup.pool.install(|| {
-        let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
-        let origin = source.identity()?.map(|identity| Origin { format: source.format(), identity }.to_text());
-        let bytes = Bytes(source.bytes());
-        let cache = setup.cache.as_ref();
-        let graph = prepare(&source, origin.as_deref(), bytes, setup.workspace(), cache, control, stations)?;
-        Ok((graph, origin.unwrap_or_default()))
-    })
+/// An input that is open, and what tells it from any other.
+pub struct Input {
+    source: Source,
+    /// None where the input is no file.
+    pub origin: Option<Origin>,
+}
+
+impl Input {
+    /// Opens the input of `job`: formats are told and headers read.
+    ///
+    /// # Errors
+    /// What is wrong with the files.
+    pub fn open(job: &Job, setup: &Setup) -> Result<Self> {
+        setup.pool.install(|| {
+            let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
+            let origin = source.identity()?.map(|identity| Origin { format: source.format(), identity });
+            Ok(Self { source, origin })
+        })
+    }
+
+    /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what tells this input from any
+    /// other (empty for standard input).
+    ///
+    /// # Errors
+    /// What is wrong with the input; directories that cannot be written.
+    pub fn graph(
+        &self,
+        setup: &Setup,
+        control: &Control,
+        stations: &mut Vec<Station>,
+    ) -> Result<(OrientedGraph, String)> {
+        setup.pool.install(|| {
+            let identity = self.origin.as_ref().map(Origin::to_text);
+            let (bytes, cache) = (Bytes(self.source.bytes()), setup.cache.as_ref());
+            let space = setup.workspace();
+            let graph = prepare(&self.source, identity.as_deref(), bytes, space, cache, control, stations)?;
+            Ok((graph, identity.unwrap_or_default()))
+        })
+    }
 }

@@ -13,6 +13,7 @@ use crate::graph::OrientedGraph;
 use crate::job::{FrameKind, Job};
 use crate::partition::sizes;
 use crate::plan::frames::own_sized;
+use crate::plan::sample::Share;
 use crate::plan::{Assign, Limits, sized};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
@@ -53,7 +54,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let mut estimates = plan.estimates;
     if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized) {
         let limits = (&Limits { frames: FrameKind::Own, ..planned.limits }, plan.frame_limit);
-        let own = setup.pool.install(|| sized(graph, &plan.assignment, &terms, limits, control))?;
+        let own =
+            setup.pool.install(|| sized(graph, &plan.assignment, &terms, limits, Some(Share::default()), control))?;
         (estimates.own, estimates.sized) = (own_sized(&planned.limits.rates, &own.sizes, &own.predictions), true);
     }
     let mut advice = Vec::new();
@@ -66,8 +68,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let n = u64::from(graph.vertices());
     // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
     let building = match &plan.shared {
-        // The offsets, and the lengths that they are made from.
-        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(n),
+        // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
+        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
         None => sizes::array_bytes(graph.vertices()).max(Bytes(13 * n)),
     };
     let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + building;
@@ -113,7 +115,7 @@ fn alternatives(
         .into_iter()
         .map(|parts| {
             let assignment = assigner.assign(parts)?;
-            let predictions = sized(graph, &assignment, terms, (limits, frame_limit), control)?.predictions;
+            let predictions = sized(graph, &assignment, terms, (limits, frame_limit), None, control)?.predictions;
             let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
             Ok(Alternative {
                 parts,

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::graph::Input;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::plan::frames::Rates;
-use crate::plan::{Floor, Limits, Plan, plan};
+use crate::plan::{Floor, Limits, Plan, again, plan};
 use crate::report::Station;
 
 /// A job that is ready to be built and counted.
@@ -40,18 +41,39 @@ pub(super) struct Planned {
 
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    let (graph, identity) = super::graph::graph(job, setup, control, stations)?;
+    planned_of(&Input::open(job, setup)?, job, setup, control, stations)
+}
+
+/// Takes a job whose input is open up to its plan: that of the run directory, where an earlier start made one.
+pub(super) fn planned_of(
+    input: &Input,
+    job: &Job,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<Planned> {
+    let (graph, identity) = input.graph(setup, control, stations)?;
+    let recorded = match &setup.run {
+        Some(run) => run.planned(graph.vertices())?,
+        None => None,
+    };
+    let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     let chosen = setup.backend(job, &graph)?;
     let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen));
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
-    let Chosen { backends, device, resident, floor } = chosen;
+    let gpus = chosen.gpus() as u64;
+    let Chosen { backends, device, largest_frame, floor } = chosen;
     let (terms, devices) = (backends[0].terms(), backends.len() as u32);
-    let counting = Bytes(resident.get() * u64::from(devices)) + setup.spill_memory(job);
-    graph.limit_pages(setup.page_budget(counting, job.frame_bytes.unwrap_or(Bytes(device.get() / 8))));
+    let likely = job.frame_bytes.unwrap_or(Bytes(device.get() / 8).min(largest_frame));
+    let counting = on_host + Bytes(2 * gpus * likely.get()) + setup.spill_memory(job);
+    graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames) = (job.frame_bytes, job.prune, job.frames);
-    let limits = Limits { device, resident, frame, prune, parts: devices, frames, shared, rates };
+    let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates };
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
-        let plan = plan(&graph, assigner, &terms, limits, control)?;
+        let plan = match recorded {
+            Some((record, assignment)) => again(&graph, assignment, record.settled(), &terms, limits, control)?,
+            None => plan(&graph, assigner, &terms, limits, control)?,
+        };
         Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
     })?;
     if plan.assignment.parts() != plan.parts_asked {
@@ -65,6 +87,9 @@ pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mu
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
     let fingerprint = fingerprint(job, &identity, &plan);
+    if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
+        run.record_plan(fingerprint, &plan)?;
+    }
     Ok(Planned { graph, plan, limits, on_host, backends, device, floor, fingerprint, child_peak })
 }
 

@@ -13,13 +13,14 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::Cuda;
+use crate::count::cuda::{self, Cuda};
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{self, Devices, Job, SpillTo};
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
+use crate::run_dir::{self, RunDir};
 
 /// The implementations that a job's settings stand for.
 pub struct Setup {
@@ -35,6 +36,8 @@ pub struct Setup {
     pub cache: Option<Cache>,
     /// How METIS is run.
     pub helper: Option<Helper>,
+    /// Where the job is resumed.
+    pub run: Option<RunDir>,
     device_memory: Option<Bytes>,
 }
 
@@ -47,20 +50,20 @@ pub struct Chosen {
     pub backends: Vec<Box<dyn Backend>>,
     /// The budget of each device.
     pub device: Bytes,
-    /// The most bytes of a resident section of each.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none.
+    pub largest_frame: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
 }
 
 impl Chosen {
     /// Bytes of the host's memory that counting takes, apart from frames on their way to a GPU: all of the budget where
-    /// the host counts, else a resident section and the page-locked buffers of each device.
+    /// the host counts, else runs of resident sections and page-locked buffers for each device.
     pub fn on_host(&self) -> Bytes {
         let devices = self.gpus() as u64;
         match devices {
             0 => self.device,
-            _ => Bytes(devices * (self.resident.min(self.device).get() + trimill_kernels::STAGING_BYTES)),
+            _ => Bytes(devices * cuda::ON_HOST.get()),
         }
     }
 
@@ -83,8 +86,8 @@ impl Setup {
             .build()
             .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
         let host_memory = job.host_memory.unwrap_or(default_host_memory());
-        let spill_dir = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
-        let work_dir = job.work_dir.clone().unwrap_or_else(|| spill_dir.clone());
+        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
+        let (spill_dir, work_dir) = places(job, run.as_ref());
         for dir in [&spill_dir, &work_dir] {
             disk::make_dir(dir)?;
             if Directory::survey(dir.clone()).in_ram {
@@ -96,9 +99,19 @@ impl Setup {
         }
         let cache = match job.cache {
             true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),
-            false => None,
+            // Without the cache the graph is kept for the later starts of this job.
+            false => run.as_ref().map(|run| Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))).transpose()?,
         };
-        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, device_memory: job.device_memory })
+        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory: job.device_memory })
+    }
+
+    /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
+    pub fn tidy(&self, job: &Job) {
+        let Some(run) = &self.run else { return };
+        let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
+        for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
+            run_dir::remove_tree(dir);
+        }
     }
 
     /// Where cleaning and orienting may work.
@@ -163,7 +176,7 @@ impl Setup {
         Ok(Chosen {
             backends: vec![Box::new(self.pool.install(|| Cpu::new(spare, vertices)))],
             device,
-            resident: device,
+            largest_frame: device,
             floor: least,
         })
     }
@@ -178,10 +191,10 @@ impl Setup {
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
-        // What the planner takes a quarter of for a frame: two frames of each device pass through the host's memory.
-        let resident = Bytes(self.host_memory.get() / 2 / workers.len() as u64);
+        // Two frames of each device pass through the host's memory, in a quarter of its budget together.
+        let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, resident, floor })
+        Ok(Chosen { backends, device, largest_frame, floor })
     }
 
     /// Bytes of the host's memory in which spills may wait.
@@ -203,6 +216,23 @@ impl Setup {
         let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
         self.host_memory.saturating_sub(counting).saturating_sub(builder).max(LEAST_PAGES)
     }
+}
+
+/// Where a job spills, and where it prepares. With a run directory nothing of an earlier start is left to prepare with.
+fn places(job: &Job, run: Option<&RunDir>) -> (PathBuf, PathBuf) {
+    let Some(run) = run else {
+        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
+        return (spill, work);
+    };
+    let work = run.work(job.work_dir.as_deref());
+    run_dir::remove_tree(&work);
+    let spill = match &job.spill_dir {
+        Some(dir) if job.keep_spill => dir.clone(),
+        dir => run.spills(dir.as_deref()),
+    };
+    run_dir::remove_unfinished(&spill);
+    (spill, work)
 }
 
 /// Half of the memory.

@@ -2,6 +2,7 @@
 //!
 //! The graph's rows are gathered once, in memory or in a temporary file; then a thread for each device takes the next
 //! partition, gathers its resident rows and lets all frames pass. With several devices the largest partitions come first.
+//! With a run directory each result is recorded, and what earlier starts counted is left out.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -9,7 +10,7 @@ use std::time::Instant;
 use super::count::partition_result;
 use super::devices::{Share, all_or_cause, order, together_of};
 use super::planned::Planned;
-use super::setup::{LEAST_PAGES, Setup};
+use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
 use crate::control::{Control, Task, Unit};
@@ -17,8 +18,12 @@ use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, SharedPlan};
 use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::run_dir::Journal;
 use crate::shared::{Place, SharedGraph, SharedPart};
 use crate::stream::{count_partition, joined};
+
+/// Rows that are gathered at a time, however small the host's budget: the graph is scanned once for each so many bytes.
+const LEAST_WINDOW: Bytes = Bytes::mib(8);
 
 /// What the threads of all devices have in common.
 struct Work<'a> {
@@ -26,6 +31,8 @@ struct Work<'a> {
     setup: &'a Setup,
     shared: &'a SharedGraph<'a>,
     order: &'a [u32],
+    /// Where results are recorded, with a run directory.
+    journal: Option<&'a Journal>,
     /// Where in the order the next partition is.
     next: AtomicUsize,
     task: &'a Task,
@@ -44,19 +51,31 @@ pub(super) fn count_shared(
     stations: &mut Vec<Station>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
     let mut backends = std::mem::take(&mut planned.backends);
+    let parts = planned.plan.assignment.parts();
+    let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
+    let before = journal.as_ref().map(Journal::counted).transpose()?.unwrap_or_default();
+    let mut order = order(&planned.plan, backends.len());
+    order.retain(|part| !before.contains_key(part));
+    if order.is_empty() {
+        return Ok((before.into_values().collect(), Vec::new()));
+    }
     let start = Instant::now();
-    let shared = gathered(planned, setup, control)?;
+    let shared = gathered(planned, backends.len() as u64, setup, control)?;
+    // One device locks the pages for all.
+    let _locks: Vec<_> = shared.memory().into_iter().flatten().map(|memory| backends[0].lock_pages(memory)).collect();
     let graph = &planned.graph;
     stations.push(Station::since("gather", start, graph.csr_bytes(), Bytes::of::<u32>(graph.edges())));
 
     let plan = &planned.plan;
-    let task = control.task("count", Some(u64::from(plan.assignment.parts())), Unit::Partitions);
-    let (order, together) = (order(plan, backends.len()), control.part());
+    let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    task.advance(before.len() as u64);
+    let together = control.part();
     let work = Work {
         plan,
         setup,
         shared: &shared,
         order: &order,
+        journal: journal.as_ref(),
         next: AtomicUsize::new(0),
         task: &task,
         control: &together,
@@ -77,14 +96,15 @@ pub(super) fn count_shared(
             .collect();
         threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect()
     });
-    let (all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
+    let (mut all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
     let read = if shared.memory().is_some() { Bytes::ZERO } else { shared.disk() };
-    stations.extend(all.busy.shared_stations(Bytes(read.get() * u64::from(plan.assignment.parts()))));
+    stations.extend(all.busy.shared_stations(Bytes(read.get() * order.len() as u64)));
+    all.results.extend(before.into_values());
     Ok((all.results, devices))
 }
 
 /// The rows in the order of numbers, where the plan has them.
-fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
+fn gathered<'p>(planned: &'p Planned, devices: u64, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
     let Planned { graph, plan, on_host, .. } = planned;
     let Some(SharedPlan { frames, in_memory }) = &plan.shared else {
         return Err(Error::resource("shared frames that were not planned").advice("this is a defect; please report it"));
@@ -101,10 +121,12 @@ fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Resul
                 .expected(format!("{rows} for the graph's rows"))
                 .advice("free some space, name another --work-dir, or use --frames own"));
         }
-        let half = Bytes(rest.get() / 2);
-        (Place::File { dir: &setup.work_dir, batch: half }, half)
+        // Two frames are on their way to each device, and two runs of a resident section, each as long as a window.
+        let frames = Bytes(2 * plan.frame_limit.get() * devices);
+        let part = Bytes(rest.saturating_sub(frames).get() / (2 * devices + 1)).max(LEAST_WINDOW);
+        (Place::File { dir: &setup.work_dir, batch: part }, part)
     };
-    setup.pool.install(|| SharedGraph::new(graph, frames, place, window.max(LEAST_PAGES), control))
+    setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }
 
 /// A device's thread: counts one partition after another.
@@ -114,11 +136,15 @@ fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
     while let Some(&part) = work.order.get(work.next.fetch_add(1, Ordering::Relaxed)) {
         let start = Instant::now();
         let locals = work.plan.assignment.locals(part);
-        let mut source = SharedPart::new(work.shared, locals, work.control);
+        let mut source = work.setup.pool.install(|| SharedPart::new(work.shared, locals, work.control));
         let counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
         share.busy.add_counted(&counted);
         let result = partition_result(work.plan, part, &counted, Bytes::ZERO, start.elapsed());
-        share.results.push(PartitionResult { device, ..result });
+        let result = PartitionResult { device, ..result };
+        if let Some(journal) = work.journal {
+            journal.record(&result)?;
+        }
+        share.results.push(result);
         work.task.advance(1);
     }
     Ok(share)

@@ -15,6 +15,13 @@ use crate::spill::manifest::MANIFEST_NAME;
 pub enum SpillDir {
     /// Goes when this value is dropped: after the job, after an error, after an interruption.
     Temporary(TempDir),
+    /// Stays with the run directory that it belongs to, so that later starts find what is there.
+    Lasting {
+        /// The directory.
+        dir: PathBuf,
+        /// Whether spills stay in the end.
+        keep: bool,
+    },
     /// Stays; until [`SpillDir::complete`] was called, what was written goes as well.
     Kept {
         /// The directory.
@@ -35,24 +42,24 @@ impl SpillDir {
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        let manifest = parent.join(MANIFEST_NAME);
-        if manifest.exists() {
-            let there = Manifest::read(parent).map(|manifest| manifest.fingerprint);
-            if there.ok() != Some(fingerprint) {
-                return Err(Error::resource("holds the spilled partitions of another job")
-                    .at(parent)
-                    .advice("name another --spill-dir, or remove what is there"));
-            }
-            disk::remove(&manifest)?;
-        }
+        make_way(parent, fingerprint)?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
+    }
+
+    /// The directory for a job that is resumed in a run directory.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]: it holds the kept spills of another job.
+    pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
+        make_way(dir, fingerprint)?;
+        Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
     /// The directory.
     pub fn path(&self) -> &Path {
         match self {
             Self::Temporary(dir) => dir.path(),
-            Self::Kept { dir, .. } => dir,
+            Self::Kept { dir, .. } | Self::Lasting { dir, .. } => dir,
         }
     }
 
@@ -80,7 +87,7 @@ impl SpillDir {
 
     /// Whether spills stay.
     pub fn is_kept(&self) -> bool {
-        matches!(self, Self::Kept { .. })
+        matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
     }
 
     /// The job is complete: what is to be kept stays.
@@ -89,6 +96,21 @@ impl SpillDir {
             written.clear();
         }
     }
+}
+
+/// Removes the manifest of an earlier, equal job in `dir`: while spills are written, none vouches for them.
+fn make_way(dir: &Path, fingerprint: u128) -> Result<()> {
+    let manifest = dir.join(MANIFEST_NAME);
+    if !manifest.exists() {
+        return Ok(());
+    }
+    let there = Manifest::read(dir).map(|manifest| manifest.fingerprint);
+    if there.ok() != Some(fingerprint) {
+        return Err(Error::resource("holds the spilled partitions of another job")
+            .at(dir)
+            .advice("name another --spill-dir, or remove what is there"));
+    }
+    disk::remove(&manifest)
 }
 
 impl Drop for SpillDir {

@@ -55,7 +55,7 @@ impl Marks {
     /// The finished set, with ranks. Takes the words over; nothing is copied.
     pub fn finish(self) -> Bits {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
-        Bits::new(words, self.len)
+        Bits::of_words(words, self.len)
     }
 }
 
@@ -69,7 +69,8 @@ pub struct Bits {
 }
 
 impl Bits {
-    fn new(words: Vec<u64>, len: u32) -> Self {
+    /// The set whose words these are, none above `len`.
+    pub fn of_words(words: Vec<u64>, len: u32) -> Self {
         let mut count = 0;
         let ranks = words
             .iter()
@@ -90,7 +91,7 @@ impl Bits {
         {
             *last = (1 << (len % 64)) - 1;
         }
-        Self::new(words, len)
+        Self::of_words(words, len)
     }
 
     /// Bytes of a set over `0..len`.
@@ -102,13 +103,13 @@ impl Bits {
     /// Members of either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        Self::new(self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect(), self.len)
+        Self::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect(), self.len)
     }
 
     /// Members that `other` does not have.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
-        Self::new(self.words.iter().zip(&other.words).map(|(a, b)| a & !b).collect(), self.len)
+        Self::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a & !b).collect(), self.len)
     }
 
     /// The set under construction again.
@@ -148,6 +149,25 @@ impl Bits {
         let word = range.start as usize / 64;
         let current = if range.start < end { self.words[word] & (u64::MAX << (range.start % 64)) } else { 0 };
         Members { words: &self.words, word, current, end }
+    }
+
+    /// All members, ascending; listed in the current thread pool.
+    pub fn members(&self) -> Vec<u32> {
+        const WORDS: usize = 1 << 12;
+        let mut members = vec![0; self.count as usize];
+        let mut runs = Vec::with_capacity(self.words.len().div_ceil(WORDS));
+        let mut rest = &mut members[..];
+        for first in (0..self.words.len()).step_by(WORDS) {
+            let end = self.ranks.get(first + WORDS).copied().unwrap_or(self.count);
+            let (run, after) = rest.split_at_mut((end - self.ranks[first]) as usize);
+            runs.push((first as u32 * 64, run));
+            rest = after;
+        }
+        runs.into_par_iter().for_each(|(first, run)| {
+            let members = self.iter(first..self.len);
+            run.iter_mut().zip(members).for_each(|(slot, member)| *slot = member);
+        });
+        members
     }
 
     /// The number of members before each word.
@@ -209,6 +229,7 @@ mod tests {
             let range = a..b;
             let expected: BTreeSet<u32> = members.iter().copied().filter(|i| range.contains(i)).collect();
             prop_assert_eq!(bits.iter(range).collect::<BTreeSet<_>>(), expected);
+            prop_assert!(bits.members().into_iter().eq(members));
         }
 
         #[test]
@@ -227,6 +248,13 @@ mod tests {
             prop_assert_eq!(without.count() as usize, left.len());
             prop_assert!(without.iter(0..200).eq(left.iter().copied()));
             prop_assert!(marks.finish().iter(0..200).eq(left.into_iter()));
+        }
+
+        #[test]
+        fn members_are_listed_across_runs(stride in 1u32..400, len in 500_000u32..600_000) {
+            let marks = Marks::new(len);
+            (0..len).step_by(stride as usize).for_each(|i| marks.set(i));
+            prop_assert!(marks.finish().members().into_iter().eq((0..len).step_by(stride as usize)));
         }
 
         #[test]

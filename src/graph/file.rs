@@ -1,7 +1,7 @@
 //! The file of an oriented graph.
 //!
 //! ```text
-//! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
+//! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64, zeros
 //! 4096  offsets   u64 x (n + 1)     in arcs
 //!       heads     u32 x m           numbers, ascending in each row
 //!       degrees   u32 x n           undirected degrees in the order of ids
@@ -31,6 +31,7 @@ use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 use crate::mapped::{MappedFile, Window};
 
+const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 1;
 const HEADER: usize = 40;
@@ -180,8 +181,27 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
     };
     let layout = check(&path)?;
     let mapped = MappedFile::open(&path)?;
+    check_rows(&mapped, &layout)?;
     let numbering = Numbering::by_degree(mapped.slice(layout.degrees()));
     Ok(OrientedGraph { file: mapped, layout, numbering, pages: PageLimit::default(), _temporary: temporary })
+}
+
+/// Checks offsets and degrees, which everything else relies on. Damage is found by the checksums before; this finds what
+/// a faulty writer sealed. For the heads there are the checksums alone.
+fn check_rows(file: &MappedFile, layout: &Layout) -> Result<()> {
+    let offsets: &[u64] = file.slice(layout.offsets());
+    let degrees: &[u32] = file.slice(layout.degrees());
+    let contradicts =
+        |what: &str| Err(Error::data(file.path(), format!("its {what} contradict its footer")).advice(REMAKE));
+    let ascend = offsets.par_windows(2).all(|pair| pair[0] <= pair[1]);
+    if !ascend || offsets.first() != Some(&0) || offsets.last() != Some(&layout.edges) {
+        return contradicts("offsets");
+    }
+    let ends: u64 = degrees.par_iter().map(|&degree| u64::from(degree)).sum();
+    if ends != 2 * layout.edges || degrees.par_iter().any(|&degree| degree >= layout.vertices) {
+        return contradicts("degrees");
+    }
+    Ok(())
 }
 
 /// Reads the header and footer of a graph file without its sections: what `trimill cache list` shows.
@@ -193,20 +213,16 @@ pub fn read_layout(path: &Path) -> Result<Layout> {
 }
 
 fn read_footer(path: &Path) -> Result<(Footer, File)> {
-    let damaged = |found: String| {
-        Error::data(path, found)
-            .expected("a graph file as trimill caches it")
-            .advice("remove it (trimill cache remove), and it is made again")
-    };
+    let damaged = |found: String| Error::data(path, found).expected("a graph file as trimill caches it").advice(REMAKE);
     let file = File::open(path).map_err(|e| Error::read(path, e))?;
     let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
-    let mut header = [0; HEADER];
+    let mut header = [0; PAGE as usize];
     if file.read_exact_at(&mut header, 0).is_err() || header[..8] != MAGIC {
         return Err(damaged("is not a graph file".into()));
     }
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
     let u32_at = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| header[at + i]));
-    if u64_at(32) != xxh3_64(&header[..32]) {
+    if u64_at(32) != xxh3_64(&header[..32]) || header[HEADER..].iter().any(|&byte| byte != 0) {
         return Err(damaged("its header is damaged".into()));
     }
     if u32_at(8) != VERSION {
@@ -223,8 +239,13 @@ fn read_footer(path: &Path) -> Result<(Footer, File)> {
     }
     let footer: Footer =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
-    if footer.layout.end() != end {
+    // What is more than the file is long would overflow below.
+    let Layout { vertices, edges, offset_of_ids, .. } = footer.layout;
+    if u64::from(vertices).max(edges) > len || footer.layout.end() != end {
         return Err(damaged("its sections don't end where its footer begins".into()));
+    }
+    if offset_of_ids.checked_add(vertices.into()).is_none() {
+        return Err(damaged(format!("its first id is {offset_of_ids}, so the last ones have more than 64 bits")));
     }
     Ok((footer, file))
 }
@@ -234,7 +255,9 @@ fn check(path: &Path) -> Result<Layout> {
     let found = checksums(&file, path, footer.layout.end())?;
     match found.iter().zip(&footer.checksums).position(|(a, b)| a != b) {
         None if found.len() == footer.checksums.len() => Ok(footer.layout),
-        block => Err(Error::data(path, format!("block {} is damaged (its checksum differs)", block.unwrap_or(0)))
-            .advice("remove the file (trimill cache remove), and it is made again")),
+        block => {
+            Err(Error::data(path, format!("block {} is damaged (its checksum differs)", block.unwrap_or(0)))
+                .advice(REMAKE))
+        }
     }
 }

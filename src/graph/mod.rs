@@ -7,3 +7,8 @@ pub mod oriented;
 pub mod pages;
 
 pub use oriented::OrientedGraph;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "far/tests.rs"]
+mod far;

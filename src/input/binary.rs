@@ -65,7 +65,12 @@ impl Binary {
         Ok(Self { files, layout, window })
     }
 
-    fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+    #[cfg(test)]
+    pub(super) fn file(&self, number: usize) -> &InputFile {
+        &self.files[number]
+    }
+
+    pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
         let window = file.window(range.start, range.end)?;
         match self.layout {
             Layout::U32 => {

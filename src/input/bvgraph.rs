@@ -16,7 +16,7 @@ use dsi_bitstream::traits::{BE, BitSeek, Endianness, LE};
 use webgraph::prelude::{CompFlags, get_endianness, parse_properties};
 
 use super::bvgraph_bits::{Trouble, Words};
-use super::bvgraph_rows::{RowLimits, Rows};
+use super::bvgraph_rows::{RowLimits, Rows, quietly};
 use super::file::InputFile;
 use super::parallel::hand_over;
 use super::{ArcSink, Reader, check_vertices};
@@ -80,8 +80,13 @@ impl Bvgraph {
             return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
         }
         let properties = Properties::read(files)?;
-        let file = InputFile::open(&files.graph, work_dir)?;
-        Ok(Self { file, properties })
+        let graph = Self { file: InputFile::open(&files.graph, work_dir)?, properties };
+        // A row takes a bit at least.
+        if graph.properties.nodes > graph.file.bytes.saturating_mul(8) {
+            let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.nodes);
+            return Err(graph.damaged(format!("{found}: the stream ends too early")));
+        }
+        Ok(graph)
     }
 
     fn scan_as<E: Endianness>(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>
@@ -91,7 +96,7 @@ impl Bvgraph {
         let Properties { nodes, arcs, flags, .. } = &self.properties;
         let trouble = RefCell::new(Trouble::default());
         let bits = BufBitReader::<E, _>::new(Words::new(&self.file.file, self.file.bytes, task, &trouble));
-        let limits = RowLimits { nodes: *nodes, arcs: *arcs };
+        let limits = RowLimits { nodes: *nodes, arcs: *arcs, bytes: self.file.bytes };
         let mut rows = Rows::new(bits, flags, limits).map_err(|e| self.damaged(format!("unknown codes ({e})")))?;
         hand_over(
             |batch: &mut Vec<(u64, u64)>| {
@@ -159,11 +164,14 @@ impl Properties {
         if let Some(class) = class.filter(|class| !class.ends_with("BVGraph")) {
             return Err(damaged(format!("a graph of class {class}")));
         }
-        let endianness = get_endianness(&files.base).map_err(|e| damaged(format!("damaged: {}", e.root_cause())))?;
+        // The library's parser panics on some bytes that are no text.
+        let no_text = || damaged("no text".into());
+        let endianness = quietly(|| get_endianness(&files.base)).ok_or_else(no_text)?;
+        let endianness = endianness.map_err(|e| damaged(format!("damaged: {}", e.root_cause())))?;
         let little_endian = endianness == LE::NAME;
         let read = match endianness.as_str() {
-            LE::NAME => parse_properties::<LE>(path),
-            BE::NAME => parse_properties::<BE>(path),
+            LE::NAME => quietly(|| parse_properties::<LE>(path)).ok_or_else(no_text)?,
+            BE::NAME => quietly(|| parse_properties::<BE>(path)).ok_or_else(no_text)?,
             _ => return Err(damaged(format!("endianness '{endianness}'")).expected("'big' or 'little'")),
         };
         let (nodes, arcs, flags) = read.map_err(|e| {

@@ -5,6 +5,10 @@
 //! residuals against the degree), which bounds memory and time, and what still panics is caught, without a word on the
 //! terminal. A row must ascend and stay below the number of vertices. A flipped bit that leaves all of this intact
 //! yields another valid graph and cannot be noticed: the format has no checksum.
+//!
+//! Intervals and copies stand for any number of arcs in a few bits, and the decoder keeps a buffer for each row of the
+//! window. So all buffers together may hold 8 arcs for each byte of the file and 4 million more; real graphs hold a
+//! fraction of that.
 
 use std::cell::Cell;
 use std::io;
@@ -16,11 +20,17 @@ use dsi_bitstream::traits::{BitSeek, Endianness};
 use webgraph::graphs::bvgraph::sequential::NodeLabels;
 use webgraph::prelude::{CompFlags, Decode, DynCodesDecoder};
 
+/// Arcs that the rows of the window may have for each byte of the stream, and beside that.
+const ARCS_A_BYTE: u64 = 8;
+const MORE_ARCS: u64 = 1 << 22;
+
 /// What the properties say about all rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowLimits {
     pub(super) nodes: u64,
     pub(super) arcs: u64,
+    /// Bytes of the stream.
+    pub(super) bytes: u64,
 }
 
 /// Decodes rows in turn.
@@ -45,10 +55,11 @@ impl<E: Endianness, B: CodesRead<E> + BitSeek<Error = io::Error>> Rows<E, B> {
             row: 0,
             arcs_left: limits.arcs,
             row_left: 0,
+            longest: vec![0; flags.compression_window + 1],
+            room: MORE_ARCS + ARCS_A_BYTE * limits.bytes,
         };
         let nodes = limits.nodes as usize;
         let decoder = NodeLabels::new(checked, nodes, flags.compression_window, flags.min_interval_length);
-        quiet_hook();
         Ok(Self { decoder, nodes: limits.nodes, vertex: 0, rest: (Vec::new(), 0), arcs: 0 })
     }
 
@@ -110,7 +121,8 @@ fn quiet_hook() {
 }
 
 /// Runs `work`; `None` when it panics.
-fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+    quiet_hook();
     QUIET.set(true);
     // What panics is given up with everything it touched.
     let result = catch_unwind(AssertUnwindSafe(work)).ok();
@@ -130,6 +142,10 @@ struct Checked<D> {
     arcs_left: u64,
     /// Arcs that this row may still list (copied ones are not taken off).
     row_left: u64,
+    /// The longest row that each of the decoder's buffers held.
+    longest: Vec<u64>,
+    /// Arcs by which the buffers may still grow.
+    room: u64,
 }
 
 /// Unwinds to [`quietly`] unless `possible`.
@@ -165,6 +181,10 @@ impl<D: Decode> Decode for Checked<D> {
         let degree = Self::at_most(self.inner.read_outdegree(), self.nodes.min(self.arcs_left));
         self.arcs_left -= degree;
         self.row_left = degree;
+        let buffer = (self.row % (self.window + 1)) as usize;
+        let growth = degree.saturating_sub(self.longest[buffer]);
+        self.longest[buffer] += growth;
+        self.room -= Self::at_most(growth, self.room);
         self.row += 1;
         degree
     }

@@ -152,7 +152,7 @@ impl GapbsSg {
         Ok(low)
     }
 
-    fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+    pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
         let start = self.neighbours_at();
         let window = self.file.window(start + 4 * arcs.start, start + 4 * arcs.end)?;
         let neighbours = window.as_chunks::<4>().0;

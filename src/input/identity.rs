@@ -34,7 +34,7 @@ pub struct FileIdentity {
 
 impl Identity {
     /// Reads what identifies the files at `paths`.
-    pub(super) fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+    pub(crate) fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let files = paths.into_iter().map(|path| FileIdentity::of(path.as_ref())).collect::<Result<_>>()?;
         Ok(Self { files })
     }

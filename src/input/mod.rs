@@ -40,6 +40,10 @@ mod source;
 mod text;
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "far/tests.rs"]
+mod far;
+#[cfg(test)]
 mod tests;
 
 pub use format::Format;

@@ -1,6 +1,7 @@
 //! An input as a whole: its files, its format, its reader.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use super::binary::Binary;
@@ -51,6 +52,20 @@ impl Source {
     /// cannot be written.
     pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
         Self::open_sized(inputs, format, work_dir, Sizes::USUAL)
+    }
+
+    /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of what lies across two windows.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    #[doc(hidden)]
+    pub fn open_in_windows(
+        inputs: &[PathBuf],
+        format: Option<Format>,
+        work_dir: &Path,
+        window: NonZeroU64,
+    ) -> Result<Self> {
+        Self::open_sized(inputs, format, work_dir, Sizes { window: window.get(), ..Sizes::USUAL })
     }
 
     /// As [`Self::open`], with windows of another size.

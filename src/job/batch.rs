@@ -89,6 +89,7 @@ impl Batch {
         let refuse = |found: String| Error::usage(found).at(&self.path);
         let mut outputs = HashMap::new();
         let mut spills = HashMap::new();
+        let mut runs = HashMap::new();
         let mut reader: Option<&str> = None;
         for BatchJob { name, job } in &self.jobs {
             if let Some(dir) = &job.output
@@ -96,6 +97,15 @@ impl Batch {
             {
                 return Err(refuse(format!("the jobs '{other}' and '{name}' both write to {}", dir.display()))
                     .advice("give each job a directory of its own in [job.output]"));
+            }
+            if let Some(dir) = &job.run_dir
+                && let Some(other) = runs.insert(dir, name)
+            {
+                return Err(refuse(format!(
+                    "the jobs '{other}' and '{name}' both have the run directory {}",
+                    dir.display()
+                ))
+                .advice("give each job a directory of its own in [job.run]"));
             }
             if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
                 && let Some(other) = spills.insert(dir, name)
@@ -216,6 +226,7 @@ mod tests {
             ("output.dir=out", "both write to /jobs/out"),
             ("input.path=-", "both read standard input"),
             ("spill={dir='s', keep=true}", "both keep their spill"),
+            ("run.dir=r", "both have the run directory /jobs/r"),
         ] {
             let error = batch(&[set], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);

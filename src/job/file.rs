@@ -51,6 +51,8 @@ pub struct Tables {
     pub cache: CacheTable,
     /// Where temporary files of the preparation lie.
     pub work: WorkTable,
+    /// Where the job is resumed.
+    pub run: RunTable,
 }
 
 /// One job: the tables, and a name.
@@ -75,6 +77,8 @@ pub struct JobEntry {
     pub cache: CacheTable,
     /// Where temporary files of the preparation lie.
     pub work: WorkTable,
+    /// Where the job is resumed.
+    pub run: RunTable,
 }
 
 /// `[job.input]`
@@ -183,6 +187,14 @@ pub struct CacheTable {
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
     /// The directory for buckets and graphs while they are prepared; default: beside the spill.
+    pub dir: Option<PathBuf>,
+}
+
+/// `[job.run]`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunTable {
+    /// The directory that holds what is done, so that the job goes on there after any end; default: none.
     pub dir: Option<PathBuf>,
 }
 

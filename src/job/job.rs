@@ -1,7 +1,7 @@
 //! A job as it is meant: every choice made, every contradiction refused.
 //!
 //! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and frame
-//! sizes above zero; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
+//! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
 //! because a batch goes on when one job's input is missing.
 
 use std::num::NonZeroUsize;
@@ -19,6 +19,9 @@ use crate::partition::prune::Prune;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
+
+/// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
+const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,6 +74,8 @@ pub struct Job {
     pub spill_to: SpillTo,
     /// Whether spilled partitions stay.
     pub keep_spill: bool,
+    /// The directory in which the job is resumed.
+    pub run_dir: Option<PathBuf>,
     /// The directory for `result.json` and `partitions.tsv`.
     pub output: Option<PathBuf>,
 }
@@ -90,6 +95,9 @@ impl Job {
         let dir = |path: &Option<PathBuf>| path.as_ref().map(|path| base.join(path));
         let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
             Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
+            Some(bytes) if bytes > MOST_MEMORY => {
+                Err(refuse(format!("{what} is {bytes}")).expected(format!("at most {MOST_MEMORY}")))
+            }
             other => Ok(other),
         };
 
@@ -107,6 +115,11 @@ impl Job {
         }
         if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(refuse("standard input (`-`) beside other inputs".into()).expected("`-` alone, or files"));
+        }
+        let run_dir = dir(&typed.run.dir);
+        if run_dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+            return Err(refuse("a run directory, but standard input cannot be read again on a later start".into())
+                .advice("write it to a file first, or leave out the run directory"));
         }
         let partition = &typed.partition;
         let partitioner = match partition.partitioner.clone().unwrap_or_default().based(base) {
@@ -162,6 +175,7 @@ impl Job {
             spill_dir: dir(&typed.spill.dir),
             spill_to,
             keep_spill,
+            run_dir,
             output: dir(&typed.output.dir),
             name,
         })
@@ -178,7 +192,8 @@ impl Job {
         if let Partitioner::File(path) = &self.partitioner {
             readable(path, "a file that assigns the vertices")?;
         }
-        for dir in [&self.work_dir, &self.cache_dir, &self.spill_dir, &self.output].into_iter().flatten() {
+        for dir in [&self.work_dir, &self.cache_dir, &self.spill_dir, &self.run_dir, &self.output].into_iter().flatten()
+        {
             if dir.exists() && !dir.is_dir() {
                 return Err(Error::resource("is not a directory").at(dir).expected("a directory, or nothing yet"));
             }
@@ -205,7 +220,11 @@ fn readable(path: &Path, what: &str) -> Result<()> {
     if found.is_dir() {
         return Err(Error::data(path, "is a directory").expected(what));
     }
-    if found.is_file() && found.len() == 0 {
+    // A pipe that is opened and closed here would be over for the one who writes to it.
+    if !found.is_file() {
+        return Ok(());
+    }
+    if found.len() == 0 {
         return Err(Error::data(path, "is empty").expected(what));
     }
     std::fs::File::open(path).map(drop).map_err(|error| Error::read(path, error))
@@ -234,13 +253,14 @@ mod tests {
     #[test]
     fn relative_paths_are_taken_from_the_base_and_others_left() {
         let job = job("input.paths = ['a.txt', '/b.txt']\nspill.dir = 's'\nwork.dir = '/w'\noutput.dir = '../o'\n\
-                       cache.dir = 'c'\npartition.partitioner = 'file:p.part'")
+                       cache.dir = 'c'\nrun.dir = 'r'\npartition.partitioner = 'file:p.part'")
         .unwrap();
         assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
         assert_eq!(job.spill_dir.as_deref(), Some(Path::new("/jobs/s")));
         assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
         assert_eq!(job.output.as_deref(), Some(Path::new("/jobs/../o")));
         assert_eq!(job.cache_dir.as_deref(), Some(Path::new("/jobs/c")));
+        assert_eq!(job.run_dir.as_deref(), Some(Path::new("/jobs/r")));
         assert_eq!(job.partitioner, Partitioner::File("/jobs/p.part".into()));
         assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
     }
@@ -280,9 +300,12 @@ mod tests {
             ("input.path = 'a'\ninput.paths = ['b']", "both"),
             ("input.paths = ['a', '-']", "standard input"),
             ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
+            ("input.path = 'a'\nmemory.host = '1025PiB'", "host memory is 1.0 EiB; expected at most 1.0 EiB"),
+            ("input.path = 'a'\nmemory.frame = 9223372036854775807", "expected at most 1.0 EiB"),
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
             ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
             ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),
+            ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ] {
             let error = job(text).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);

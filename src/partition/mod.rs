@@ -3,6 +3,8 @@
 pub mod assignment;
 pub mod bit_counter;
 pub mod induce;
+mod masks;
+pub mod outline;
 pub mod prune;
 mod reach;
 pub mod section;

@@ -63,7 +63,18 @@ pub struct Pruned<'g> {
     closing: Option<Bits>,
 }
 
-impl Pruned<'_> {
+impl<'g> Pruned<'g> {
+    /// What is kept of a subgraph, with all arcs between it.
+    pub(super) fn of(graph: &'g OrientedGraph, local: Bits, kept: Bits) -> Self {
+        Self { graph, local, kept, inducing: Duration::ZERO, closing: None }
+    }
+
+    /// Level `direct`: `pointed` are the heads of the locals' arcs.
+    pub(super) fn direct(graph: &'g OrientedGraph, local: Bits, pointed: Bits) -> Self {
+        let kept = local.union(&pointed);
+        Self { closing: Some(pointed), ..Self::of(graph, local, kept) }
+    }
+
     /// Whether an arc out of a kept proxy to `head` (a number) is kept.
     #[inline]
     pub fn keeps_head(&self, head: u32) -> bool {
@@ -83,7 +94,7 @@ pub fn prune<'g>(graph: &'g OrientedGraph, locals: &[u32], level: Prune, control
     let subgraph = induce(graph, locals, control)?;
     let inducing = start.elapsed();
     let kept = if level == Prune::ZeroIndegree { reached(&subgraph, control)? } else { subgraph.present };
-    Ok(Pruned { graph, local: subgraph.local, kept, inducing, closing: None })
+    Ok(Pruned { inducing, ..Pruned::of(graph, subgraph.local, kept) })
 }
 
 /// The default level, straight from the locals' rows: `O(arcs of the locals)`; nothing is induced first.
@@ -100,7 +111,5 @@ fn direct<'g>(graph: &'g OrientedGraph, locals: &[u32], control: &Control) -> Re
         graph.relieve();
         Ok(())
     })?;
-    let closing = closing.finish();
-    let kept = local.union(&closing);
-    Ok(Pruned { graph, local, kept, inducing: Duration::ZERO, closing: Some(closing) })
+    Ok(Pruned::direct(graph, local, closing.finish()))
 }

@@ -22,18 +22,21 @@ const CHUNK_ARCS: u64 = 1 << 20;
 
 /// A pruned subgraph with the numbers of its locals and proxies in order.
 pub struct Sections<'p, 'g> {
-    pruned: &'p Pruned<'g>,
-    locals: Vec<u32>,
-    proxies: Vec<u32>,
+    pub(super) pruned: &'p Pruned<'g>,
+    pub(super) locals: Vec<u32>,
+    pub(super) proxies: Vec<u32>,
 }
 
 impl<'p, 'g> Sections<'p, 'g> {
     /// Lists the locals and the kept proxies.
     pub fn new(pruned: &'p Pruned<'g>) -> Self {
-        let n = pruned.kept.universe();
-        let locals = pruned.local.iter(0..n).collect();
-        let proxies = pruned.kept.iter(0..n).filter(|&number| !pruned.local.contains(number)).collect();
-        Self { pruned, locals, proxies }
+        let proxies = pruned.kept.without(&pruned.local).members();
+        Self { pruned, locals: pruned.local.members(), proxies }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &'g OrientedGraph {
+        self.pruned.graph
     }
 
     /// Locals and kept proxies together.
@@ -76,10 +79,12 @@ impl<'p, 'g> Sections<'p, 'g> {
         let id_of = &graph.numbering().id_of;
         let rest = &self.locals[first..];
         let Resident { numbers, offsets, heads } = into;
+        let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         offsets.clear();
+        offsets.reserve_exact(rows + 1);
         offsets.push(0);
         let mut end = 0u64;
-        for &number in rest.iter().take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        for &number in &rest[..rows] {
             let len = u64::from(graph.out_degree(id_of[number as usize]));
             if end + len > most && offsets.len() > 1 {
                 break;
@@ -137,8 +142,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         lengths.par_chunks_mut(RUN).zip(self.proxies.par_chunks(RUN)).try_for_each(|(lengths, proxies)| {
             control.check()?;
             for (length, &number) in lengths.iter_mut().zip(proxies) {
-                let row = row_of(graph, number);
-                *length = row.iter().map(|&head| u32::from(self.pruned.keeps_head(head))).sum();
+                *length = self.filtered_length(number);
             }
             graph.relieve();
             Ok(())
@@ -146,8 +150,13 @@ impl<'p, 'g> Sections<'p, 'g> {
         Ok(lengths)
     }
 
+    /// The length of a proxy's row after pruning.
+    pub(super) fn filtered_length(&self, number: u32) -> u32 {
+        row_of(self.pruned.graph, number).iter().map(|&head| u32::from(self.pruned.keeps_head(head))).sum()
+    }
+
     /// Cuts the numbering into frames: for each the range of local numbers and the range of proxies.
-    fn cuts(&self, lengths: &[u32], limit: Bytes) -> Vec<(Range<u32>, Range<usize>)> {
+    pub(super) fn cuts(&self, lengths: &[u32], limit: Bytes) -> Vec<(Range<u32>, Range<usize>)> {
         let longest = longest_frame_range(limit);
         let mut cuts = Vec::new();
         let (mut start, mut first, mut arcs, mut locals_before) = (0u32, 0usize, 0u64, 0usize);
@@ -209,6 +218,6 @@ impl<'p, 'g> Sections<'p, 'g> {
 }
 
 /// The row of the vertex with this number.
-fn row_of(graph: &OrientedGraph, number: u32) -> &[u32] {
+pub(super) fn row_of(graph: &OrientedGraph, number: u32) -> &[u32] {
     graph.row(graph.numbering().id_of[number as usize])
 }

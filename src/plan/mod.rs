@@ -14,10 +14,13 @@
 //!
 //! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
+mod again;
 pub mod frames;
 pub mod predict;
+pub mod sample;
 pub mod shared;
 mod sized;
+mod walk;
 
 use std::time::{Duration, Instant};
 
@@ -34,8 +37,10 @@ use crate::partition::prune::Prune;
 use crate::partition::section::{frame_bytes, smallest_frame_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::shared::Frames;
+pub use again::{Settled, again};
 use frames::{Estimates, Rates};
 use predict::Prediction;
+use sample::Share;
 pub use sized::{Sized, sized};
 
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
@@ -46,8 +51,8 @@ const LARGEST_FRAME: Bytes = Bytes::mib(256);
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
-    /// The most bytes of a resident section, however large the device is: it passes through the host's memory.
-    pub resident: Bytes,
+    /// The largest frame that is chosen where the user chose none: two of them pass through the host's memory.
+    pub largest_frame: Bytes,
     /// Bytes of a frame, where the user chose them.
     pub frame: Option<Bytes>,
     /// What is pruned.
@@ -107,6 +112,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What later starts on the same run directory keep to, besides the assignment.
+    pub fn settled(&self) -> Settled {
+        Settled { parts: self.assignment.parts(), frame_limit: self.frame_limit, frames: self.frames() }
+    }
+
     /// Which frames pass: never `auto`.
     pub fn frames(&self) -> FrameKind {
         if self.shared.is_some() { FrameKind::Shared } else { FrameKind::Own }
@@ -148,7 +158,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, resident, frame, parts: least_parts, .. } = limits;
+    let Limits { device, largest_frame, frame, parts: least_parts, .. } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -165,16 +175,15 @@ pub fn plan(
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let longest = terms.resident(1, u64::from(longest_row(graph)));
-    // Two frames pass through the host's memory beside the resident section.
-    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(Bytes(resident.get() / 4));
+    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(largest_frame);
     let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
     if frame_limit + frame_limit + longest > room {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
             .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = (room - frame_limit - frame_limit).min(resident.max(longest));
-    let whole_fits = whole <= room && whole <= resident.max(longest);
+    let most = room - frame_limit - frame_limit;
+    let whole_fits = whole <= room;
 
     let start = Instant::now();
     let assignment = match assign.parts() {
@@ -187,7 +196,8 @@ pub fn plan(
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();
-    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), control)?;
+    let share = Some(Share::default());
+    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), share, control)?;
     let Sized { sizes, predictions, shared, estimates } = sized;
     let times = [assigning, start.elapsed()];
     Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })

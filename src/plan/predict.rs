@@ -1,16 +1,12 @@
-//! What a partition will take, from its sizes.
+//! What a partition will take, from its size and its layout.
 
 use serde::Serialize;
 
 use crate::bytes::Bytes;
 use crate::count::Terms;
-use crate::partition::section::{frame_bytes, longest_frame_range};
+use crate::partition::section::{ResidentSize, frame_bytes, longest_frame_range};
 use crate::partition::sizes::PartitionSize;
-
-/// Stored bytes of an arc and of a row, at the upper end of what Kronecker graphs and crawls take: an estimate, for the
-/// check of free space and for `trimill plan`.
-const SPILL_BYTES_PER_ARC: f64 = 1.5;
-const SPILL_BYTES_PER_ROW: f64 = 2.0;
+use crate::spill::raw_bytes;
 
 /// Bytes of one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -29,28 +25,60 @@ pub struct Prediction {
     pub peak: Bytes,
 }
 
-/// Predicts what a partition takes under a method, with frames of at most `limit` bytes.
-pub fn predict(size: &PartitionSize, terms: &Terms, limit: Bytes) -> Prediction {
-    let numbered = (size.locals + size.proxies_kept) as u32;
-    let resident = terms.resident(size.locals, size.resident_arcs);
-    let overhead = terms.overhead(numbered);
-    let frame_arcs = size.arcs_kept - size.resident_arcs;
-    let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
-    // Where all is local, the one frame has no rows and is not cut.
-    let frames = if size.proxies_kept == 0 {
-        1
-    } else {
+/// How the sections of a partition lie: its frames, and its bytes on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// Frames.
+    pub frames: u64,
+    /// The largest frame.
+    pub largest_frame: Bytes,
+    /// The most that two frames in turn take.
+    pub two_frames: Bytes,
+    /// All frames together.
+    pub all_frames: Bytes,
+    /// The spill file.
+    pub spill: Bytes,
+}
+
+impl Layout {
+    /// A layout from nothing but the size: even frames, and the bytes of the rows as they are before they are coded.
+    pub fn rough(size: &PartitionSize, limit: Bytes) -> Self {
+        let numbered = (size.locals + size.proxies_kept) as u32;
+        if size.proxies_kept == 0 {
+            return Self::whole(numbered, Bytes(raw_bytes(true, size.locals, size.resident_arcs)));
+        }
+        let frame_arcs = size.arcs_kept - size.resident_arcs;
+        let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
+        let raw = raw_bytes(true, size.locals, size.resident_arcs) + raw_bytes(false, size.proxies_kept, frame_arcs);
         let by_range = u64::from(numbered).div_ceil(u64::from(longest_frame_range(limit)));
-        all.get().div_ceil(limit.get().max(1)).max(by_range)
+        let frames = all.get().div_ceil(limit.get().max(1)).max(by_range);
+        let largest_frame = limit.min(all);
+        let two_frames = (largest_frame + largest_frame).min(all);
+        Self { frames, largest_frame, two_frames, all_frames: all, spill: Bytes(raw) }
+    }
+
+    /// The layout of a partition that is the whole graph: one frame without rows, which is not cut.
+    pub fn whole(vertices: u32, spill: Bytes) -> Self {
+        let frame = frame_bytes(vertices, 0, 0);
+        Self { frames: 1, largest_frame: frame, two_frames: frame, all_frames: frame, spill }
+    }
+}
+
+/// Predicts what a partition takes under a method.
+pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout) -> Prediction {
+    let resident = terms.resident(size.locals, size.resident_arcs);
+    let overhead = terms.overhead((size.locals + size.proxies_kept) as u32);
+    // A method that sets room apart for two frames does so for one frame, too; others hold what there is.
+    let frames = match (terms.slots)(1) {
+        1 => layout.two_frames,
+        slots => Bytes(layout.largest_frame.get() * slots),
     };
-    let largest_frame = if frames == 1 { all } else { limit.min(all) };
-    let spill = (size.arcs_kept as f64 * SPILL_BYTES_PER_ARC + f64::from(numbered) * SPILL_BYTES_PER_ROW) as u64;
     Prediction {
         resident,
-        frames,
-        largest_frame,
-        spill: Bytes(spill + 4096),
-        stream: resident + all,
-        peak: resident + overhead + Bytes(largest_frame.get() * (terms.slots)(frames)),
+        frames: layout.frames,
+        largest_frame: layout.largest_frame,
+        spill: layout.spill,
+        stream: ResidentSize { locals: size.locals, arcs: size.resident_arcs }.bytes() + layout.all_frames,
+        peak: resident + overhead + frames,
     }
 }

@@ -1,7 +1,8 @@
 //! What the parts of an assignment take, with the frames that were asked for or that are faster.
 
 use super::frames::{self, Estimates};
-use super::predict::{Prediction, predict};
+use super::predict::{Layout, Prediction, predict};
+use super::sample::{Sampler, Share};
 use super::{Limits, SharedPlan, shared};
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -10,7 +11,7 @@ use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::FrameKind;
 use crate::partition::assignment::Assignment;
-use crate::partition::sizes::{PartitionSize, sizes};
+use crate::partition::sizes::{PartitionSize, sizes, sizes_and_look};
 use crate::shared::Frames;
 
 /// What the parts of an assignment take with the frames that pass.
@@ -26,7 +27,8 @@ pub struct Sized {
 }
 
 /// Sizes the parts of an assignment, with own or shared frames of at most `frame_limit`. One part needs neither. Own
-/// frames take readings of the graph to be sized; that is left out where shared ones are faster whatever the outcome.
+/// frames take readings of the graph to be sized; that is left out where shared ones are faster whatever the outcome. Of own
+/// frames a sample is taken, of such a share, or they are taken to be even and their spills not compressed.
 ///
 /// # Errors
 /// Only when stopped.
@@ -35,12 +37,25 @@ pub fn sized(
     assignment: &Assignment,
     terms: &Terms,
     (limits, frame_limit): (&Limits, Bytes),
+    sample: Option<Share>,
     control: &Control,
 ) -> Result<Sized> {
     let (n, m, rates) = (graph.vertices(), graph.edges(), &limits.rates);
-    let own = || -> Result<_> {
-        let sizes = sizes(graph, assignment, limits.prune, control)?;
-        let predictions: Vec<_> = sizes.iter().map(|size| predict(size, terms, frame_limit)).collect();
+    let own = || -> Result<(_, Vec<_>)> {
+        let (sizes, layouts) = match sample {
+            Some(share) => {
+                let mut sampler = Sampler::new(assignment.parts(), frame_limit, share, control);
+                let sizes = sizes_and_look(graph, assignment, limits.prune, Some(&mut sampler), control)?;
+                let layouts = sampler.layouts(&sizes);
+                (sizes, layouts)
+            }
+            None => {
+                let sizes = sizes(graph, assignment, limits.prune, control)?;
+                let layouts = sizes.iter().map(|size| Layout::rough(size, frame_limit)).collect();
+                (sizes, layouts)
+            }
+        };
+        let predictions = sizes.iter().zip(&layouts).map(|(size, layout)| predict(size, terms, layout)).collect();
         Ok((sizes, predictions))
     };
     if limits.frames == FrameKind::Own || assignment.parts() == 1 {

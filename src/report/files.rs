@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
 
 /// The columns of `partitions.tsv`: the fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
-const COLUMNS: [TsvColumn; 16] = [
+const COLUMNS: [TsvColumn; 17] = [
     ("id", |p| p.id.to_string()),
     ("local_vertices", |p| p.local_vertices.to_string()),
     ("proxies_induced", |p| p.proxies_induced.to_string()),
@@ -28,6 +28,7 @@ const COLUMNS: [TsvColumn; 16] = [
     ("triangles", |p| p.triangles.to_string()),
     ("seconds", |p| p.seconds.to_string()),
     ("device", |p| p.device.map(|device| device.to_string()).unwrap_or_else(|| "null".into())),
+    ("resumed", |p| p.resumed.to_string()),
 ];
 
 /// Makes `dir` and asks whether it can be written, so that a long count does not end without a place for its result.

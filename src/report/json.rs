@@ -125,6 +125,7 @@ mod tests {
                 "triangles",
                 "seconds",
                 "device",
+                "resumed",
             ]
         );
         assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);

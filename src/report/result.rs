@@ -130,6 +130,9 @@ pub struct PartitionResult {
     /// The GPU that counted, by the driver's number; null for the CPU.
     #[serde(default)]
     pub device: Option<u32>,
+    /// Whether it was counted on an earlier start, and is taken from the run directory.
+    #[serde(default)]
+    pub resumed: bool,
 }
 
 /// What a GPU did, and what was in use of its memory. A GPU with several workers stands here once for each.
@@ -319,6 +322,7 @@ pub(crate) mod tests {
                     triangles: 1_234_567 * n,
                     seconds: 0.25 * n as f64,
                     device: id.checked_sub(1),
+                    resumed: id == 1,
                 }
             })
             .collect();

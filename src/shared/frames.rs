@@ -91,9 +91,19 @@ impl Frames {
         (0..self.count()).map(|i| self.size(i))
     }
 
-    /// The frame that has the row of `number`.
-    pub fn frame_of(&self, number: u32) -> usize {
-        self.starts.partition_point(|&start| start <= number) - 1
+    /// The arcs of the row of `number`, counted from the first row of all.
+    #[inline]
+    pub fn row(&self, number: u32) -> Range<u64> {
+        let i = self.starts.partition_point(|&start| start <= number) - 1;
+        let (first, place) = (self.arcs[i], number as usize + i);
+        first + u64::from(self.offsets[place])..first + u64::from(self.offsets[place + 1])
+    }
+
+    /// The length of the row of `number`.
+    #[inline]
+    pub fn length(&self, number: u32) -> u64 {
+        let row = self.row(number);
+        row.end - row.start
     }
 
     /// The offsets of all frames, one after another.

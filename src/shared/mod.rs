@@ -122,23 +122,15 @@ impl<'g> SharedGraph<'g> {
 
     /// Reads frame `i`. What the disk gives back damaged is gathered from the graph again.
     fn read(&self, i: usize, into: &mut Frame, control: &Control) -> Result<()> {
-        into.range = self.frames.range(i);
-        into.offsets.clear();
-        into.offsets.extend_from_slice(self.frames.offsets(i));
-        into.heads.clear();
-        let arcs = self.frames.arcs(i);
+        let (arcs, starts) = (self.frames.arcs(i), self.frames.offsets(i));
+        let (offsets, heads) = into.reset(self.frames.range(i), starts.len() as u64 - 1, arcs.end - arcs.start)?;
+        offsets.copy_from_slice(starts);
         match &self.store {
-            Store::Memory(heads) => into.heads.extend_from_slice(&heads[arcs.start as usize..arcs.end as usize]),
+            Store::Memory(all) => heads.copy_from_slice(&all[arcs.start as usize..arcs.end as usize]),
             Store::File(file) => {
-                into.heads.resize((arcs.end - arcs.start) as usize, 0);
-                if !file.read(i, arcs.start, &mut into.heads)? {
+                if !file.read(i, arcs.start, heads)? {
                     tracing::warn!("{}: frame {i} came back damaged; it is made again", file.place().display());
-                    gather(
-                        self.graph,
-                        pieces(self.graph, self.frames, i..i + 1, &mut into.heads),
-                        self.window,
-                        control,
-                    )?;
+                    gather(self.graph, pieces(self.graph, self.frames, i..i + 1, heads), self.window, control)?;
                     self.graph.release();
                 }
             }

@@ -4,9 +4,10 @@ use rayon::prelude::*;
 
 use super::gather::{Piece, gather};
 use super::{SharedGraph, Store};
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
-use crate::partition::section::{Frame, FrameSize, FrameView, Resident};
+use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
 use crate::stream::source::PartitionSource;
 
 /// Heads that a row needs to start a triangle; shorter rows of locals are left out.
@@ -15,14 +16,22 @@ pub const FEWEST_HEADS: u32 = 2;
 /// A partition as the counter takes it.
 pub struct SharedPart<'s> {
     shared: &'s SharedGraph<'s>,
-    locals: &'s [u32],
+    /// The numbers of the locals that start triangles, ascending.
+    numbers: Vec<u32>,
+    /// How many of them were read.
+    next: usize,
     control: Control,
 }
 
 impl<'s> SharedPart<'s> {
-    /// The partition of `locals` (ids).
-    pub fn new(shared: &'s SharedGraph<'s>, locals: &'s [u32], control: &Control) -> Self {
-        Self { shared, locals, control: control.clone() }
+    /// The partition of `locals` (ids). Lists them in the current thread pool: 4 bytes each.
+    pub fn new(shared: &'s SharedGraph<'s>, locals: &[u32], control: &Control) -> Self {
+        let graph = shared.graph;
+        let starts = |id: &&u32| graph.out_degree(**id) >= FEWEST_HEADS;
+        let number_of = &graph.numbering().number_of;
+        let mut numbers: Vec<u32> = locals.par_iter().filter(starts).map(|&id| number_of[id as usize]).collect();
+        numbers.par_sort_unstable();
+        Self { shared, numbers, next: 0, control: control.clone() }
     }
 }
 
@@ -39,8 +48,38 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
         self.shared.frames.size(i)
     }
 
-    fn read_resident(&mut self, into: &mut Resident) -> Result<()> {
-        self.shared.resident(self.locals, into, &self.control)
+    fn resident_size(&self) -> ResidentSize {
+        let arcs = self.numbers.par_iter().map(|&number| self.shared.frames.length(number)).sum();
+        ResidentSize { locals: self.numbers.len() as u64, arcs }
+    }
+
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
+        // A run of numbers has rows all over the graph: where they come from there, few long runs read less.
+        let least = if self.shared.memory().is_some() { Bytes::ZERO } else { self.shared.window };
+        let most = limit.map_or(u64::MAX, |limit| (limit.max(least).get() / 4).max(1));
+        let rest = &self.numbers[self.next..];
+        let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        into.offsets.clear();
+        into.offsets.reserve_exact(rows + 1);
+        into.offsets.push(0);
+        let mut end = 0;
+        for &number in &rest[..rows] {
+            let length = self.shared.frames.length(number);
+            if end + length > most && end > 0 {
+                break;
+            }
+            end += length;
+            into.offsets.push(end);
+        }
+        let run = &rest[..into.offsets.len() - 1];
+        self.next += run.len();
+        into.numbers.clear();
+        into.numbers.extend_from_slice(run);
+        into.heads.clear();
+        into.heads.reserve_exact(end as usize);
+        into.heads.resize(end as usize, 0);
+        self.shared.fill(into, &self.control)?;
+        Ok(self.next < self.numbers.len())
     }
 
     fn lent(&self, i: usize) -> Option<FrameView<'s>> {
@@ -53,54 +92,34 @@ impl<'s> PartitionSource<'s> for SharedPart<'s> {
 }
 
 impl SharedGraph<'_> {
-    /// The rows of `locals` (ids) in the order of numbers, without those that start no triangle. Taken from the gathered
-    /// rows where these are in memory, else from the graph: neighbouring ids lie together there. Runs in the
-    /// current thread pool.
-    fn resident(&self, locals: &[u32], into: &mut Resident, control: &Control) -> Result<()> {
-        let graph = self.graph;
-        let numbering = graph.numbering();
-        let starts = |id: &&u32| graph.out_degree(**id) >= FEWEST_HEADS;
-        let mut numbers: Vec<u32> =
-            locals.par_iter().filter(starts).map(|&id| numbering.number_of[id as usize]).collect();
-        numbers.par_sort_unstable();
-        let lengths: Vec<u32> =
-            numbers.par_iter().map(|&number| graph.out_degree(numbering.id_of[number as usize])).collect();
-        let mut end = 0;
-        let mut offsets = Vec::with_capacity(numbers.len() + 1);
-        offsets.push(0);
-        offsets.extend(lengths.iter().map(|&length| {
-            end += u64::from(length);
-            end
-        }));
-        drop(lengths);
-        let mut heads = vec![0; end as usize];
+    /// Fills in the heads of rows whose numbers and offsets are there. Taken from the gathered rows where these are in memory,
+    /// else from the graph: neighbouring ids lie together there. Runs in the current thread pool.
+    fn fill(&self, rows: &mut Resident, control: &Control) -> Result<()> {
+        let Resident { numbers, offsets, heads } = rows;
+        let mut pieces = Vec::new();
         match &self.store {
             Store::Memory(all) => {
-                let mut pieces = Vec::new();
-                Piece::cut(&numbers, &offsets, &mut heads, &mut pieces);
+                Piece::cut(numbers, offsets, heads, &mut pieces);
                 pieces.into_par_iter().with_max_len(1).try_for_each(|mut piece| {
                     control.check()?;
                     piece.fill(|number| Some(self.row(all, number)));
-                    Ok::<_, crate::error::Error>(())
-                })?;
+                    Ok(())
+                })
             }
             Store::File(_) => {
-                let ids: Vec<u32> = numbers.par_iter().map(|&number| numbering.id_of[number as usize]).collect();
-                let mut pieces = Vec::new();
-                Piece::cut(&ids, &offsets, &mut heads, &mut pieces);
-                gather(graph, pieces, self.window, control)?;
-                graph.release();
+                let id_of = &self.graph.numbering().id_of;
+                let ids: Vec<u32> = numbers.par_iter().map(|&number| id_of[number as usize]).collect();
+                Piece::cut(&ids, offsets, heads, &mut pieces);
+                gather(self.graph, pieces, self.window, control)?;
+                self.graph.release();
+                Ok(())
             }
         }
-        *into = Resident { numbers, offsets, heads };
-        Ok(())
     }
 
     /// The row of `number` among `all`.
     fn row<'h>(&self, all: &'h [u32], number: u32) -> &'h [u32] {
-        let i = self.frames.frame_of(number);
-        let (first, offsets) = (self.frames.arcs(i).start, self.frames.offsets(i));
-        let place = (number - self.frames.range(i).start) as usize;
-        &all[(first + u64::from(offsets[place])) as usize..(first + u64::from(offsets[place + 1])) as usize]
+        let arcs = self.frames.row(number);
+        &all[arcs.start as usize..arcs.end as usize]
     }
 }

@@ -89,7 +89,13 @@ proptest! {
             let mut source = SharedPart::new(&shared, assignment.locals(part), &control);
             prop_assert_eq!(&rows(&mut source), &expected);
             let mut resident = Resident::default();
-            source.read_resident(&mut resident).unwrap();
+            let limit = (seed % 3 > 0).then_some(Bytes(u64::from(seed % 100)));
+            let (mut run, mut more) = (Resident::default(), true);
+            while more {
+                more = source.read_resident(limit, &mut run).unwrap();
+                resident.append(&run);
+            }
+            prop_assert_eq!(resident.size(), source.resident_size());
             let mut starting: Vec<u32> = assignment.locals(part).iter().map(|&id| graph.numbering().number_of[id as usize]).collect();
             starting.retain(|&number| expected[number as usize].len() > 1);
             starting.sort_unstable();
@@ -97,6 +103,7 @@ proptest! {
             for (i, &number) in starting.iter().enumerate() {
                 prop_assert_eq!(resident.row(i), &expected[number as usize][..]);
             }
+            let mut source = SharedPart::new(&shared, assignment.locals(part), &control);
             found += count_partition(&mut source, &mut cpu, &pool, &control).unwrap().triangles;
         }
         prop_assert_eq!(found, triangles(&edges));

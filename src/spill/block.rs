@@ -7,10 +7,14 @@ use std::ops::Range;
 
 /// The raw length that blocks are cut to: 1 MiB. Measured against 256 KiB, 4 MiB and 16 MiB: larger blocks save
 /// up to 2% and give a frame fewer blocks to decode in parallel; smaller ones cost 1 to 4%.
-pub(super) const BLOCK_BYTES: u64 = 1 << 20;
+pub const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The largest raw length of a block of more than one row that a reader accepts.
 pub(super) const MAX_BLOCK_BYTES: u64 = 64 << 20;
+
+/// The largest raw length of a row that a reader accepts. Rows of an oriented graph have at most `sqrt(2 m)` heads, so
+/// none comes near; consecutive heads take no stored bytes at all, so nothing else bounds what a few bytes can claim.
+pub(super) const MAX_ROW_BYTES: u64 = 1 << 30;
 
 /// An offset into heads.
 pub trait Offset: Copy + Default + Send + Sync {
@@ -66,7 +70,7 @@ impl<'a, O: Offset> Rows<'a, O> {
     }
 
     /// The lengths of all rows.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = u64> + 'a {
+    pub(super) fn lengths(&self) -> impl Iterator<Item = u64> + Clone + 'a {
         self.offsets.windows(2).map(|pair| pair[1].get() - pair[0].get())
     }
 
@@ -98,32 +102,33 @@ impl<'a, O: Offset> Rows<'a, O> {
         }
     }
 
-    /// Cuts the rows into blocks of at most [`BLOCK_BYTES`] raw and about the same length; longer rows stand alone.
+    /// Cuts the rows into blocks, see [`cut`].
     pub(super) fn cut(&self) -> Vec<Range<usize>> {
-        let rows = self.rows();
-        let numbered = matches!(self.numbers, Numbers::Each(_));
-        let raw = |range: Range<usize>| {
-            raw_bytes(numbered, range.len() as u64, self.offsets[range.end].get() - self.offsets[range.start].get())
-        };
-        let mut blocks = Vec::new();
-        if rows == 0 {
-            return blocks;
-        }
-        let total = raw(0..rows);
-        let target = total.div_ceil(total.div_ceil(BLOCK_BYTES));
-        let mut start = 0;
-        while start < rows {
-            // Raw length grows with the end, so the longest run that fits is found by bisection.
-            let (mut fits, mut exceeds) = (start + 1, rows + 1);
-            while exceeds - fits > 1 {
-                let middle = fits.midpoint(exceeds);
-                if raw(start..middle) <= target { fits = middle } else { exceeds = middle }
-            }
-            blocks.push(start..fits);
-            start = fits;
-        }
-        blocks
+        cut(matches!(self.numbers, Numbers::Each(_)), BLOCK_BYTES, self.lengths())
     }
+}
+
+/// Cuts rows of such lengths into blocks of at most `most` bytes raw and about the same length; longer rows stand alone.
+/// `numbered` rows carry their numbers.
+pub fn cut(numbered: bool, most: u64, lengths: impl Iterator<Item = u64> + Clone) -> Vec<Range<usize>> {
+    let raw = lengths.map(|length| raw_bytes(numbered, 1, length));
+    let total: u64 = raw.clone().sum();
+    let mut blocks = Vec::new();
+    if total == 0 {
+        return blocks;
+    }
+    let target = total.div_ceil(total.div_ceil(most));
+    let (mut start, mut end, mut bytes) = (0, 0, 0);
+    for row in raw {
+        if bytes + row > target && end > start {
+            blocks.push(start..end);
+            (start, bytes) = (end, 0);
+        }
+        bytes += row;
+        end += 1;
+    }
+    blocks.push(start..end);
+    blocks
 }
 
 /// Places for decoded rows.
@@ -139,7 +144,7 @@ pub struct RowsMut<'a, O> {
 }
 
 /// Raw bytes of rows: a `u32` for each number (if there are any), each length and each head.
-pub(super) const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
+pub const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
     4 * (arcs + rows * (1 + numbered as u64))
 }
 

@@ -8,12 +8,17 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::block::{MAX_BLOCK_BYTES, raw_bytes};
+use super::block::{MAX_BLOCK_BYTES, MAX_ROW_BYTES, raw_bytes};
 use super::format::{Fields, HEADER_BYTES, Header, damaged};
 use crate::error::Result;
 
 const FRAME_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 40;
+
+/// Bytes of a spill besides its blocks: the header and the index.
+pub const fn bytes_beside_blocks(frames: u64, blocks: u64) -> u64 {
+    HEADER_BYTES as u64 + 8 + FRAME_BYTES as u64 * frames + BLOCK_BYTES as u64 * blocks
+}
 
 /// Where a block is and what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +134,7 @@ impl Index {
                 return Err(format!("block {i} has {} rows and {} arcs", block.rows, block.arcs));
             }
             let bytes = raw_bytes(i < self.resident_blocks, block.rows.into(), block.arcs.min(1 << 60));
-            if bytes > MAX_BLOCK_BYTES && block.rows > 1 {
+            if bytes > if block.rows > 1 { MAX_BLOCK_BYTES } else { MAX_ROW_BYTES } {
                 return Err(format!("block {i} of {} rows has {bytes} raw bytes", block.rows));
             }
             raw = raw.saturating_add(bytes);

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::hex;
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::hex;
 use crate::sealed;
 
 /// The name of the manifest in the directory of the spills.

@@ -12,7 +12,6 @@
 mod block;
 pub mod codec;
 mod format;
-mod hex;
 mod index;
 pub mod manifest;
 mod planes;
@@ -22,9 +21,10 @@ mod store;
 mod verify;
 mod writer;
 
+pub use block::{BLOCK_BYTES, cut, raw_bytes};
 pub use codec::Codec;
 pub use format::{PartitionHeader, VERSION};
-pub use index::FrameInfo;
+pub use index::{FrameInfo, bytes_beside_blocks};
 pub use manifest::{Manifest, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use report::{FrameReport, SectionReport, SpillReport};

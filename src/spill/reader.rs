@@ -151,6 +151,25 @@ impl SpillReader {
         self.checksum
     }
 
+    /// What the writer of this spill had to say of it.
+    pub fn summary(&self) -> SpillSummary {
+        SpillSummary {
+            path: self.path.clone(),
+            memory: match &self.store {
+                Store::File(_) => None,
+                Store::Memory(pieces) => Some(Arc::clone(pieces)),
+            },
+            bytes: self.bytes,
+            checksum: self.checksum,
+            header: self.header.partition.clone(),
+            resident_arcs: self.header.resident_arcs,
+            frame_arcs: self.header.frame_arcs,
+            frames: self.header.frames,
+            largest_frame_bytes: self.largest_frame_bytes(),
+            raw_bytes: self.header.raw_bytes,
+        }
+    }
+
     /// Arcs of the resident section.
     pub fn resident_arcs(&self) -> u64 {
         self.header.resident_arcs

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::block::raw_bytes;
 use super::codec::Codec;
 use super::format::{PartitionHeader, VERSION};
-use super::hex;
 use super::reader::SpillReader;
+use crate::hex;
 
 /// What a spill holds. Bytes are `raw` before coding (4 for each local's number, each row's length and each head) and
 /// `stored` after it; a ratio is raw / stored, 0 where nothing is stored.

@@ -124,9 +124,14 @@ impl PartitionSource<'_> for Whole<'_, '_> {
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
-        let most = limit.map_or(u64::MAX, |limit| limit.get() / 4);
+        let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
         self.next += self.sections.resident_run(self.next, most, into);
-        Ok(self.next < self.numbered() as usize)
+        let more = self.next < self.numbered() as usize;
+        if !more {
+            // Nobody reads the graph's file any more.
+            self.sections.graph().release();
+        }
+        Ok(more)
     }
 
     fn read_frame(&mut self, _: usize, into: &mut Frame) -> Result<()> {

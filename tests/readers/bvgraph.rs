@@ -54,3 +54,23 @@ fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
         }
     }
 }
+
+#[test]
+fn rows_of_a_window_that_stand_for_more_than_the_file_can_mean_are_refused() {
+    // 90 rows of 50,000 arcs each in a few bytes; a window of 7 keeps eight of them, one of 200 all.
+    let folder = Folder::new();
+    let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
+    write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);
+    let bytes = std::fs::metadata(folder.path("long.graph")).unwrap().len();
+    assert!(bytes < 10_000, "{bytes}");
+    assert_eq!(arcs(&open(&folder.path("long")).unwrap()).unwrap().len(), rows.len());
+    let properties = std::fs::read_to_string(folder.path("long.properties")).unwrap();
+    assert!(properties.contains("windowsize=7"));
+    folder.write("long.properties", properties.replace("windowsize=7", "windowsize=200"));
+    let error = arcs(&open(&folder.path("long")).unwrap()).unwrap_err();
+    let refused = format!("the row of vertex {} cannot be decoded", ((4 << 20) + 8 * bytes) / 50_000);
+    assert!(error.to_string().contains(&refused), "{refused}: {error}");
+    let nodes = format!("nodes={}", 8 * bytes + 1);
+    folder.write("long.properties", properties.replace("nodes=50000", &nodes));
+    assert!(open(&folder.path("long")).unwrap_err().to_string().contains("the stream ends too early"));
+}

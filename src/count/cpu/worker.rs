@@ -261,6 +261,10 @@ pub(super) fn count_run(
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let row = resident.row(run.first + i);
         let start = *cursor as usize;
+        // Most frames have nothing for most locals.
+        if row.get(start).is_none_or(|&next| next >= range.end) {
+            continue;
+        }
         let end = before(row, start, range.end);
         *cursor = end as u32;
         // The first entry has no entry before it that could close a triangle.

@@ -7,6 +7,7 @@ use super::*;
 use crate::count::cpu::Cpu;
 use crate::count::{Device, PartitionCounter, Terms};
 use crate::execute::planned::planned;
+use crate::execute::shared::count_shared;
 use crate::job::file::parse;
 use crate::partition::section::ResidentSize;
 
@@ -72,6 +73,7 @@ fn count_on(
         "input.path = 'cliques.txt'\npartition.parts = 8\npartition.partitioner = 'contiguous-vertices'\n\
          cache.enabled = false\ncount.backend = 'cpu'\nspill.dir = 'spill'\n{more}"
     );
+    let text = if text.contains("frames") { text } else { text + "\npartition.frames = 'own'" };
     let job = Job::resolve(None, &parse(&text, Path::new("test"))?, dir)?;
     let setup = Setup::new(&job, None)?;
     let (control, mut stations) = (Control::silent(), Vec::new());
@@ -87,7 +89,10 @@ fn count_on(
             Box::new(Numbered { cpu, ordinal, fails_at, begun }) as Box<dyn Backend>
         })
         .collect();
-    let (results, devices) = count_spilled(&job, &mut planned, &setup, &control, &mut stations)?;
+    let (results, devices) = match planned.plan.shared {
+        Some(_) => count_shared(&mut planned, &setup, &control, &mut stations)?,
+        None => count_spilled(&job, &mut planned, &setup, &control, &mut stations)?,
+    };
     Ok((results, devices, stations))
 }
 
@@ -97,9 +102,16 @@ fn spills(dir: &Path) -> usize {
 
 #[test]
 fn every_partition_is_counted_once_by_one_of_the_devices() {
-    for (devices, more) in
-        [(1, ""), (2, ""), (3, "spill.to = 'memory'"), (4, "memory.host = '64MiB'\nspill.to = 'memory'")]
-    {
+    let shared = "partition.frames = 'shared'";
+    for (devices, more) in [
+        (1, ""),
+        (2, ""),
+        (3, "spill.to = 'memory'"),
+        (4, "memory.host = '64MiB'\nspill.to = 'memory'"),
+        (1, shared),
+        (3, shared),
+        (2, "partition.frames = 'shared'\nmemory = { host = '32MiB', device = '1MiB' }"),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let (results, shares, stations) = count_on(&vec![usize::MAX; devices], more, dir.path()).unwrap();
         let mut ids: Vec<u32> = results.iter().map(|result| result.id).collect();
@@ -115,7 +127,8 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
             assert_eq!(own.iter().map(|result| u128::from(result.triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
-        assert!(["spill", "stream", "count"].iter().all(|name| stations.iter().any(|station| station.name == *name)));
+        let made = if more.contains("shared") { "gather" } else { "spill" };
+        assert!([made, "stream", "count"].iter().all(|name| stations.iter().any(|station| station.name == *name)));
         assert_eq!(spills(dir.path()), 0);
     }
 }
@@ -131,7 +144,8 @@ fn kept_spills_are_all_there_in_order() {
 
 #[test]
 fn one_device_that_fails_ends_the_job_with_its_own_error_and_leaves_nothing() {
-    for (fails, keep) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true")] {
+    let shared = "partition.frames = 'shared'";
+    for (fails, keep) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, shared), (7, shared)] {
         let dir = tempfile::tempdir().unwrap();
         let error = count_on(&[fails; 3], keep, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");

@@ -1,0 +1,44 @@
+//! Assignment files: what the graph declares in the first three bytes, then the file.
+
+use trimill_partitioners::file::{Declared, read};
+use trimill_partitioners::{Kind, MAX_PARTS};
+
+use super::{Place, first};
+
+pub(super) fn check(place: &Place, bytes: &[u8]) {
+    let ([flags, lines, first_id], bytes) = first(bytes);
+    let first_id = if flags & 1 == 0 { u64::from(first_id) } else { u64::MAX - u64::from(first_id) };
+    // Every third declared vertex has no edges.
+    let has_edges = |index: u64| index % 3 != 2;
+    let lines = u64::from(lines);
+    let vertices = (0..lines).filter(|&index| has_edges(index)).count() as u32;
+    let compact = |original: u64| {
+        let index = original.checked_sub(first_id).filter(|&index| index < lines && has_edges(index))?;
+        Some((0..index).filter(|&index| has_edges(index)).count() as u32)
+    };
+    let original = |id: u32| first_id.saturating_add(u64::from(id) / 2 * 3 + u64::from(id) % 2);
+    let sparse = flags & 2 != 0;
+    let declared =
+        Declared { lines: (!sparse).then_some(lines), first_id, vertices, compact: &compact, original: &original };
+    let path = place.write("parts.txt", bytes);
+    let found = match read(&path, declared) {
+        Ok(found) => found,
+        Err(error) => {
+            assert_eq!(error.kind, Kind::Data, "{error}");
+            assert_eq!(error.path.as_ref(), Some(&path), "{error}");
+            return;
+        }
+    };
+    assert_eq!(found.assignment.len(), vertices as usize);
+    assert!(found.parts <= MAX_PARTS && found.assignment.iter().all(|&part| part < found.parts));
+    if vertices > 0 && original(vertices - 1) < u64::MAX {
+        let text: String = found
+            .assignment
+            .iter()
+            .enumerate()
+            .map(|(id, part)| format!("{}\t{part}\n", original(id as u32)))
+            .collect();
+        let path = place.write("again.txt", text);
+        assert_eq!(read(&path, declared).expect("written lines").assignment, found.assignment);
+    }
+}

@@ -1,0 +1,101 @@
+//! Arcs out of files, at most so many.
+
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use trimill::control::Control;
+use trimill::error::{Error, Result};
+use trimill::input::{ArcSink, Format, Source};
+
+use super::{Place, is_told};
+
+/// No target looks at more arcs than that: a few bytes can stand for billions of them.
+const MOST: usize = 1 << 16;
+const ENOUGH: &str = "enough";
+
+pub(super) type Arcs = Vec<(u64, u64)>;
+
+struct Keep(Mutex<Arcs>);
+
+impl ArcSink for Keep {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let mut arcs = self.0.lock().expect("one thread");
+        arcs.extend_from_slice(batch);
+        if arcs.len() > MOST { Err(Error::usage(ENOUGH)) } else { Ok(()) }
+    }
+}
+
+/// Opens a file, in windows of another size if asked for.
+pub(super) fn open(path: &Path, format: Option<Format>, window: Option<u64>) -> Result<Source> {
+    let (paths, dir): ([PathBuf; 1], PathBuf) = ([path.to_path_buf()], std::env::temp_dir());
+    match window.and_then(NonZeroU64::new) {
+        Some(window) => Source::open_in_windows(&paths, format, &dir, window),
+        None => Source::open(&paths, format, &dir),
+    }
+}
+
+/// All arcs, sorted; `None` where there are too many to look at.
+pub(super) fn arcs(source: &Source) -> Result<Option<Arcs>> {
+    let keep = Keep(Mutex::default());
+    let scanned = source.scan(&keep, &Control::silent());
+    let mut arcs = keep.0.into_inner().expect("one thread");
+    match scanned {
+        Err(error) if error.to_string() == ENOUGH => Ok(None),
+        Err(error) => Err(error),
+        Ok(found) => {
+            assert_eq!(found, arcs.len() as u64, "arcs delivered");
+            arcs.sort_unstable();
+            Ok(Some(arcs))
+        }
+    }
+}
+
+/// Reads a file in the usual windows.
+pub(super) fn read(path: &Path, format: Option<Format>) -> Result<Option<Arcs>> {
+    arcs(&open(path, format, None)?)
+}
+
+/// What any reader must do with any file: end with a told error, or give arcs that are the same when the file is read
+/// again, in tiny windows, and when they are written as text and as pairs of numbers.
+pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: u64) {
+    let usual = open(path, format, None).and_then(|source| Ok((arcs(&source)?, source)));
+    let again = open(path, format, Some(window)).and_then(|source| arcs(&source));
+    match (usual, again) {
+        (Ok((Some(found), source)), Ok(again)) => {
+            assert!(Some(&found) == again.as_ref(), "windows of {window}: {again:?} instead of {found:?}");
+            assert!(arcs(&source).expect("a second scan").as_ref() == Some(&found), "the second scan");
+            assert!(source.arcs_at_most() >= found.len() as u64 || is_packed(path), "more arcs than announced");
+            rewritten(place, &found);
+        }
+        (Ok((None, _)), Ok(None)) => {}
+        (Err(error), Err(again)) => {
+            // A BVGraph has two files.
+            is_told(&error, &path.with_extension(""));
+            // A packed file may be damaged in two ways; which one is met first depends on the blocks.
+            assert!(error.to_string() == again.to_string() || is_packed(path), "windows of {window}: {again}: {error}");
+        }
+        (usual, again) => {
+            panic!("windows of {window}: {:?} instead of {:?}", again.map(|a| a.map(|a| a.len())), usual.map(|u| u.0));
+        }
+    }
+}
+
+/// Compressed text announces an arc a byte, which some text exceeds.
+fn is_packed(path: &Path) -> bool {
+    let head = std::fs::read(path).unwrap_or_default();
+    head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+/// The arcs as text and as pairs of 64 bits must read as the same arcs.
+fn rewritten(place: &Place, arcs: &Arcs) {
+    let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    let text = place.write("written.txt", format!("# arcs\n{text}"));
+    assert!(read(&text, None).expect("written text").as_ref() == Some(arcs), "written as text");
+    if !arcs.is_empty() {
+        let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
+        let pairs = place.write("written.u64", bytes);
+        let format = Some(Format::BinU64);
+        assert!(read(&pairs, format).expect("written pairs").as_ref() == Some(arcs), "written as pairs");
+    }
+}

@@ -1,0 +1,33 @@
+//! Job files, and the same text as a setting of the command line.
+
+use std::path::Path;
+
+use trimill::error::Kind;
+use trimill::job::Batch;
+use trimill::job::file::{JobFile, Tables, parse};
+use trimill::job::overrides::Override;
+
+use super::Place;
+
+pub(super) fn check(_: &Place, bytes: &[u8]) {
+    // `Batch::read` refuses what is no UTF-8 as a file that cannot be read.
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let origin = Path::new("folder/jobs.toml");
+    if let Err(error) = Override::parse(text) {
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+    }
+    match Batch::parse(text, origin, &[], &[]) {
+        Ok(batch) => {
+            assert!(!batch.jobs.is_empty());
+            batch.jobs.iter().for_each(|job| assert!(!job.job.title().is_empty() && !job.job.inputs.is_empty()));
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), Kind::Usage, "{error}");
+            assert!(error.to_string().starts_with("folder/jobs.toml"), "{error}");
+        }
+    }
+    if let Ok(file) = parse::<JobFile>(text, origin) {
+        let written = toml::to_string(&file.defaults).expect("tables as text");
+        assert_eq!(parse::<Tables>(&written, origin).expect("written tables"), file.defaults, "{written}");
+    }
+}

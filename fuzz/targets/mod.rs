@@ -1,0 +1,103 @@
+//! The fuzz targets: everything that reads bytes which somebody else wrote, and what must hold whatever they are.
+//!
+//! A target takes bytes as a file and panics when a property is broken. The properties of all of them: no panic; an
+//! error is about the data (a job file: about its use) and names the file; memory stays within a bound that follows
+//! from the file's size; what is accepted is the same when it was written and read again. `scripts/fuzz` runs them under
+//! libFuzzer, `tests/corpus.rs` on the corpus in `fuzz/corpus/` and on a few mutations of it.
+
+mod assignment;
+mod bvgraph;
+mod clean;
+mod edges;
+mod graph_file;
+mod jobs;
+mod manifest;
+mod readers;
+mod seal;
+mod spill;
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// A property that must hold of any bytes.
+pub(crate) struct Target {
+    /// The name, and that of the folder of its corpus.
+    pub(crate) name: &'static str,
+    check: fn(&Place, &[u8]),
+}
+
+const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
+    Target { name, check }
+}
+
+/// All targets.
+pub(crate) const TARGETS: [Target; 16] = [
+    target("assignment", assignment::check),
+    target("bvgraph", bvgraph::check),
+    target("clean", clean::check),
+    target("compressed", readers::compressed),
+    target("detect", readers::detect),
+    target("gapbs-sg", readers::gapbs_sg),
+    target("graph-file", graph_file::check),
+    target("graph500", readers::graph500),
+    target("job", jobs::check),
+    target("manifest", manifest::check),
+    target("matrix-market", readers::matrix_market),
+    target("metis", readers::metis),
+    target("pairs", readers::pairs),
+    target("spill", spill::check),
+    target("spill-block", spill::block),
+    target("text", readers::text),
+];
+
+/// Where targets put their files, and the one thread on which they run, so that memory can be counted.
+pub(crate) struct Place {
+    dir: TempDir,
+    pool: rayon::ThreadPool,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+        Self { dir: tempfile::tempdir().expect("a temporary directory"), pool }
+    }
+
+    /// Runs `target` on `bytes`.
+    pub(crate) fn run(&self, target: &Target, bytes: &[u8]) {
+        let used = self.pool.install(|| allocation_counter::measure(|| (target.check)(self, bytes)));
+        // Buffers of fixed size, and what a target keeps to compare.
+        let most = (48 << 20) + 256 * bytes.len() as u64;
+        assert!(used.bytes_max <= most, "{} bytes of memory for {} bytes of input", used.bytes_max, bytes.len());
+    }
+
+    fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, bytes).expect("the temporary directory takes files");
+        path
+    }
+}
+
+/// An error must be about the data and name its file.
+fn is_told(error: &trimill::error::Error, path: &Path) {
+    assert_eq!(error.kind(), trimill::error::Kind::Data, "{error}");
+    assert!(error.to_string().contains(&*path.to_string_lossy()), "{error} does not name {}", path.display());
+}
+
+/// Takes the first `N` bytes, zeros where there are fewer.
+fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
+    let (head, rest) = bytes.split_at(N.min(bytes.len()));
+    let mut taken = [0; N];
+    taken[..head.len()].copy_from_slice(head);
+    (taken, rest)
+}
+
+/// What stands before the first zero byte, and what behind it.
+fn before_zero(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    (&bytes[..end], bytes.get(end + 1..).unwrap_or(&[]))
+}

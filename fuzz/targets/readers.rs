@@ -1,0 +1,59 @@
+//! The readers of one file each: the bytes are the file.
+
+use trimill::input::Format;
+
+use super::{Place, edges, first};
+
+/// A window between 1 and 61 bytes that the bytes choose, so that a failure is found again.
+fn window(bytes: &[u8]) -> u64 {
+    1 + bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 61
+}
+
+fn file(place: &Place, bytes: &[u8], name: &str, format: Option<Format>) {
+    let path = place.write(name, bytes);
+    edges::check(place, &path, format, window(bytes));
+}
+
+pub(super) fn text(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.txt", Some(Format::Text));
+}
+
+pub(super) fn matrix_market(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.mtx", Some(Format::MatrixMarket));
+}
+
+pub(super) fn metis(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.metis", Some(Format::Metis));
+}
+
+pub(super) fn gapbs_sg(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.sg", Some(Format::GapbsSg));
+}
+
+pub(super) fn graph500(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.graph500", Some(Format::Graph500));
+}
+
+/// Pairs of 32 or of 64 bits, as the first byte says.
+pub(super) fn pairs(place: &Place, bytes: &[u8]) {
+    let ([wide], bytes) = first(bytes);
+    let (name, format) = if wide % 2 == 1 { ("g.u64", Format::BinU64) } else { ("g.u32", Format::BinU32) };
+    file(place, bytes, name, Some(format));
+}
+
+/// Any text format behind gzip or zstd; the first byte says which one.
+pub(super) fn compressed(place: &Place, bytes: &[u8]) {
+    let ([which], bytes) = first(bytes);
+    let format = [Format::Text, Format::MatrixMarket, Format::Metis][usize::from(which) % 3];
+    file(place, bytes, "g.packed", Some(format));
+}
+
+/// The first byte chooses the suffix, and the program tells the format.
+pub(super) fn detect(place: &Place, bytes: &[u8]) {
+    const NAMES: [&str; 13] = [
+        "plain", "g.txt", "g.csv.gz", "out.g", "g.mtx", "g.metis", "g.graph", "g.sg", "g.g500", "g.bin", "g.u64",
+        "g.el.zst", "g.dat",
+    ];
+    let ([name], bytes) = first(bytes);
+    file(place, bytes, NAMES[usize::from(name) % NAMES.len()], None);
+}

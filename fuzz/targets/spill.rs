@@ -1,0 +1,105 @@
+//! Spills: the file as it is and with its checksums made right, and the codec alone.
+
+use std::path::Path;
+
+use trimill::control::Control;
+use trimill::partition::section::{Frame, Resident};
+use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
+use trimill::spill::{Codec, SpillReader, SpillWriter};
+
+use super::{Place, first, is_told, seal};
+
+pub(super) fn check(place: &Place, bytes: &[u8]) {
+    file(place, bytes);
+    if let Some(sealed) = seal::spill(bytes) {
+        file(place, &sealed);
+    }
+}
+
+fn file(place: &Place, bytes: &[u8]) {
+    let path = place.write("a.spill", bytes);
+    let spill = match SpillReader::open(&path, None) {
+        Ok(spill) => spill,
+        Err(error) => return is_told(&error, &path),
+    };
+    let rows = (0..spill.frames()).map(|i| spill.frame_info(i).decoded_bytes()).sum::<u64>();
+    // Rows can be coded in next to nothing; what they take is known from the index before any memory is asked for.
+    if rows + spill.resident_decoded_bytes() > (4 << 20) {
+        return;
+    }
+    spill.report();
+    if let Err(error) = spill.verify(&Control::silent()) {
+        is_told(&error, &path);
+        sections(&spill, &path);
+        return;
+    }
+    let (resident, frames) = sections(&spill, &path).expect("a verified spill can be read");
+    let header = spill.header().clone();
+    let mut writer = SpillWriter::create(place.dir(), "b.spill", header.clone(), spill.codec()).expect("a writer");
+    writer.resident(&resident).expect("rows");
+    frames.iter().for_each(|frame| writer.frame(frame).expect("a frame"));
+    let written = writer.finish().expect("a spill");
+    let again = SpillReader::open(&written.path, Some(header.fingerprint)).expect("what was written");
+    assert_eq!(*again.header(), header);
+    assert_eq!(sections(&again, &written.path), Some((resident, frames)));
+}
+
+/// All rows, unless they are damaged.
+fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<Frame>)> {
+    let mut resident = Resident::default();
+    let mut result = spill.read_resident(&mut resident);
+    let mut frames = Vec::new();
+    for i in 0..spill.frames() {
+        let mut frame = Frame::default();
+        result = result.and(spill.read_frame(i, &mut frame));
+        frames.push(frame);
+    }
+    match result {
+        Ok(()) => Some((resident, frames)),
+        Err(error) => {
+            is_told(&error, path);
+            None
+        }
+    }
+}
+
+/// A block: how many rows and heads it is to have, what bounds them, and its bytes, or what zstd makes of them.
+pub(super) fn block(_: &Place, bytes: &[u8]) {
+    let ([flags, rows, few, more], bytes) = first(bytes);
+    let (bound, bytes) = first(bytes);
+    let bound = u32::from_le_bytes(bound);
+    let codec = if flags & 1 == 0 { Codec::Raw } else { Codec::Planes };
+    let mut stored = bytes.to_vec();
+    if flags & 2 != 0 {
+        let (prefix, planes) = first::<4>(bytes);
+        stored = [&prefix[..], &zstd::bulk::compress(planes, 1).expect("zstd")].concat();
+    }
+    let (rows, arcs) = (usize::from(rows), usize::from(u16::from_le_bytes([few, more])));
+    let (mut numbers, mut ends, mut heads) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
+    let numbered = flags & 4 != 0;
+    let into = RowsMut {
+        numbers: if numbered { Numbers::Each(&mut numbers[..]) } else { Numbers::Below(bound) },
+        ends: &mut ends,
+        heads: &mut heads,
+        base: 0,
+    };
+    let mut decoder = Decoder::new().expect("a decoder");
+    if decoder.decode(codec, &stored, into).is_err() {
+        return;
+    }
+    let offsets: Vec<u64> = std::iter::once(0).chain(ends.iter().copied()).collect();
+    let of = if numbered { Numbers::Each(&numbers[..]) } else { Numbers::Below(bound) };
+    let mut again = Vec::new();
+    let given = Rows { numbers: of, offsets: &offsets[..], heads: &heads[..] };
+    // The encoder's assertions are that the rows are what the decoder promises.
+    Encoder::new().expect("an encoder").encode(codec, &given, &mut again).expect("coded again");
+    let (mut numbers_again, mut ends_again, mut heads_again) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
+    let into = RowsMut {
+        numbers: if numbered { Numbers::Each(&mut numbers_again[..]) } else { Numbers::Below(bound) },
+        ends: &mut ends_again,
+        heads: &mut heads_again,
+        base: 0,
+    };
+    decoder.decode(codec, &again, into).expect("what was coded");
+    assert_eq!((numbers_again, ends_again, heads_again), (numbers, ends, heads));
+}

@@ -1,0 +1,182 @@
+"""What the benchmark scripts share: graphs with a known count, runs of the program, tables and their archive."""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CRAWL = "tests/data/cnr-2000.graph"
+CRAWL_TRIANGLES = 20_977_629
+KRON_TRIANGLES = {
+    10: 74_720, 16: 15_656_287, 18: 82_728_031, 20: 423_625_371, 22: 2_111_140_967, 23: 4_670_391_762, 24: 10_283_205_554,
+}
+URAND_TRIANGLES = {20: 5_492, 22: 5_514}
+# A configuration whose first run takes longer is run once.
+REPEAT_BELOW_SECONDS = 60
+
+
+class Wrong(Exception):
+    """A result that is not what it must be."""
+
+
+class Graph:
+    """A graph by its name: kronS, urandS (GAP, scale S) or crawlK (cnr-2000 blown up K times)."""
+
+    def __init__(self, name):
+        match = re.fullmatch(r"(kron|urand|crawl)([1-9]\d*)", name)
+        family, size = (match[1], int(match[2])) if match else (None, 0)
+        known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3}
+        if known.get(family) is None:
+            kron, urand = (", ".join(map(str, scales)) for scales in (KRON_TRIANGLES, URAND_TRIANGLES))
+            raise argparse.ArgumentTypeError(f"'{name}' is no graph with a known count; expected kronS (S of {kron}), "
+                                             f"urandS (S of {urand}) or crawlK")
+        self.name, self.triangles = name, known[family]
+        self.recipe = {
+            "kron": ["gap-kron", "--scale", str(size)],
+            "urand": ["gap-urand", "--scale", str(size)],
+            "crawl": ["blowup", CRAWL, "--copies", str(size)],
+        }[family]
+        self.path = self.csr_bytes = self.edges = None
+
+
+class Bench:
+    """Runs the program and keeps what it said."""
+
+    def __init__(self, options, command):
+        self.options = options
+        folder = os.environ.get("TRIMILL_BIN_DIR")
+        self.program = (Path(folder) if folder else ROOT / "target/release").resolve() / "trimill"
+        if not self.program.exists():
+            sys.exit("there is no program trimill: build it with `cargo build --release`, or name its folder with TRIMILL_BIN_DIR")
+        self.work = options.work_dir.resolve()
+        self.records, self.tables, self.stage = [], [], None
+        doctor = json.loads(subprocess.run([self.program, "doctor", "--json"], check=True, capture_output=True).stdout)
+        if options.backend == "cuda" and not doctor["gpus"]:
+            sys.exit(f"no usable GPU: {doctor['no_gpu']}; --backend cpu tries the script out")
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.head = {
+            "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "machine": {"gpus": [gpu["name"] for gpu in doctor["gpus"]], "cores": doctor["cores"]},
+            "version": doctor["version"],
+            "command": command,
+        }
+
+    def run(self, words):
+        """What the program answered, as JSON; None where it ended with an error or took too long."""
+        words = [str(word) for word in words]
+        start = time.monotonic()
+        child = subprocess.Popen([self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True)
+        try:
+            answer, said = child.communicate(timeout=self.options.limit)
+        except subprocess.TimeoutExpired:
+            # Interrupted rather than killed, so that it ends what it started.
+            child.send_signal(signal.SIGINT)
+            answer, said = child.communicate()
+            said = f"stopped after {self.options.limit} s\n{said}"
+        record = {
+            "stage": self.stage,
+            "command": self.without_paths(" ".join(["trimill", *words])),
+            "exit_code": child.returncode,
+            "seconds": round(time.monotonic() - start, 3),
+        }
+        if child.returncode == 0:
+            record["result"] = json.loads(answer)
+        else:
+            record["error"] = self.without_paths(said.strip())
+        self.records.append(record)
+        self.save()
+        return record.get("result")
+
+    def without_paths(self, text):
+        return text.replace(str(self.work), "WORK").replace(str(ROOT), ".")
+
+    def flags(self, cache=None):
+        return ["--backend", self.options.backend, "--cache-dir", cache or self.work / "cache", "--work-dir", self.work / "tmp", "--json",
+                "--quiet"]
+
+    def checked(self, graph, result):
+        if result["triangles"] != graph.triangles:
+            raise Wrong(f"{graph.name}: {result['triangles']} triangles; expected {graph.triangles}: {self.records[-1]['command']}")
+        for partition in result["partitions"]:
+            if partition["peak_bytes"] > result["device_memory"]:
+                raise Wrong(f"{graph.name}: partition {partition['id']} took {partition['peak_bytes']} bytes of a budget of "
+                            f"{result['device_memory']}: {self.records[-1]['command']}")
+        return result
+
+    def must(self, words):
+        result = self.run(words)
+        if result is None:
+            raise Wrong(f"{self.records[-1]['command']}: {self.records[-1]['error']}")
+        return result
+
+    def plan(self, graph, *flags):
+        return self.must(["plan", graph.path, *flags, *self.flags()])
+
+    def count(self, graph, *flags):
+        """One count, which must succeed."""
+        return self.checked(graph, self.must(["count", graph.path, *flags, *self.flags()]))
+
+    def counts(self, graph, *flags):
+        """The counts of a configuration; none where the program cannot do it."""
+        results = []
+        while len(results) < self.options.runs:
+            result = self.run(["count", graph.path, *flags, *self.flags()])
+            if result is None:
+                return []
+            results.append(self.checked(graph, result))
+            if self.records[-1]["seconds"] > REPEAT_BELOW_SECONDS:
+                break
+        return results
+
+    def make(self, graph):
+        """The graph's file, and the size of its oriented CSR."""
+        graph.path = self.work / f"{graph.name}.bin"
+        if not graph.path.exists():
+            self.must(["generate", *graph.recipe, "--output", graph.path, "--json"])
+        result = self.count(graph)
+        graph.edges, graph.csr_bytes = result["edges"], 8 * (result["vertices"] + 1) + 4 * result["edges"]
+
+    def save(self):
+        output = self.options.output
+        output.parent.mkdir(parents=True, exist_ok=True)
+        lines = ",\n".join("  " + json.dumps(record, separators=(",", ":")) for record in self.records)
+        head = json.dumps(self.head | {"tables": self.tables}, indent=1, ensure_ascii=False)[:-2]
+        beside = output.with_name(output.name + ".part")
+        beside.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n', encoding="utf-8")
+        beside.replace(output)
+
+    def say(self, text):
+        """Prints a table, or a line in place of one, and keeps it."""
+        self.tables.append(text)
+        print(text, end="\n\n", flush=True)
+        self.save()
+
+    def show(self, title, note, heads, rows):
+        """Prints a table; its first column is text, the others are numbers."""
+        lines = [f"### {title}", "", note, "", f"| {' | '.join(heads)} |", f"| --- |{' --: |' * (len(heads) - 1)}"]
+        lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+        self.say("\n".join(lines))
+
+
+def station(result, *names):
+    return sum(station["seconds"] for station in result["stations"] if station["name"] in names)
+
+
+def median(results, *names):
+    return statistics.median(station(result, *names) for result in results)
+
+
+def positive(text):
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number above 0")
+    return number

@@ -1,0 +1,136 @@
+//! The journal: what each counted partition gave, a file a partition.
+//!
+//! Enters: results of partitions, in any order. Leaves: those of earlier starts. A record stands alone: it says to which
+//! partitioning of which graph it belongs, so it can be written on one machine and added on another. What a record says
+//! replaces what it said before, so however often a partition is counted, it is added once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::sealed_file;
+use crate::error::{Error, Result};
+use crate::hex;
+use crate::report::PartitionResult;
+
+/// What a record calls itself.
+const KIND: &str = "trimill partition result 1";
+
+/// A partition's result, and whose it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionRecord {
+    kind: String,
+    /// Marks the partitioning that it belongs to.
+    #[serde(with = "hex::of_u128")]
+    pub fingerprint: u128,
+    /// The number of partitions of that.
+    pub parts: u32,
+    /// The result.
+    pub result: PartitionResult,
+}
+
+impl PartitionRecord {
+    /// The record of a result.
+    pub fn new(fingerprint: u128, parts: u32, result: PartitionResult) -> Self {
+        Self { kind: KIND.into(), fingerprint, parts, result }
+    }
+
+    /// Writes it to `dir`, in place of one of the same partition.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        sealed_file::write(&path(dir, self.result.id), self)
+    }
+
+    /// Reads the record of `part` in `dir`, which is to belong to this partitioning; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
+    pub fn read(dir: &Path, part: u32, fingerprint: u128, parts: u32) -> Result<Option<Self>> {
+        let path = path(dir, part);
+        let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
+        if record.kind != KIND || (record.fingerprint, record.parts, record.result.id) != (fingerprint, parts, part) {
+            return Err(Error::data(path, "belongs to another partition or another job"));
+        }
+        Ok(Some(record))
+    }
+}
+
+fn path(dir: &Path, part: u32) -> PathBuf {
+    dir.join(format!("part-{part:05}.json"))
+}
+
+/// The records of a run directory.
+#[derive(Debug)]
+pub struct Journal {
+    pub(super) dir: PathBuf,
+    pub(super) fingerprint: u128,
+    pub(super) parts: u32,
+}
+
+impl Journal {
+    /// The results of earlier starts. A record that is damaged, or does not fit, counts as missing.
+    ///
+    /// # Errors
+    /// When a record cannot be asked for at all.
+    pub fn counted(&self) -> Result<BTreeMap<u32, PartitionResult>> {
+        let mut counted = BTreeMap::new();
+        for part in 0..self.parts {
+            let read = PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts);
+            let then = format!("partition {part} is counted again");
+            if let Some(record) = sealed_file::unless_damaged(read, &then)? {
+                counted.insert(part, PartitionResult { resumed: true, ..record.result });
+            }
+        }
+        Ok(counted)
+    }
+
+    /// Records a result; when this returns, it survives a loss of power.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn record(&self, result: &PartitionResult) -> Result<()> {
+        PartitionRecord::new(self.fingerprint, self.parts, result.clone()).write(&self.dir)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn records_come_back_and_what_is_damaged_or_foreign_does_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = Journal { dir: dir.path().into(), fingerprint: 1 << 100, parts: 4 };
+        let result = |id, triangles| PartitionResult { id, triangles, seconds: 0.1, ..Default::default() };
+        for id in [0, 2, 3] {
+            journal.record(&result(id, 7)).unwrap();
+        }
+        journal.record(&result(2, u64::MAX)).unwrap();
+        let counted = journal.counted().unwrap();
+        assert_eq!(counted.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
+        assert_eq!(counted[&2], PartitionResult { resumed: true, ..result(2, u64::MAX) });
+
+        let file = path(dir.path(), 2);
+        let good = std::fs::read(&file).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 2;
+            std::fs::write(&file, bad).unwrap();
+            assert!(!journal.counted().unwrap().contains_key(&2), "byte {at}");
+        }
+        std::fs::write(path(dir.path(), 1), &good).unwrap();
+        assert!(!journal.counted().unwrap().contains_key(&1), "a record under another name");
+        std::fs::write(&file, &good).unwrap();
+        assert_eq!(journal.counted().unwrap().len(), 3);
+        for other in [Journal { fingerprint: 1, dir: dir.path().into(), parts: 4 }, Journal { parts: 5, ..journal }] {
+            assert!(other.counted().unwrap().is_empty());
+        }
+        assert_eq!(Kind::Data, PartitionRecord::read(dir.path(), 2, 1, 4).unwrap_err().kind());
+    }
+}

@@ -1,0 +1,178 @@
+//! Run directories: a job that is ended at any moment goes on where it was.
+//!
+//! ```text
+//! DIR/lock             locked while a process is in it
+//! DIR/job.json         what the job is: its input, how it is cut, what is pruned
+//! DIR/plan.json        the parts that were settled, kind and size of frames, a fingerprint of the assignment
+//! DIR/assignment.zst   the part of each vertex
+//! DIR/part-00012.json  the result of a partition that was counted
+//! DIR/result.json      the complete result
+//! DIR/spills/          partitions that were built and not yet counted
+//! DIR/graph/           the prepared graph, where the cache is not used
+//! DIR/work/            temporary files
+//! ```
+//!
+//! Invariants: the JSON files are sealed ([`crate::sealed`]), written beside, synced and renamed; graph and spills carry
+//! checksums over every byte and are checked before use, and spills are marked by the fingerprint. So whatever is there at
+//! a start is whole and belongs to this job, or is made again. A partition's result is one file, so nothing is counted
+//! twice. `job.json` alone cannot be made again: where it is damaged, the directory is of no use.
+
+mod journal;
+mod lock;
+mod plan;
+mod record;
+mod sealed_file;
+
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+pub use journal::{Journal, PartitionRecord};
+pub use plan::PlanRecord;
+pub use record::JobRecord;
+
+use crate::disk;
+use crate::error::Result;
+use crate::partition::assignment::Assignment;
+use crate::plan::Plan;
+use crate::report::RunResult;
+use lock::Lock;
+
+const JOB: &str = "job.json";
+const RESULT: &str = "result.json";
+
+/// A run directory that is this process's until the value is dropped.
+#[derive(Debug)]
+pub struct RunDir {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl RunDir {
+    /// Opens the directory, or makes it, and removes what a process that ended midway left unfinished.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] when another process is in it, when it holds other things, or cannot be written.
+    pub fn open(path: &Path) -> Result<Self> {
+        disk::make_dir(path)?;
+        let lock = Lock::take(path)?;
+        let run = Self { path: path.to_path_buf(), _lock: lock };
+        remove_unfinished(path);
+        remove_unfinished(&run.graphs());
+        Ok(run)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says what the directory is for, or fails where it is for something else.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] with what differs; [`crate::error::Kind::Data`] where the record is damaged.
+    pub fn claim(&self, job: &JobRecord) -> Result<()> {
+        let path = self.path.join(JOB);
+        let before = sealed_file::read::<JobRecord>(&path)
+            .map_err(|error| error.advice("remove the run directory and start anew"))?;
+        match before {
+            Some(before) => {
+                let settled = self.plan()?.map(|plan| plan.settled());
+                before.check(job, settled, &self.path)
+            }
+            None => sealed_file::write(&path, job),
+        }
+    }
+
+    /// The complete result, where the job was done on an earlier start.
+    ///
+    /// # Errors
+    /// When the file cannot be read; a damaged one is put together again.
+    pub fn finished(&self) -> Result<Option<RunResult>> {
+        let path = self.path.join(RESULT);
+        let checked = sealed_file::read::<RunResult>(&path).and_then(|result| match result {
+            Some(result) => result.check(&path).map(|()| Some(result)),
+            None => Ok(None),
+        });
+        sealed_file::unless_damaged(checked, "it is put together again")
+    }
+
+    /// The plan of an earlier start, for a graph of `vertices` vertices.
+    ///
+    /// # Errors
+    /// When the files cannot be read; where they are damaged, the job is planned anew.
+    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, Assignment)>> {
+        let Some(plan) = self.plan()? else { return Ok(None) };
+        let assignment = plan.assignment(&self.path, vertices).map(Some);
+        let assignment = sealed_file::unless_damaged(assignment, "the job is planned anew")?;
+        Ok(assignment.map(|assignment| (plan, assignment)))
+    }
+
+    fn plan(&self) -> Result<Option<PlanRecord>> {
+        sealed_file::unless_damaged(PlanRecord::read(&self.path), "the job is planned anew")
+    }
+
+    /// Records the plan that the job now has.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn record_plan(&self, fingerprint: u128, plan: &Plan) -> Result<()> {
+        PlanRecord::write(&self.path, fingerprint, plan)
+    }
+
+    /// The journal of a job with this fingerprint and so many parts.
+    pub fn journal(&self, fingerprint: u128, parts: u32) -> Journal {
+        Journal { dir: self.path.clone(), fingerprint, parts }
+    }
+
+    /// Records the complete result.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn finish(&self, result: &RunResult) -> Result<()> {
+        sealed_file::write(&self.path.join(RESULT), result)
+    }
+
+    /// Where spills wait: here, or in a folder of this run's own in `named`.
+    pub fn spills(&self, named: Option<&Path>) -> PathBuf {
+        named.map_or_else(|| self.path.join("spills"), |dir| dir.join(self.folder("spills")))
+    }
+
+    /// Where temporary files go: here, or in a folder of this run's own in `named`. What an earlier start left there is
+    /// of no use.
+    pub fn work(&self, named: Option<&Path>) -> PathBuf {
+        named.map_or_else(|| self.path.join("work"), |dir| dir.join(self.folder("work")))
+    }
+
+    /// Where the prepared graph goes, if not into the cache.
+    pub fn graphs(&self) -> PathBuf {
+        self.path.join("graph")
+    }
+
+    /// The name of a folder elsewhere that every start on this directory finds again, and no other run takes.
+    fn folder(&self, what: &str) -> String {
+        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        format!("trimill-run-{:016x}-{what}", xxh3_64(path.as_os_str().as_encoded_bytes()))
+    }
+}
+
+/// Removes files under temporary names: whoever wrote them is gone. Those that stay are in nobody's way.
+pub fn remove_unfinished(dir: &Path) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = [".trimill-", ".part-", "trimill-graph-"];
+        let name = name.to_string_lossy();
+        if name.ends_with(".tmp") && ours.iter().any(|prefix| name.starts_with(prefix)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Removes a directory of temporary files; what cannot be removed stays, and is in nobody's way.
+pub fn remove_tree(dir: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(dir)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!("{} cannot be removed ({error})", dir.display());
+    }
+}

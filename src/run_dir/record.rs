@@ -1,0 +1,224 @@
+//! What a run directory is for: the parts of its job that decide what its partitions hold.
+//!
+//! Enters: a job, and what identifies its input. Leaves: `job.json`, and on a later start what differs. Threads, budgets,
+//! backend, method and places are no part of it and may change from start to start.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean::cache::Origin;
+use crate::error::{Error, Result};
+use crate::input::{FileIdentity, Identity};
+use crate::job::{Job, Partitioner};
+use crate::plan::Settled;
+
+/// What the record calls itself, and its version.
+const KIND: &str = "trimill run directory 1";
+
+/// How messages call what was not asked for.
+const NONE: &str = "none";
+
+/// What a run directory is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobRecord {
+    kind: String,
+    /// The files of the graph.
+    input: Vec<FileIdentity>,
+    /// The format that they are read in.
+    format: String,
+    partitioner: String,
+    metis_contract: Option<u32>,
+    /// The file that assigns the vertices, where one does.
+    assignment: Vec<FileIdentity>,
+    seed: u64,
+    prune: String,
+    /// The number of parts that was asked for.
+    parts: String,
+    /// The kind of frames that was asked for.
+    frames: String,
+    /// The size of frames that was asked for.
+    frame_bytes: Option<u64>,
+}
+
+impl JobRecord {
+    /// The record of `job`, whose input is `origin`.
+    ///
+    /// # Errors
+    /// An input that cannot be told from another one ([`crate::error::Kind::Usage`]); an assignment that cannot be read.
+    pub fn new(job: &Job, origin: Option<&Origin>) -> Result<Self> {
+        let Some(origin) = origin else {
+            return Err(Error::usage("an input that is no file cannot be told from another one on a later start")
+                .advice("write it to a file first, or leave out --run-dir"));
+        };
+        let (mut metis_contract, mut assignment) = (None, Vec::new());
+        match &job.partitioner {
+            Partitioner::Metis { contract } => metis_contract = contract.map(Into::into),
+            Partitioner::File(path) => assignment = Identity::of([path])?.files,
+            _ => {}
+        }
+        Ok(Self {
+            kind: KIND.into(),
+            input: origin.identity.files.clone(),
+            format: origin.format.to_string(),
+            partitioner: job.partitioner.to_string(),
+            metis_contract,
+            assignment,
+            seed: job.seed,
+            prune: job.prune.to_string(),
+            parts: job.parts.to_string(),
+            frames: job.frames.to_string(),
+            frame_bytes: job.frame_bytes.map(|bytes| bytes.get()),
+        })
+    }
+
+    /// Fails where a start with `now` cannot go on with what `self`, found in `dir`, began. `plan` is what was
+    /// settled then: asking for just that, or leaving the choice to the planner, is no difference.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is.
+    pub fn check(&self, now: &Self, plan: Option<Settled>, dir: &Path) -> Result<()> {
+        let mut found = Vec::new();
+        if self.kind != now.kind {
+            found.push(format!("kind: recorded {}, now {}", self.kind, now.kind));
+        }
+        for ((name, before), (_, now)) in self.settings().into_iter().zip(now.settings()) {
+            let free = match name {
+                "parts" => now == "auto" || plan.is_some_and(|plan| now == plan.parts.to_string()),
+                "frames" => now == "auto" || plan.is_some_and(|plan| now == plan.frames.to_string()),
+                "frame bytes" => now == NONE || plan.is_some_and(|plan| now == plan.frame_limit.get().to_string()),
+                _ => false,
+            };
+            if before != now && !free {
+                found.push(format!("{name}: recorded {before}, now {now}"));
+            }
+        }
+        files_differ("input", &self.input, &now.input, &mut found);
+        files_differ("assignment", &self.assignment, &now.assignment, &mut found);
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Error::resource(format!("belongs to another job ({})", found.join("; ")))
+            .at(dir)
+            .advice("set these as they were, name another --run-dir, or remove this one"))
+    }
+
+    /// All but the files, as they are called in messages.
+    fn settings(&self) -> [(&'static str, String); 8] {
+        let or_none = |value: Option<u64>| value.map_or_else(|| NONE.into(), |value| value.to_string());
+        [
+            ("format", self.format.clone()),
+            ("partitioner", self.partitioner.clone()),
+            ("metis contract", or_none(self.metis_contract.map(Into::into))),
+            ("seed", self.seed.to_string()),
+            ("prune", self.prune.clone()),
+            ("parts", self.parts.clone()),
+            ("frames", self.frames.clone()),
+            ("frame bytes", or_none(self.frame_bytes)),
+        ]
+    }
+}
+
+/// Adds what differs between two lists of files.
+fn files_differ(what: &str, before: &[FileIdentity], now: &[FileIdentity], found: &mut Vec<String>) {
+    let paths = |files: &[FileIdentity]| files.iter().map(|file| file.path.clone()).collect::<Vec<PathBuf>>();
+    if paths(before) != paths(now) {
+        let shown = |files: &[FileIdentity]| match files {
+            [] => "none".into(),
+            _ => files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(" and "),
+        };
+        found.push(format!("{what}: recorded {}, now {}", shown(before), shown(now)));
+        return;
+    }
+    for (before, now) in before.iter().zip(now).filter(|(before, now)| before != now) {
+        let path = now.path.display();
+        if before.bytes != now.bytes {
+            found.push(format!("bytes of {path}: recorded {}, now {}", before.bytes, now.bytes));
+        }
+        if before.modified != now.modified {
+            let time = |(seconds, nanos): (i64, i64)| format!("{seconds}.{nanos:09}");
+            let (before, now) = (time(before.modified), time(now.modified));
+            found.push(format!("time of change of {path}, in seconds since 1970: recorded {before}, now {now}"));
+        }
+        if before.ends != now.ends {
+            found
+                .push(format!("checksum of both ends of {path}: recorded {:016x}, now {:016x}", before.ends, now.ends));
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::bytes::Bytes;
+    use crate::error::Kind;
+    use crate::job::FrameKind;
+
+    fn record() -> JobRecord {
+        let file = |path: &str| FileIdentity { path: path.into(), bytes: 10, modified: (5, 7), ends: 1 };
+        JobRecord {
+            kind: KIND.into(),
+            input: vec![file("/a.txt"), file("/b.txt")],
+            format: "text".into(),
+            partitioner: "random".into(),
+            metis_contract: None,
+            assignment: Vec::new(),
+            seed: 1,
+            prune: "direct".into(),
+            parts: "auto".into(),
+            frames: "auto".into(),
+            frame_bytes: None,
+        }
+    }
+
+    fn settled(parts: u32) -> Option<Settled> {
+        Some(Settled { parts, frame_limit: Bytes(4096), frames: FrameKind::Own })
+    }
+
+    fn difference(change: impl Fn(&mut JobRecord), plan: Option<Settled>) -> Option<String> {
+        let mut now = record();
+        change(&mut now);
+        let error = record().check(&now, plan, Path::new("/run")).err()?;
+        assert_eq!(error.kind(), Kind::Resource);
+        Some(error.to_string())
+    }
+
+    #[test]
+    fn each_difference_is_named_with_both_values_and_nothing_else() {
+        type Change = fn(&mut JobRecord);
+        let cases: [(Change, &str); 10] = [
+            (|job| job.format = "metis".into(), "(format: recorded text, now metis)"),
+            (|job| job.partitioner = "metis".into(), "(partitioner: recorded random, now metis)"),
+            (|job| job.metis_contract = Some(4), "(metis contract: recorded none, now 4)"),
+            (|job| job.seed = 2, "(seed: recorded 1, now 2)"),
+            (|job| job.prune = "none".into(), "(prune: recorded direct, now none)"),
+            (|job| job.frames = "shared".into(), "(frames: recorded auto, now shared)"),
+            (|job| job.parts = "9".into(), "(parts: recorded auto, now 9)"),
+            (|job| job.input[1].bytes = 11, "(bytes of /b.txt: recorded 10, now 11)"),
+            (|job| job.input[0].ends = 2, "(checksum of both ends of /a.txt: recorded 0000000000000001, now"),
+            (|job| drop(job.input.pop()), "(input: recorded /a.txt and /b.txt, now /a.txt)"),
+        ];
+        for (change, said) in cases {
+            let text = difference(change, settled(8)).unwrap();
+            assert!(text.starts_with("/run: ") && text.contains(said), "{text}");
+        }
+        let both = difference(|job| (job.seed, job.input[0].modified.0) = (3, 6), None).unwrap();
+        assert!(both.contains("seed: recorded 1, now 3; time of change of /a.txt"), "{both}");
+    }
+
+    #[test]
+    fn what_was_settled_may_be_asked_for() {
+        assert_eq!(difference(|_| (), None), None);
+        let asked: fn(&mut JobRecord) =
+            |job| (job.parts, job.frames, job.frame_bytes) = ("8".into(), "own".into(), Some(4096));
+        assert_eq!(difference(asked, settled(8)), None);
+        assert!(difference(asked, settled(9)).is_some());
+        assert!(difference(asked, None).is_some());
+        // What was asked for then may be left to the planner now.
+        let mut before = record();
+        asked(&mut before);
+        before.check(&record(), None, Path::new("/run")).unwrap();
+    }
+}

@@ -1,0 +1,48 @@
+//! Sealed values in files that are replaced whole and survive a loss of power.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::disk;
+use crate::error::{Error, Kind, Result};
+use crate::sealed;
+
+/// Writes `value` to `path`.
+///
+/// # Errors
+/// [`Kind::Resource`].
+pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let text = sealed::seal(value).map_err(|error| Error::write(path, error.into()))?;
+    disk::replace(path, text.as_bytes())
+}
+
+/// Reads the value back; `None` where there is no file.
+///
+/// # Errors
+/// [`Kind::Data`] where it is damaged, edited, or of another shape.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let text = match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|error| Error::read(path, error))?,
+    };
+    match sealed::read(&text) {
+        Some(value) => Ok(Some(value)),
+        None => Err(Error::data(path, "is damaged or edited, or another version of trimill wrote it")),
+    }
+}
+
+/// What was read; what is damaged counts as missing, and `then` says what follows from that.
+///
+/// # Errors
+/// All others.
+pub(super) fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == Kind::Data => {
+            tracing::warn!("{error}: {then}");
+            Ok(None)
+        }
+        other => other,
+    }
+}

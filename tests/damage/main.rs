@@ -1,0 +1,45 @@
+//! Damage to every kind of file that is read again and carries checksums: single bits, cuts at the borders of all regions,
+//! bytes too many. Each must end in an error that is about the data and names the file, or (a cached graph) in the graph
+//! being made again; never in a panic, never in other arcs or another count.
+//!
+//! | kind | regions | where |
+//! | --- | --- | --- |
+//! | graph file | header, padding, offsets, heads, degrees, ids, footer: every bit; a second block: sampled | `graph` |
+//! | cached graph, whole program | the same, sampled | `cached` |
+//! | spill | header, blocks, index: every bit of a small one; a job's: sampled, and counted | `spill` |
+//! | manifest | every bit | `manifest` |
+//! | compressed inputs | every bit | `packed` |
+//!
+//! Inputs without checksums are not here: what their formats allow to notice is in `readers/`. Images of kernels are in
+//! the crate `kernels`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod cached;
+#[path = "../common/mod.rs"]
+mod common;
+mod graph;
+mod manifest;
+mod packed;
+mod spill;
+#[path = "../spill_support/mod.rs"]
+mod spill_support;
+
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Flips one bit of a file where it lies.
+fn flip(path: &Path, bit: u64) {
+    let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, bit / 8).unwrap();
+    byte[0] ^= 1 << (bit % 8);
+    file.write_all_at(&byte, bit / 8).unwrap();
+}
+
+/// About `count` numbers spread over `range`, the first and the last among them, all remainders by 8.
+fn spread(range: Range<u64>, count: u64) -> impl Iterator<Item = u64> {
+    let step = ((range.end - range.start) / count).max(1) | 1;
+    let last = range.end - 1;
+    range.step_by(step as usize).chain([last])
+}

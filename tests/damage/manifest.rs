@@ -1,0 +1,45 @@
+//! Manifests that were changed, cut, or belong to other spills.
+
+use trimill::error::Kind;
+use trimill::spill::{Codec, Manifest};
+
+use crate::spill_support::*;
+
+#[test]
+fn every_changed_byte_of_a_manifest_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(fixture_dir().join("manifest.json")).unwrap();
+    let path = dir.path().join("manifest.json");
+    for at in 0..whole.len() {
+        for bit in 0..8 {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << bit;
+            std::fs::write(&path, &flipped).unwrap();
+            let error = failure(Manifest::read(dir.path()));
+            assert_eq!(error.kind(), Kind::Data);
+            assert!(error.to_string().contains("manifest.json"), "{error}");
+        }
+        std::fs::write(&path, &whole[..at]).unwrap();
+        failure(Manifest::read(dir.path()));
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(failure(Manifest::read(dir.path())).kind(), Kind::Data);
+}
+
+#[test]
+fn a_manifest_names_the_very_files_it_was_written_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manifest = Manifest::read(&fixture_dir()).unwrap();
+    let summary = tiny().write(dir.path(), "part-00001.spill", Codec::Planes, 1);
+    let error = failure(manifest.open(dir.path(), &manifest.partitions[1]));
+    assert!(error.to_string().contains("as the manifest says"), "{error}");
+    assert_eq!(failure(manifest.open(dir.path(), &manifest.partitions[0])).kind(), Kind::Data);
+    manifest.partitions = vec![(&summary).into()];
+    manifest.write(dir.path()).unwrap();
+    let back = Manifest::read(dir.path()).unwrap();
+    assert_eq!(back, manifest);
+    assert!(back.open(dir.path(), &back.partitions[0]).is_ok());
+    manifest.partitions[0].file = "../part-00001.spill".into();
+    manifest.write(dir.path()).unwrap();
+    assert!(failure(Manifest::read(dir.path())).to_string().contains("beside the manifest"));
+}

@@ -1,0 +1,186 @@
+//! Spills that are cut, flipped, mixed up, or made by a faulty writer.
+
+use proptest::prelude::*;
+use trimill::bytes::Bytes;
+use trimill::control::Control;
+use trimill::count::cpu::Cpu;
+use trimill::error::Kind;
+use trimill::partition::section::Resident;
+use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
+use trimill::spill::{Codec, Manifest, SpillReader};
+use trimill::stream::count_partition;
+use trimill::stream::source::Spilled;
+
+use crate::common::job::{count, data};
+use crate::spill_support::*;
+use crate::{flip, spread};
+
+#[test]
+fn every_flipped_bit_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    for codec in [Codec::Raw, Codec::Planes] {
+        let path = tiny().write(dir.path(), "whole.spill", codec, 10).path;
+        let whole = std::fs::read(&path).unwrap();
+        let path = dir.path().join("flipped.spill");
+        for bit in 0..8 * whole.len() {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &flipped).unwrap();
+            let read = opened(&path).and_then(|spill| {
+                let read = read_all(&spill);
+                let verified = spill.verify(&Control::silent());
+                assert_eq!(read.is_ok(), verified.is_ok(), "bit {bit}");
+                read
+            });
+            let error = failure(read);
+            assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
+            let text = error.to_string();
+            assert!(text.contains("flipped.spill") && text.contains("build"), "bit {bit}: {text}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_and_every_addition_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = std::fs::read(tiny().write(dir.path(), "whole.spill", Codec::Planes, 10).path).unwrap();
+    let path = dir.path().join("cut.spill");
+    for length in 0..whole.len() {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let error = failure(opened(&path));
+        assert_eq!(error.kind(), Kind::Data, "{length}: {error}");
+        assert!(error.to_string().contains("build it again"), "{length}: {error}");
+    }
+    std::fs::write(&path, [&whole[..], &[0]].concat()).unwrap();
+    assert!(failure(opened(&path)).to_string().contains("bytes"));
+    assert_eq!(failure(opened(&dir.path().join("missing.spill"))).kind(), Kind::Data);
+}
+
+#[test]
+fn a_damaged_spill_of_a_job_is_never_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let toml = format!(
+        "input.path = '{}'\nspill = {{ dir = 'spill', keep = true }}\nmemory.frame = '16KiB'\n\
+         partition = {{ partitioner = 'random', parts = 3 }}",
+        data("facebook_combined.txt").display()
+    );
+    assert_eq!(count(&toml, dir.path()).unwrap().triangles, 1_612_010);
+    let spills = dir.path().join("spill");
+    let manifest = Manifest::read(&spills).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let counted = |id: usize| {
+        let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
+        let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
+        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent())?.triangles)
+    };
+    assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
+    let path = spills.join(&manifest.partitions[1].file);
+    let bits = 8 * std::fs::metadata(&path).unwrap().len();
+    for bit in spread(0..bits, 150) {
+        flip(&path, bit);
+        let error = failure(counted(1));
+        assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
+        assert!(error.to_string().contains("part-00001.spill"), "bit {bit}: {error}");
+        flip(&path, bit);
+    }
+    assert!(counted(1).is_ok());
+}
+
+#[test]
+fn another_version_and_another_job_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = tiny().write(dir.path(), "a.spill", Codec::Planes, 10).path;
+    let error = failure(SpillReader::open(&path, Some(1)));
+    assert_eq!(error.kind(), Kind::Data);
+    assert!(error.to_string().contains("another job"), "{error}");
+    assert!(SpillReader::open(&path, None).is_ok());
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[8] = 2;
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = failure(opened(&path));
+    assert!(error.to_string().contains("version 2; expected version 1"), "{error}");
+}
+
+#[test]
+fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
+    let dir = tempfile::tempdir().unwrap();
+    let partition = Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![]; 3])] };
+    let path = partition.write(dir.path(), "a.spill", Codec::Planes, 1).path;
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The arcs of the first block, which is one row; the bytes of its heads would be none.
+    let arcs = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize + 8 + 24 + 16;
+    bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
+    bytes[arcs..arcs + 8].copy_from_slice(&(1u64 << 31).to_le_bytes());
+    seal(&mut bytes);
+    std::fs::write(&path, &bytes).unwrap();
+    let error = failure(opened(&path));
+    assert!(error.to_string().contains("block 0 of 1 rows has 8589934600 raw bytes"), "{error}");
+}
+
+#[test]
+fn a_frame_with_a_row_too_many_is_found_by_verify() {
+    // The rows of proxies 0 and 1 of a frame, shifted by one local: well-formed, but proxy 1 would point at itself.
+    let dir = tempfile::tempdir().unwrap();
+    let partition =
+        Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![], vec![0, 1], vec![]])] };
+    let path = partition.write(dir.path(), "a.spill", Codec::Planes, 1).path;
+    let error = failure(opened(&path).unwrap().verify(&Control::silent()));
+    assert!(error.to_string().contains("frame 0: the row of proxy 1"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn a_decoder_takes_no_nonsense(
+        partition in partition(), raw: bool, at: prop::sample::Index, byte: u8, cut: prop::sample::Index, noise: Vec<u8>,
+    ) {
+        let codec = if raw { Codec::Raw } else { Codec::Planes };
+        let Resident { numbers, offsets, heads } = partition.resident();
+        let mut stored = Vec::new();
+        let rows = Rows { numbers: Numbers::Each(&numbers[..]), offsets: &offsets, heads: &heads };
+        Encoder::new().unwrap().encode(codec, &rows, &mut stored).unwrap();
+        let mut changed = stored.clone();
+        if !changed.is_empty() {
+            *at.get_mut(&mut changed) = byte;
+        }
+        let cut = cut.index(stored.len() + 1);
+        let mut decoder = Decoder::new().unwrap();
+        for bytes in [&changed[..], &stored[..cut], &noise] {
+            let (mut numbers, mut heads) = (vec![0; numbers.len()], vec![0; heads.len()]);
+            let mut ends = vec![0u64; numbers.len()];
+            let into = RowsMut { numbers: Numbers::Each(&mut numbers[..]), ends: &mut ends, heads: &mut heads, base: 0 };
+            if decoder.decode(codec, bytes, into).is_ok() {
+                prop_assert!(numbers.is_sorted_by(|a, b| a < b));
+                let starts = std::iter::once(&0).chain(&ends);
+                for ((&start, &end), &number) in starts.zip(&ends).zip(&numbers) {
+                    let row = &heads[start as usize..end as usize];
+                    prop_assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < number));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_sealed_lie_ends_in_an_error_or_in_valid_rows(
+        partition in partition(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = partition.write(dir.path(), "a.spill", Codec::Planes, 5).path;
+        let mut bytes = std::fs::read(&path).unwrap();
+        let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
+        for (at, byte) in changes {
+            let mut places: Vec<usize> = (12..152).chain(index..bytes.len()).collect();
+            bytes[*at.get_mut(&mut places)] = byte;
+        }
+        seal(&mut bytes);
+        std::fs::write(&path, &bytes).unwrap();
+        if let Ok(spill) = SpillReader::open(&path, None) {
+            let verified = spill.verify(&Control::silent());
+            let read = read_all(&spill);
+            prop_assert!(verified.is_err() || read.is_ok());
+            spill.report();
+        }
+    }
+}

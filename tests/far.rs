@@ -1,0 +1,151 @@
+//! Ids and offsets past 2^31 and 2^32, and budgets far above any memory. What cannot be had in full is had at synthetic offsets.
+//!
+//! | quantity | where it is checked |
+//! | --- | --- |
+//! | ids at 2^32 - 1, 2^48 - 1 and 2^64 - 2 in every format that can write them, single-column and two-column assignments of them | here |
+//! | ids of every width against a set of edges | fuzz target `clean`, `tests/corpus.rs` |
+//! | spill: blocks past 2^33 bytes | here |
+//! | spill: offsets of rows past 2^32 | `tests/spill_format.rs`, `rows_with_giant_gaps_come_back` |
+//! | budgets of 2^60 bytes; more is refused | here, `src/job/job.rs` |
+//! | graph file: rows past 2^32 arcs and 2^34 bytes, read, pruned, cut into sections, spilled and counted | `src/graph/far/tests.rs` |
+//! | orienting: rows written past 2^32 arcs | `src/graph/far/tests.rs` |
+//! | sets and ranks over 2^32 - 2 vertices | `src/graph/far/tests.rs` |
+//! | wedges past 2^64 | `src/graph/far/tests.rs` |
+//! | triangles past 2^32 | `tests/counts.rs`, `closed_forms_hold` |
+//! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `src/input/far/tests.rs` |
+//! | kernels: pieces past 2^34 bytes of device memory | `kernels/src/arena.rs` |
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+mod spill_support;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use common::job::{count, data};
+use spill_support::{failure, tiny};
+use trimill::error::Kind;
+use trimill::partition::section::Frame;
+use trimill::spill::{Codec, SpillReader};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
+fn karate() -> Vec<(u64, u64)> {
+    let text = std::fs::read_to_string(data("karate.mtx")).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('%')).skip(1);
+    lines
+        .map(|line| {
+            let (u, v) = line.split_once(' ').unwrap();
+            (u.parse().unwrap(), v.trim().parse().unwrap())
+        })
+        .collect()
+}
+
+/// The club with ids that fall from `last`, written by `record` behind `head`.
+fn is_counted(name: &str, last: u64, head: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
+    let dir = tempfile::tempdir().unwrap();
+    let arcs = karate();
+    let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| record(last - u, last - v)).collect();
+    std::fs::write(dir.path().join(name), [head.as_bytes(), &bytes].concat()).unwrap();
+    let parts: String = (1..=34).map(|v| format!("{} {}\n", last - v, v % 3)).collect();
+    std::fs::write(dir.path().join("parts.txt"), parts).unwrap();
+    for settings in ["", "partition.parts = 3", "partition.partitioner = 'file:parts.txt'"] {
+        let result = count(&format!("input.path = '{name}'\n{settings}"), dir.path()).unwrap();
+        assert_eq!((result.vertices, result.edges, result.triangles), (34, 78, 45), "{name} {settings}");
+    }
+}
+
+#[test]
+fn ids_at_the_end_of_their_range_are_counted() {
+    let words = |u: u64, v: u64| [u as u32, v as u32].map(u32::to_le_bytes).as_flattened().to_vec();
+    let longs = |u: u64, v: u64| [u, v].map(u64::to_le_bytes).as_flattened().to_vec();
+    let line = |u: u64, v: u64| format!("{u} {v}\n").into_bytes();
+    let packed = |u: u64, v: u64| {
+        let high = (u >> 32) as u32 | ((v >> 32) as u32) << 16;
+        [u as u32, v as u32, high].map(u32::to_le_bytes).as_flattened().to_vec()
+    };
+    // Ids begin at 1 and end before `last`.
+    for last in [(1 << 31) + 1, 1 << 32] {
+        is_counted("g.u32", last, "", words);
+    }
+    for last in [1 << 31, (1 << 32) - 1, (1 << 32) + 20, u64::MAX] {
+        is_counted("g.u64", last, "", longs);
+        is_counted("g.txt", last, "", line);
+    }
+    is_counted("g.g500", 1 << 48, "", packed);
+    let most = (1u64 << 32) - 2;
+    let head = format!("%%MatrixMarket matrix coordinate pattern symmetric\n{most} {most} 78\n");
+    is_counted("g.mtx", most + 1, &head, line);
+}
+
+#[test]
+fn one_column_assignments_count_from_an_id_past_2_to_the_31() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = 1u64 << 31;
+    let lines: String = karate().iter().map(|(u, v)| format!("{} {}\n", first + u, first + v)).collect();
+    std::fs::write(dir.path().join("g.txt"), lines).unwrap();
+    std::fs::write(dir.path().join("parts.txt"), "0\n".repeat(34)).unwrap();
+    let toml = "input.path = 'g.txt'\npartition.partitioner = 'file:parts.txt'";
+    // These ids are sparse, so lines without ids name nobody.
+    let error = failure(count(toml, dir.path()));
+    assert_eq!(error.kind(), Kind::Data);
+    assert!(error.to_string().contains("sparse"), "{error}");
+}
+
+#[test]
+fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
+    // The first block of the resident section becomes a hole of 8 GiB: nothing of it is read below but its length.
+    const HOLE: u64 = 1 << 33;
+    let dir = tempfile::tempdir().unwrap();
+    let partition = tiny();
+    let bytes = std::fs::read(partition.write(dir.path(), "near.spill", Codec::Planes, 10).path).unwrap();
+    let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let index_at = number(&bytes, 104);
+    let (mut header, mut index) = (bytes[..160].to_vec(), bytes[index_at as usize..].to_vec());
+    let (resident_blocks, frames) = (number(&index, 0) as u32, (number(&index, 0) >> 32) as usize);
+    assert_eq!((resident_blocks, frames), (1, 2));
+    let blocks = 8 + 24 * frames;
+    let add = |bytes: &mut [u8], at: usize| {
+        let moved = number(bytes, at) + HOLE;
+        bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
+    };
+    let first_stored = number(&index, blocks + 8);
+    add(&mut index, blocks + 8);
+    (1..=2).for_each(|block| add(&mut index, blocks + 40 * block));
+    add(&mut header, 104);
+    header[120..128].copy_from_slice(&xxh3_64(&index).to_le_bytes());
+    let checksum = xxh3_64(&header[..152]);
+    header[152..160].copy_from_slice(&checksum.to_le_bytes());
+
+    let path = dir.path().join("far.spill");
+    let file = File::create(&path).unwrap();
+    let frames_at = 160 + first_stored;
+    file.write_all_at(&header, 0).unwrap();
+    file.write_all_at(&bytes[frames_at as usize..index_at as usize], frames_at + HOLE).unwrap();
+    file.write_all_at(&index, index_at + HOLE).unwrap();
+    let spill = SpillReader::open(&path, None).unwrap();
+    assert!(spill.bytes() > HOLE);
+    for i in 0..2 {
+        let mut frame = Frame::default();
+        spill.read_frame(i, &mut frame).unwrap();
+        assert_eq!(frame, partition.frame(i));
+    }
+    file.set_len(HOLE).unwrap();
+    assert_eq!(failure(spill.read_frame(1, &mut Frame::default())).kind(), Kind::Data);
+    assert_eq!(failure(SpillReader::open(&path, None)).kind(), Kind::Data);
+}
+
+#[test]
+fn budgets_may_be_far_above_any_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines: String = karate().iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    std::fs::write(dir.path().join("g.txt"), lines).unwrap();
+    for settings in ["", "partition.parts = 3", "partition = { parts = 3, prune = 'none' }"] {
+        for size in ["3TiB", "1EiB"] {
+            let toml = format!("input.path = 'g.txt'\nmemory = {{ device = '{size}', host = '{size}' }}\n{settings}");
+            assert_eq!(count(&toml, dir.path()).unwrap().triangles, 45, "{toml}");
+        }
+        let toml = format!("input.path = 'g.txt'\nmemory.frame = '1EiB'\n{settings}");
+        assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Resource, "{toml}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Bits flipped in every file of a run directory: what is damaged is made again, or the start is refused.
+
+use std::fs;
+use std::path::Path;
+
+use crate::restarts::{killed_when, spills};
+use crate::support::{COLLABORATION, Place, ROUTERS, data, stderr};
+
+const PARTS: [&str; 5] = ["--frames", "own", "--parts", "4", "--no-cache"];
+
+/// Flips a bit of a file, leaves the rest.
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).unwrap();
+    let at = at.min(bytes.len() - 1);
+    bytes[at] ^= 1 << (at % 8);
+    fs::write(path, bytes).unwrap();
+}
+
+/// A copy of a directory and all below it.
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to)
+        } else {
+            let _ = fs::copy(path, to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_record_is_counted_again() {
+    let place = Place::new();
+    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
+    let record = *place.records().keys().next().unwrap();
+    let length = fs::read(place.path(&format!("run/part-{record:05}.json"))).unwrap().len();
+    for at in (0..length).step_by(length / 8) {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&place.path(&format!("run/part-{record:05}.json")), at);
+        let (result, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
+        assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
+    }
+    // A record under the name of another partition counts for neither.
+    copy(&place.path("saved"), &place.path("run"));
+    let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
+    fs::copy(place.path(&format!("run/part-{record:05}.json")), place.path(&format!("run/part-{free:05}.json")))
+        .unwrap();
+    let (result, said) = place.completes(ROUTERS, &PARTS);
+    assert!(said.contains("belongs to another partition") && !result.partitions[free as usize].resumed, "{said}");
+}
+
+#[test]
+fn a_damaged_spill_is_built_again() {
+    let place = Place::new();
+    killed_when(&place, &data(COLLABORATION.0), &PARTS, |place| !spills(place).is_empty());
+    copy(&place.path("run"), &place.path("saved"));
+    let spill = spills(&place).remove(0);
+    let length = fs::read(&spill).unwrap().len();
+    // Header, blocks, index: whether the damage is found when the spill is opened or when a block is read.
+    for at in [0, 9, 40, 130, length / 4, length / 2, length - 40, length - 1] {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&spill, at);
+        let (_, said) = place.completes(COLLABORATION, &PARTS);
+        assert!(said.contains("is built again"), "byte {at}: {said}");
+    }
+    copy(&place.path("saved"), &place.path("run"));
+    fs::write(&spill, &fs::read(&spill).unwrap()[..length / 2]).unwrap();
+    assert!(place.completes(COLLABORATION, &PARTS).1.contains("is built again"));
+}
+
+#[test]
+fn a_damaged_plan_assignment_or_graph_is_made_again() {
+    let place = Place::new();
+    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    copy(&place.path("run"), &place.path("saved"));
+    for file in ["plan.json", "assignment.zst"] {
+        for at in [0, 20, usize::MAX] {
+            copy(&place.path("saved"), &place.path("run"));
+            flip(&place.path("run").join(file), at);
+            let (result, said) = place.completes(ROUTERS, &PARTS);
+            assert!(said.contains("the job is planned anew"), "{file}: {said}");
+            // The same settings give the same plan, so what was counted still counts.
+            assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
+        }
+    }
+    copy(&place.path("saved"), &place.path("run"));
+    fs::remove_file(place.path("run/assignment.zst")).unwrap();
+    place.completes(ROUTERS, &PARTS);
+    copy(&place.path("saved"), &place.path("run"));
+    let graph = crate::support::files(&place.path("run/graph")).remove(0);
+    flip(&graph, 5000);
+    let (_, said) = place.completes(ROUTERS, &PARTS);
+    assert!(said.contains("it is made again"), "{said}");
+}
+
+/// A plan that is lost and now comes out otherwise makes its records worthless, and none of them is added.
+#[test]
+fn records_of_another_plan_are_not_added() {
+    let place = Place::new();
+    let small = ["--no-cache", "--device-memory", "60KiB"];
+    killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
+    fs::remove_file(place.path("run/plan.json")).unwrap();
+    let (result, said) = place.completes(COLLABORATION, &["--no-cache", "--device-memory", "80KiB"]);
+    assert!(
+        said.contains("is counted again") && result.partitions.iter().all(|partition| !partition.resumed),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_damaged_result_is_put_together_again_from_the_records() {
+    let place = Place::new();
+    let (first, _) = place.completes(ROUTERS, &PARTS);
+    let length = fs::read(place.path("run/result.json")).unwrap().len();
+    for at in [0, length / 3, length / 2, length - 30] {
+        flip(&place.path("run/result.json"), at);
+        let (result, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains("put together again"), "{said}");
+        assert!(result.partitions.iter().all(|partition| partition.resumed));
+        assert_eq!(result.partitions.len(), first.partitions.len());
+    }
+}
+
+#[test]
+fn without_knowing_the_job_nothing_is_done() {
+    let place = Place::new();
+    place.completes(ROUTERS, &PARTS);
+    flip(&place.path("run/job.json"), 33);
+    let output = place.run(&data(ROUTERS.0), &PARTS);
+    assert_eq!(output.status.code(), Some(1));
+    let said = stderr(&output);
+    assert!(said.contains("job.json: is damaged") && said.contains("remove the run directory"), "{said}");
+}

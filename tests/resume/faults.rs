@@ -1,0 +1,148 @@
+//! Every write of a job fails once, and many are torn by a kill, panic, or are interrupted; then the job is started again.
+
+use std::process::Output;
+
+use crate::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, data, stderr};
+
+/// Runs a job with a fault at the first write, the second, and so on by `step`, until there is no such write; `ended` judges
+/// how it ended. After each the job goes on to the published count. Returns how often a fault struck.
+fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
+    let mut struck = 0;
+    for at in (1..).step_by(step) {
+        let place = Place::new();
+        let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(output.status.code(), Some(0), "{fault}:{at}: {said}");
+            return struck;
+        }
+        struck += 1;
+        ended(&output, &said);
+        place.is_whole();
+        place.completes(known, arguments);
+    }
+    struck
+}
+
+fn disk_is_full(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(output.stdout.is_empty());
+    let error = said.lines().last().unwrap();
+    assert!(error.starts_with("error: ") && error.contains("No space left on device"), "{said}");
+    // The file or its directory, and what to do.
+    assert!(
+        error.contains("run") || error.contains("out") || error.contains("spills") || error.contains("cache"),
+        "{said}"
+    );
+    assert!(error.contains("free some space") || error.contains("name a directory"), "{said}");
+}
+
+fn is_killed(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), None, "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+fn a_thread_panicked(output: &Output, said: &str) {
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.lines().last().unwrap().starts_with("error: a worker thread failed"), "{said}");
+    assert!(output.stdout.is_empty());
+}
+
+/// Where nothing is left to do but to say the result, the job may be done before it hears of the signal.
+fn is_interrupted_or_done(output: &Output, said: &str) {
+    match output.status.code() {
+        Some(0) => assert!(!output.stdout.is_empty(), "{said}"),
+        code => {
+            assert_eq!(code, Some(130), "{said}");
+            assert!(said.contains("interrupted"), "{said}");
+        }
+    }
+}
+
+const USUAL: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--output"];
+
+fn usual() -> Vec<&'static str> {
+    [&USUAL[..], &["out"]].concat()
+}
+
+#[test]
+fn a_full_disk_at_any_write() {
+    let struck = at_every_write("write", 1, COLLABORATION, &usual(), disk_is_full);
+    assert!(struck > 60, "{struck} writes");
+}
+
+#[test]
+fn a_kill_at_writes() {
+    let struck = at_every_write("kill", 2, COLLABORATION, &usual(), is_killed);
+    assert!(struck > 30, "{struck} writes");
+}
+
+#[test]
+fn a_panic_at_writes() {
+    let struck = at_every_write("panic", 3, COLLABORATION, &usual(), a_thread_panicked);
+    assert!(struck > 20, "{struck} writes");
+}
+
+#[test]
+fn a_signal_at_writes() {
+    let struck = at_every_write("term", 3, COLLABORATION, &usual(), is_interrupted_or_done);
+    assert!(struck > 20, "{struck} writes");
+}
+
+/// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
+#[test]
+fn the_same_where_buckets_are_on_disk() {
+    let little = [
+        "--no-cache",
+        "--frames",
+        "own",
+        "--parts",
+        "3",
+        "--partitioner",
+        "random",
+        "--host-memory",
+        "1MiB",
+        "--threads",
+        "2",
+    ];
+    for (fault, first, ended) in [
+        ("write", 11, disk_is_full as fn(&Output, &str)),
+        ("kill", 13, is_killed),
+        ("panic", 17, a_thread_panicked),
+        ("term", 19, is_interrupted_or_done),
+    ] {
+        let struck = at_every_write(fault, first, COLLABORATION, &little, ended);
+        assert!(struck >= 8, "{fault}: {struck} writes");
+    }
+}
+
+/// METIS and its files, spills that are kept, folders elsewhere, the cache.
+#[test]
+fn the_same_with_metis_kept_spills_and_the_cache() {
+    let kept =
+        ["--partitioner", "metis", "--parts", "3", "--keep-spill", "--spill-dir", "spills", "--work-dir", "tmp/work"];
+    let struck = at_every_write("write", 2, ROUTERS, &kept, disk_is_full);
+    assert!(struck > 15, "{struck} writes");
+    let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
+    assert!(struck > 15, "{struck} writes");
+}
+
+/// Frames that all partitions share, their rows in a temporary file.
+#[test]
+fn the_same_with_shared_frames() {
+    let shared =
+        ["--no-cache", "--frames", "shared", "--parts", "4", "--host-memory", "33MiB", "--device-memory", "512KiB"];
+    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+        let struck = at_every_write(fault, 2, COLLABORATION, &shared, ended);
+        assert!(struck > 15, "{fault}: {struck} writes");
+    }
+}
+
+/// One partition that is the whole graph is not spilled.
+#[test]
+fn the_same_where_nothing_is_spilled() {
+    for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
+        let struck = at_every_write(fault, 1, ROUTERS, &["--no-cache"], ended);
+        assert!(struck > 25, "{fault}: {struck} writes");
+    }
+}

@@ -1,0 +1,81 @@
+//! Kills at random moments, again and again, until the job is done all the same.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::support::{Place, SOCIAL, data};
+
+/// Numbers that look random, the same ones every time.
+struct Numbers(u64);
+
+impl Numbers {
+    /// The next one, from 0 to 1.
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Starts the job and sends it `signal` after a part of `whole`, over and over; `kills` times in all, in as many run
+/// directories as that takes. Returns how many of them had something to resume.
+fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
+    let place = Place::new();
+    let begun = Instant::now();
+    place.completes(SOCIAL, arguments);
+    let whole = begun.elapsed();
+    let mut numbers = Numbers(kills as u64);
+    let (mut killed, mut resumed) = (0, 0);
+    while killed < kills {
+        let place = Place::new();
+        // Long enough on the average for some partitions; a job that is never long enough would never be done.
+        for _ in 0..6 {
+            let mut child =
+                place.command(&data(SOCIAL.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            sleep(Duration::from_secs_f64(whole.as_secs_f64() * numbers.next()));
+            let _ = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            let status = child.wait().unwrap();
+            place.is_whole();
+            if status.success() {
+                break;
+            }
+            // A signal before the handler stands ends the process the system's way.
+            assert!(matches!(status.code(), None | Some(130)), "{status}");
+            killed += 1;
+        }
+        resumed += usize::from(!place.records().is_empty());
+        place.completes(SOCIAL, arguments);
+        fs::remove_dir_all(place.path("run")).unwrap();
+    }
+    resumed
+}
+
+const SETTINGS: [&str; 11] = [
+    "--no-cache",
+    "--frames",
+    "own",
+    "--parts",
+    "9",
+    "--partitioner",
+    "random",
+    "--threads",
+    "2",
+    "--frame-bytes",
+    "64KiB",
+];
+
+#[test]
+fn fifty_kills_at_random_moments() {
+    assert!(interrupt_until_done("-KILL", 50, &SETTINGS) > 0);
+}
+
+#[test]
+fn ctrl_c_at_random_moments() {
+    assert!(interrupt_until_done("-INT", 12, &SETTINGS) > 0);
+}
+
+#[test]
+fn sigterm_at_random_moments() {
+    assert!(interrupt_until_done("-TERM", 12, &SETTINGS) > 0);
+}

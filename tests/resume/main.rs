@@ -1,0 +1,12 @@
+//! Jobs that are ended at any moment and started again: the answer is the published one, and nothing is counted twice.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod damage;
+mod faults;
+mod kills;
+mod refusals;
+mod restarts;
+mod support;

@@ -1,0 +1,112 @@
+//! Starts that are refused: another job, another input, another process, a directory of other things.
+
+use std::fs;
+
+use trimill::error::Kind;
+use trimill::run_dir::RunDir;
+
+use crate::support::{Place, ROUTERS, data, stderr};
+
+fn refused(place: &Place, code: i32, input: &str, arguments: &[&str], parts: &[&str]) {
+    let output = place.run(input, arguments);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty());
+    for part in parts {
+        assert!(said.contains(part), "{arguments:?} does not say '{part}': {said}");
+    }
+}
+
+#[test]
+fn another_job_is_told_what_differs() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    place.completes(ROUTERS, &["--parts", "4"]);
+    for (arguments, said) in [
+        (&["--parts", "5"][..], "(parts: recorded 4, now 5)"),
+        (&["--parts", "4", "--seed", "9"], "(seed: recorded 1, now 9)"),
+        (&["--parts", "4", "--prune", "none"], "(prune: recorded direct, now none"),
+        (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded contiguous, now random)"),
+        (&["--parts", "4", "--frame-bytes", "1MiB"], "(frame bytes: recorded none, now 1048576)"),
+    ] {
+        refused(&place, 3, &routers, arguments, &["run: belongs to another job", said, "another --run-dir"]);
+    }
+    let other = data("karate.mtx");
+    refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
+    // Nothing of this has changed anything.
+    place.completes(ROUTERS, &["--parts", "4"]);
+}
+
+#[test]
+fn a_changed_input_is_told_what_changed() {
+    let place = Place::new();
+    let file = place.path("g.txt");
+    let input = file.to_str().unwrap();
+    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
+    assert_eq!(place.run(input, &[]).status.code(), Some(0));
+    fs::write(&file, "0 1\n1 2\n2 0\n2 3\n").unwrap();
+    refused(&place, 3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16", "checksum of both ends"]);
+    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
+    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+    refused(&place, 3, input, &[], &["time of change", "now 7.000000000"]);
+}
+
+#[test]
+fn an_assignment_that_changed_is_another_job() {
+    let place = Place::new();
+    let file = place.path("parts.txt");
+    let lines = |last: &str| (0..34).map(|id| if id == 33 { last.into() } else { format!("{}\n", id % 3) }).collect();
+    let write = |text: String| fs::write(&file, text).unwrap();
+    let karate = data("karate.mtx");
+    write(lines("2\n"));
+    let arguments = ["--partitioner", "file:parts.txt"];
+    let output = place.run(&karate, &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    write(lines("10\n"));
+    refused(&place, 3, &karate, &arguments, &["parts.txt: recorded"]);
+}
+
+#[test]
+fn a_second_process_is_refused_and_told_of_the_first() {
+    let place = Place::new();
+    let first = RunDir::open(&place.path("run")).unwrap();
+    let who = format!("in use by process {}", std::process::id());
+    refused(&place, 3, &data(ROUTERS.0), &[], &["run: the run directory is", &who, "another --run-dir"]);
+    // Not even the same process may open it twice.
+    assert_eq!(RunDir::open(&place.path("run")).unwrap_err().kind(), Kind::Resource);
+    drop(first);
+    place.completes(ROUTERS, &[]);
+}
+
+#[test]
+fn a_directory_of_other_things_is_left_alone() {
+    let place = Place::new();
+    let routers = data(ROUTERS.0);
+    fs::create_dir_all(place.path("run/work")).unwrap();
+    for file in ["work/mine.txt", ".part-mine.tmp"] {
+        fs::write(place.path("run").join(file), "precious").unwrap();
+        refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+        assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
+    }
+    // A lock of somebody else's makes it no run directory of ours.
+    fs::write(place.path("run/lock"), "").unwrap();
+    refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
+    fs::remove_dir_all(place.path("run")).unwrap();
+    fs::write(place.path("run"), "a file").unwrap();
+    refused(&place, 3, &routers, &[], &["run"]);
+}
+
+#[test]
+fn an_input_that_cannot_be_read_again_is_a_usage_error() {
+    let place = Place::new();
+    refused(&place, 2, "-", &["--format", "text"], &["standard input"]);
+    let pipe = place.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feed = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, "0 1\n1 2\n2 0\n")
+    });
+    refused(&place, 2, pipe.to_str().unwrap(), &["--format", "text"], &["no file", "--run-dir"]);
+    let _ = feed.join();
+}

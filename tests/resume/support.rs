@@ -1,0 +1,151 @@
+//! A place to run the program in, and what must hold of a run directory at any moment.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use trimill::control::Control;
+use trimill::graph::file::{Place as GraphPlace, open};
+use trimill::report::RunResult;
+use trimill::run_dir::PartitionRecord;
+use trimill::sealed;
+use trimill::spill::SpillReader;
+
+use crate::common::job::program;
+
+/// A graph of `tests/data` with its published triangles.
+pub(crate) type Known = (&'static str, u128);
+
+pub(crate) const COLLABORATION: Known = ("ca-HepTh.txt", 28_339);
+pub(crate) const ROUTERS: Known = ("as20000102.txt", 6_584);
+pub(crate) const SOCIAL: Known = ("soc-Slashdot0902.txt.gz", 602_592);
+
+pub(crate) fn data(name: &str) -> String {
+    crate::common::job::data(name).display().to_string()
+}
+
+/// What a fault says when it strikes.
+pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
+
+/// A directory with the program's temporary files and its cache inside.
+pub(crate) struct Place(tempfile::TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("tmp")).unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// `trimill count` of `input` in the run directory `run`, without the cache, with more arguments behind.
+    pub(crate) fn command(&self, input: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command
+            .args(["count", input, "--run-dir", "run", "--json", "--backend", "cpu"])
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("TMPDIR", self.path("tmp"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env_remove("TRIMILL_FAULT")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, input: &str, arguments: &[&str]) -> Output {
+        self.command(input, arguments).output().unwrap()
+    }
+
+    pub(crate) fn with_fault(&self, fault: &str, input: &str, arguments: &[&str]) -> Output {
+        self.command(input, arguments).env("TRIMILL_FAULT", fault).output().unwrap()
+    }
+
+    /// The job ends well; returns its result, which was checked, and what was said beside it.
+    pub(crate) fn completes(&self, (name, triangles): Known, arguments: &[&str]) -> (RunResult, String) {
+        let before = self.records();
+        let output = self.run(&data(name), arguments);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+        result.check(Path::new("result")).unwrap();
+        assert_eq!(result.triangles, triangles, "{name} {arguments:?}");
+        // What was recorded is taken as it is, and everything else is counted now.
+        for partition in &result.partitions {
+            match before.get(&partition.id).filter(|_| partition.resumed) {
+                Some(record) => {
+                    assert_eq!((record.triangles, record.seconds), (partition.triangles, partition.seconds))
+                }
+                None => assert!(!partition.resumed),
+            }
+        }
+        self.is_tidy();
+        (result, said)
+    }
+
+    /// The results that are recorded, by partition.
+    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::report::PartitionResult> {
+        let texts = files(&self.path("run")).into_iter().filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            name.starts_with("part-") && name.ends_with(".json")
+        });
+        texts
+            .filter_map(|path| sealed::read::<PartitionRecord>(&fs::read(path).unwrap()))
+            .map(|record| (record.result.id, record.result))
+            .collect()
+    }
+
+    /// Nothing is left of a job that is done but what says so.
+    pub(crate) fn is_tidy(&self) {
+        for path in files(&self.path("run")) {
+            let name = path.strip_prefix(self.path("run")).unwrap().display().to_string();
+            let kept = ["lock", "job.json", "plan.json", "assignment.zst", "result.json"].contains(&name.as_str())
+                || (name.starts_with("part-") && name.ends_with(".json"));
+            assert!(kept, "{name} is left");
+        }
+        assert!(files(&self.path("tmp")).is_empty(), "{:?}", files(&self.path("tmp")));
+    }
+
+    /// Every file under its final name is whole, however the last process ended.
+    pub(crate) fn is_whole(&self) {
+        for path in files(&self.path("run")).into_iter().chain(files(&self.path("out"))) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.ends_with(".tmp") || path.components().any(|part| part.as_os_str() == "work") {
+                continue;
+            }
+            let bytes = fs::read(&path).unwrap();
+            let whole = match path.extension().and_then(|suffix| suffix.to_str()) {
+                Some("json") if path.starts_with(self.path("out")) => {
+                    serde_json::from_slice::<RunResult>(&bytes).is_ok()
+                }
+                Some("json") => sealed::unseal(&bytes).is_some(),
+                Some("tsv") => bytes.ends_with(b"\n"),
+                Some("spill") => {
+                    SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
+                }
+                Some("trimgraf") => open(GraphPlace::Cached(path.clone())).is_ok(),
+                Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
+                _ => name == "lock",
+            };
+            assert!(whole, "{} is half-written", path.display());
+        }
+    }
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// All files below a directory, sorted.
+pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
