@@ -10,8 +10,27 @@ use crate::nvrtc::{Nvrtc, Output, Source};
 /// Method `lstc`, and the sum that ends it.
 pub static LSTC: Source = Source { name: "lstc.cu", code: include_str!("../cuda/lstc.cu") };
 
+/// Method `packed`: its parts one after another.
+pub static PACKED: Source = Source {
+    name: "packed.cu",
+    code: concat!(
+        "#line 1 \"packed_words.cuh\"\n",
+        include_str!("../cuda/packed_words.cuh"),
+        "#line 1 \"packed_rows.cuh\"\n",
+        include_str!("../cuda/packed_rows.cuh"),
+        "#line 1 \"packed_deal.cuh\"\n",
+        include_str!("../cuda/packed_deal.cuh"),
+        "#line 1 \"packed_stream.cuh\"\n",
+        include_str!("../cuda/packed_stream.cuh"),
+        "#line 1 \"packed_few.cuh\"\n",
+        include_str!("../cuda/packed_few.cuh"),
+        "#line 1 \"packed.cu\"\n",
+        include_str!("../cuda/packed.cu"),
+    ),
+};
+
 /// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 1] = [&LSTC];
+pub static SOURCES: [&Source; 2] = [&LSTC, &PACKED];
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
 pub(crate) fn options(target: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::cache::{self, Key};
-use crate::compile::{LSTC, architecture, options};
+use crate::compile::{architecture, options};
 use crate::error::{Error, Result};
 use crate::nvrtc::{Nvrtc, Output, Source};
 use crate::{Absence, Version};
@@ -16,8 +16,14 @@ use crate::{Absence, Version};
 /// The compute capability for which the embedded PTX is made.
 pub const PTX_CAPABILITY: Version = Version { major: 7, minor: 5 };
 
-/// The PTX of [`LSTC`].
-pub static LSTC_PTX: &str = include_str!("../cuda/lstc.ptx");
+/// The embedded PTX of a source; empty for one that is not part of the program.
+pub fn embedded_ptx(source: &Source) -> &'static str {
+    match source.name {
+        "lstc.cu" => include_str!("../cuda/lstc.ptx"),
+        "packed.cu" => include_str!("../cuda/packed.ptx"),
+        _ => "",
+    }
+}
 
 /// Where an image came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +55,8 @@ pub(crate) struct Image {
 
 impl Image {
     /// The embedded PTX, ending in a zero, and why it is taken.
-    pub(crate) fn embedded(because: String) -> Self {
-        Self { bytes: LSTC_PTX.bytes().chain([0]).collect(), origin: Origin::Embedded { because } }
+    pub(crate) fn embedded(source: &Source, because: String) -> Self {
+        Self { bytes: embedded_ptx(source).bytes().chain([0]).collect(), origin: Origin::Embedded { because } }
     }
 }
 
@@ -64,27 +70,27 @@ pub struct Images<'a> {
 }
 
 impl Images<'_> {
-    /// The image of [`LSTC`] for devices of this compute capability.
-    pub(crate) fn lstc(&self, capability: Version) -> Image {
-        self.compiled(capability).unwrap_or_else(Image::embedded)
+    /// The image of a source for devices of this compute capability.
+    pub(crate) fn image(&self, source: &'static Source, capability: Version) -> Image {
+        self.compiled(source, capability).unwrap_or_else(|because| Image::embedded(source, because))
     }
 
-    fn compiled(&self, capability: Version) -> Result<Image, String> {
+    fn compiled(&self, source: &'static Source, capability: Version) -> Result<Image, String> {
         if self.embedded_only {
             return Err("it was asked for".into());
         }
         let nvrtc = Nvrtc::open().map_err(|absence: Absence| absence.to_string())?;
-        self.compiled_by(&nvrtc, capability).map_err(|error: Error| error.to_string())
+        self.compiled_by(&nvrtc, source, capability).map_err(|error: Error| error.to_string())
     }
 
-    fn compiled_by(&self, nvrtc: &Nvrtc, capability: Version) -> Result<Image> {
+    fn compiled_by(&self, nvrtc: &Nvrtc, source: &'static Source, capability: Version) -> Result<Image> {
         let options = options(&architecture(capability));
-        let key = Key::new(&LSTC, &options, nvrtc.version());
+        let key = Key::new(source, &options, nvrtc.version());
         let nvrtc_version = nvrtc.version();
         if let Some(bytes) = self.cache.and_then(|folder| cache::read(folder, key)) {
             return Ok(Image { bytes, origin: Origin::Cached { nvrtc: nvrtc_version } });
         }
-        let bytes = nvrtc.compile(&LSTC, &options, Output::Cubin)?;
+        let bytes = nvrtc.compile(source, &options, Output::Cubin)?;
         if let Some(folder) = self.cache {
             cache::write(folder, key, &bytes);
         }
@@ -103,22 +109,32 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::compile::{LSTC, PACKED, SOURCES};
+    use crate::packed::arguments::Kernel;
 
     #[test]
     fn the_embedded_ptx_is_of_this_source() {
-        assert!(LSTC_PTX.starts_with(&ptx_stamp(&LSTC)), "lstc.cu has changed: run scripts/make-ptx");
-        // What drivers from 12.8 on take.
-        assert!(LSTC_PTX.contains(".version 8.7\n.target sm_75\n"));
+        for source in SOURCES {
+            let ptx = embedded_ptx(source);
+            assert!(ptx.starts_with(&ptx_stamp(source)), "{} has changed: run scripts/make-ptx", source.name);
+            // What drivers from 12.8 on take.
+            assert!(ptx.contains(".version 8.7\n.target sm_75\n"));
+            assert_eq!(ptx.matches(".visible .entry ").count(), source.code.matches("__global__").count());
+        }
         for kernel in ["lstc_tiled", "lstc_global", "sum"] {
-            assert!(LSTC_PTX.contains(&format!(".visible .entry {kernel}(")), "{kernel}");
+            assert!(embedded_ptx(&LSTC).contains(&format!(".visible .entry {kernel}(")), "{kernel}");
+        }
+        for kernel in Kernel::ALL {
+            let entry = format!(".visible .entry {}(", kernel.name());
+            assert!(embedded_ptx(&PACKED).contains(&entry), "{kernel:?}");
         }
     }
 
     #[test]
     fn without_a_compiler_the_ptx_serves() {
         let images = Images { cache: None, embedded_only: true };
-        let image = images.lstc(Version { major: 9, minor: 0 });
-        assert_eq!(image.bytes.split_last().unwrap(), (&0, LSTC_PTX.as_bytes()));
+        let image = images.image(&LSTC, Version { major: 9, minor: 0 });
+        assert_eq!(image.bytes.split_last().unwrap(), (&0, embedded_ptx(&LSTC).as_bytes()));
     }
 
     #[test]
@@ -126,7 +142,7 @@ mod tests {
         let Some(nvrtc) = crate::testing::nvrtc() else { return };
         let folder = tempfile::tempdir().unwrap();
         let images = Images { cache: Some(folder.path()), embedded_only: false };
-        let get = |minor| images.compiled_by(&nvrtc, Version { major: 8, minor }).unwrap();
+        let get = |minor| images.compiled_by(&nvrtc, &LSTC, Version { major: 8, minor }).unwrap();
         let compiled = get(0);
         assert_eq!(compiled.origin, Origin::Compiled { nvrtc: nvrtc.version() });
         let cached = get(0);

@@ -17,15 +17,17 @@ mod find;
 mod image;
 mod lstc;
 mod nvrtc;
+mod order;
+pub mod packed;
 mod staging;
 #[cfg(test)]
 mod testing;
 
-pub use compile::{LSTC, SOURCES, cubin, ptx};
+pub use compile::{LSTC, PACKED, SOURCES, cubin, ptx};
 pub use device::Gpu;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};
-pub use image::{Images, LSTC_PTX, Origin, PTX_CAPABILITY, ptx_stamp};
+pub use image::{Images, Origin, PTX_CAPABILITY, embedded_ptx, ptx_stamp};
 pub use lstc::sections::{FrameSlices, ResidentSlices, Size, frame_bytes};
 pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
