@@ -11,6 +11,7 @@ use common::{simple, triangles};
 use proptest::prelude::*;
 use trimill::bytes::Bytes;
 use trimill::control::Control;
+use trimill::error::Kind;
 use trimill::generate::{Family, StarKind, generate};
 use trimill::job::FrameKind;
 use trimill::report::RunResult;
@@ -49,6 +50,37 @@ fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
             assert_eq!(locals, vertices);
         }
         assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
+    }
+}
+
+#[test]
+fn the_methods_of_the_papers_count_real_graphs() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, .., triangles, _) in PUBLISHED {
+        let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data(name).display());
+        for method in ["forward", "compact-forward", "reverse-edge", "reverse-edge-serial"] {
+            let result = count(&format!("{input}count.method = '{method}'"), dir.path()).unwrap();
+            assert_eq!((result.triangles, result.method.as_str()), (triangles, method), "{name}");
+            let part = &result.partitions[0];
+            assert!(part.peak_bytes <= part.peak_bytes_predicted, "{name} {method}");
+        }
+    }
+    let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data("facebook_combined.txt").display());
+    for method in ["reverse-edge", "reverse-edge-serial"] {
+        for settings in ["partition = { partitioner = 'random', parts = 7 }", "memory.device = '300KiB'"] {
+            let result = count(&format!("{input}count.method = '{method}'\n{settings}"), dir.path()).unwrap();
+            assert!(result.parts > 1);
+            assert_eq!(result.triangles, 1_612_010, "{method} {settings}");
+        }
+    }
+    for method in ["forward", "compact-forward"] {
+        let refused =
+            |settings: &str| count(&format!("{input}count.method = '{method}'\n{settings}"), dir.path()).unwrap_err();
+        let error = refused("partition.parts = 2");
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+        let error = refused("memory.device = '400KiB'");
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert!(error.to_string().contains("counts whole graphs only; this one takes"), "{error}");
     }
 }
 

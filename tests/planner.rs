@@ -218,6 +218,7 @@ fn check(case: u64, graphs: &[OrientedGraph]) {
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
     let limits = Limits {
+        whole: None,
         device,
         largest_frame: Bytes::mib(256),
         frame,
@@ -288,6 +289,7 @@ fn a_sample_tells_what_is_spilled() {
         let assignment = Cut { graph, way, parts: None }.assign(parts).unwrap();
         let limit = Bytes::mib(1);
         let limits = Limits {
+            whole: None,
             device: Bytes::mib(1 << 10),
             largest_frame: limit,
             frame: Some(limit),

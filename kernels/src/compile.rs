@@ -29,8 +29,35 @@ pub static PACKED: Source = Source {
     ),
 };
 
+/// The source of a method of the papers: what they share comes first.
+macro_rules! paper {
+    ($name:literal $(, $shared:literal)*) => {
+        Source {
+            name: $name,
+            code: concat!(
+                include_str!("../cuda/primitives.cuh"),
+                $(include_str!(concat!("../cuda/", $shared)),)*
+                "\n#line 1 \"", $name, "\"\n",
+                include_str!(concat!("../cuda/", $name))
+            ),
+        }
+    };
+}
+
+/// Method `polak`.
+pub static POLAK: Source = paper!("polak.cu");
+
+/// Method `reverse-edge`.
+pub static REVERSE_EDGE: Source = paper!("reverse_edge.cu", "rows.cuh");
+
+/// Method `skiff`.
+pub static SKIFF: Source = paper!("skiff.cu", "rows.cuh");
+
+/// Method `radix-binning`.
+pub static RADIX_BINNING: Source = paper!("radix_binning.cu");
+
 /// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 2] = [&LSTC, &PACKED];
+pub static SOURCES: [&Source; 6] = [&LSTC, &PACKED, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
 pub(crate) fn options(target: &str) -> Vec<String> {

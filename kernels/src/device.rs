@@ -157,7 +157,24 @@ impl Gpu {
         Locked::new(self.context(), memory)
     }
 
-    fn context(&self) -> &Arc<CudaContext> {
+    /// The queue of kernels, for those of other methods.
+    pub(crate) fn compute_queue(&self) -> &Arc<CudaStream> {
+        &self.kernels
+    }
+
+    /// Waits for the queue of kernels.
+    pub(crate) fn await_kernels(&self) -> Result<()> {
+        self.bind()?;
+        self.kernels.synchronize().map_err(driver("waiting for the GPU"))
+    }
+
+    /// Waits for the queue of copies.
+    pub(crate) fn await_copies(&self) -> Result<()> {
+        self.bind()?;
+        self.copies.synchronize().map_err(driver("copying to the device"))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         self.copies.context()
     }
 

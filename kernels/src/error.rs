@@ -57,6 +57,14 @@ pub enum Error {
     /// Sections that break their invariants, or come in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
+    /// A partition for a method that needs the whole graph.
+    #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
+    Whole {
+        /// The method.
+        method: &'static str,
+        /// What it takes of a graph of this size.
+        bytes: u64,
+    },
     /// Block threads or a tile width out of bounds.
     #[error("{0}")]
     Shape(String),

@@ -21,6 +21,10 @@ pub fn embedded_ptx(source: &Source) -> &'static str {
     match source.name {
         "lstc.cu" => include_str!("../cuda/lstc.ptx"),
         "packed.cu" => include_str!("../cuda/packed.ptx"),
+        "polak.cu" => include_str!("../cuda/polak.ptx"),
+        "reverse_edge.cu" => include_str!("../cuda/reverse_edge.ptx"),
+        "skiff.cu" => include_str!("../cuda/skiff.ptx"),
+        "radix_binning.cu" => include_str!("../cuda/radix_binning.ptx"),
         _ => "",
     }
 }

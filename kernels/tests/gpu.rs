@@ -7,6 +7,8 @@
 mod common;
 #[path = "gpu/packed.rs"]
 mod packed;
+#[path = "gpu/papers.rs"]
+mod papers;
 
 use std::sync::{Mutex, MutexGuard};
 

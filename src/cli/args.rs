@@ -139,11 +139,11 @@ pub struct JobArgs {
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub devices: Option<Devices>,
 
-    /// The counting method: bitmap on the CPU, lstc on a GPU [default: the backend's own choice]
+    /// The counting method; docs/methods.md lists them [default: bitmap on the CPU, lstc on a GPU]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
 
-    /// Threads of a block on a GPU, a multiple of 32 [default: 128]
+    /// Threads of a block on a GPU, a multiple of 32 [default: the method's, 128 for lstc]
     #[arg(long, value_name = "N", help_heading = "Count")]
     pub block_threads: Option<u32>,
 

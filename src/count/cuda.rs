@@ -1,4 +1,4 @@
-//! The CUDA backend, method `lstc`: Algorithm 3 of LSTC on one GPU, a frame at a time.
+//! The CUDA backend: one GPU counts a partition, a frame at a time; by default by method `lstc`, Algorithm 3 of LSTC.
 //!
 //! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
@@ -7,19 +7,22 @@
 //! and two frames, which are decoded into page-locked memory and copied from there.
 
 mod buffers;
+mod counter;
 
 use std::path::Path;
-use std::time::Duration;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use trimill_kernels::{Counter, FrameSlices, Gpu, Images, ResidentSlices, Shape, Size};
+use trimill_kernels::papers::{self, Program};
+use trimill_kernels::{FrameSlices, Gpu, Images, ResidentSlices, Shape, Size};
 
-use super::{Backend, CounterMemory, Device, DeviceTimes, PartitionCounter, Tally, Terms};
+use super::method::CudaMethod;
+use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
 use buffers::Buffers;
+use counter::Counter;
 
 /// Bytes of the resident section that pass at a time.
 const CHUNK: Bytes = Bytes::mib(32);
@@ -32,8 +35,24 @@ pub const ON_HOST: Bytes = Bytes(6 * CHUNK.get() + trimill_kernels::STAGING_BYTE
 pub struct Cuda {
     // Before the GPU, which their memory belongs to.
     buffers: Buffers,
+    kernels: Kernels,
     gpu: Gpu,
-    shape: Shape,
+    method: CudaMethod,
+}
+
+/// What counts on the GPU.
+enum Kernels {
+    Lstc(Shape),
+    Paper(papers::Method, Program),
+}
+
+/// How a job sets the kernels.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Settings {
+    /// Threads of a block.
+    pub block_threads: Option<u32>,
+    /// The tile of `lstc`.
+    pub tile: Option<u32>,
 }
 
 impl Cuda {
@@ -43,11 +62,28 @@ impl Cuda {
     /// # Errors
     /// [`crate::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`crate::error::Kind::Usage`]: block
     /// threads or a tile out of bounds.
-    pub fn open(ordinal: u32, block_threads: u32, tile: u32, cache: Option<&Path>) -> Result<Self> {
-        let shape = Shape::new(block_threads, tile).map_err(translated)?;
-        let gpu = Gpu::open(ordinal, &Images { cache, embedded_only: false }).map_err(translated)?;
-        tracing::info!("{}: kernels {:?}", gpu.device().name, gpu.origin());
-        Ok(Self { buffers: Buffers::default(), gpu, shape })
+    pub fn open(ordinal: u32, method: CudaMethod, settings: Settings, cache: Option<&Path>) -> Result<Self> {
+        let Settings { block_threads, tile } = settings;
+        let shape = Shape::new(block_threads.unwrap_or(128), tile.unwrap_or(128)).map_err(translated)?;
+        let images = Images { cache, embedded_only: false };
+        let gpu = Gpu::open(ordinal, &images).map_err(translated)?;
+        let (kernels, origin) = match method.of_papers(block_threads) {
+            None => (Kernels::Lstc(shape), gpu.origin().clone()),
+            Some(paper) => {
+                let program = Program::load(&gpu, &images, &paper).map_err(translated)?;
+                let origin = program.origin().clone();
+                (Kernels::Paper(paper, program), origin)
+            }
+        };
+        tracing::info!("{}: kernels of {} {origin:?}", gpu.device().name, method.name());
+        Ok(Self { buffers: Buffers::default(), kernels, gpu, method })
+    }
+
+    /// Settles what the method leaves open, once the budget is reserved, for a graph of so many vertices and edges.
+    pub fn settle(&mut self, vertices: u32, edges: u64) {
+        if let Kernels::Paper(paper, _) = &mut self.kernels {
+            *paper = paper.settled(vertices, edges, self.gpu.reserved());
+        }
     }
 
     /// Bytes of the device that are free now.
@@ -87,7 +123,11 @@ impl Backend for Cuda {
     }
 
     fn method(&self) -> &'static str {
-        "lstc"
+        self.method.name()
+    }
+
+    fn whole(&self) -> bool {
+        matches!(&self.kernels, Kernels::Paper(paper, _) if paper.whole())
     }
 
     fn device(&self) -> Option<Device> {
@@ -104,7 +144,10 @@ impl Backend for Cuda {
     }
 
     fn terms(&self) -> Terms {
-        terms()
+        match &self.kernels {
+            Kernels::Lstc(_) => terms(),
+            Kernels::Paper(paper, _) => terms_of(paper),
+        }
     }
 
     fn frame_buffer(&mut self, words: u64) -> Frame {
@@ -135,7 +178,7 @@ impl Backend for Cuda {
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
-        let counter = Counter::begin(&mut self.gpu, self.shape, size).map_err(translated)?;
+        let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
         Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0 }))
     }
 }
@@ -149,6 +192,23 @@ pub fn terms() -> Terms {
         tables: |_, _| Bytes::ZERO,
         workers: 1,
         slots: |_| 2,
+        fixed: Bytes(terms.fixed),
+    }
+}
+
+/// What a method of the papers takes, of whatever GPU.
+fn terms_of(paper: &papers::Method) -> Terms {
+    let terms = paper.terms();
+    let per_numbered: fn(u32, u64) -> Bytes = match terms.per_numbered {
+        0 => |_, _| Bytes::ZERO,
+        _ => |numbered, _| Bytes(papers::skiff::PER_NUMBERED * u64::from(numbered)),
+    };
+    Terms {
+        per_resident_arc: terms.per_resident_arc,
+        per_local: terms.per_local,
+        tables: per_numbered,
+        workers: 1,
+        slots: if paper.whole() { |_| 0 } else { |_| 1 },
         fixed: Bytes(terms.fixed),
     }
 }
@@ -201,14 +261,7 @@ impl PartitionCounter for Counting<'_> {
     }
 
     fn finish(self: Box<Self>) -> Result<Tally> {
-        let counted = self.counter.finish().map_err(translated)?;
-        Ok(Tally {
-            triangles: counted.triangles,
-            device: Some(DeviceTimes {
-                kernels: Duration::from_secs_f64(counted.kernel_seconds + counted.sum_seconds),
-                copies: Duration::from_secs_f64(counted.copy_seconds),
-            }),
-        })
+        self.counter.finish().map_err(translated)
     }
 
     fn memory(&self) -> CounterMemory {
@@ -222,6 +275,7 @@ fn translated(error: trimill_kernels::Error) -> Error {
     let text = error.to_string();
     match error {
         E::Shape(_) => Error::usage(text),
+        E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of so much, or another --method"),
         E::Absent(_) | E::NoSuchDevice { .. } => {
             Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
         }

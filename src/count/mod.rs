@@ -7,6 +7,11 @@
 
 pub mod cpu;
 pub mod cuda;
+mod heads;
+pub mod method;
+pub mod serial;
+#[cfg(test)]
+mod testing;
 pub mod verify;
 
 use std::time::Duration;
@@ -73,6 +78,10 @@ pub trait Backend: Send {
     }
     /// What the method takes.
     fn terms(&self) -> Terms;
+    /// Whether the method needs the whole graph as one partition.
+    fn whole(&self) -> bool {
+        false
+    }
     /// A buffer for frames of up to so many words: plain memory, or memory that the device reads without a copy between.
     fn frame_buffer(&mut self, words: u64) -> Frame {
         let _ = words;
@@ -117,6 +126,8 @@ pub struct DeviceTimes {
     pub kernels: Duration,
     /// Copying to the device.
     pub copies: Duration,
+    /// What the method makes there of its input before it counts.
+    pub preprocessing: Duration,
 }
 
 /// A partition being counted.

@@ -57,6 +57,7 @@ impl Busy {
             let all = self.device.get_or_insert_default();
             all.kernels += times.kernels;
             all.copies += times.copies;
+            all.preprocessing += times.preprocessing;
         }
     }
 
@@ -91,9 +92,13 @@ impl Busy {
 /// What the device's own clock says, where it has one: these overlap with 'count', the host's time.
 pub(super) fn device_stations(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Station> {
     times.into_iter().flat_map(move |times| {
+        let preprocessed = Some(times.preprocessing).filter(|time| !time.is_zero());
         [
-            Station::new("copy", times.copies, streamed, streamed),
-            Station::new("kernel", times.kernels, streamed, Bytes::ZERO),
+            Some(Station::new("copy", times.copies, streamed, streamed)),
+            preprocessed.map(|time| Station::new("preprocess", time, streamed, Bytes::ZERO)),
+            Some(Station::new("kernel", times.kernels, streamed, Bytes::ZERO)),
         ]
+        .into_iter()
+        .flatten()
     })
 }

@@ -47,10 +47,13 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         })
         .collect();
     let parts = plan.assignment.parts();
-    let alternatives = with_assigner(job, &setup, graph, terms, control, |assigner| {
-        let limits = Limits { frames: plan.frames(), ..planned.limits };
-        alternatives(graph, (&terms, plan.frame_limit, &limits), assigner, control)
-    })?;
+    let alternatives = match planned.limits.whole {
+        Some(_) => Vec::new(),
+        None => with_assigner(job, &setup, graph, terms, control, |assigner| {
+            let limits = Limits { frames: plan.frames(), ..planned.limits };
+            alternatives(graph, (&terms, plan.frame_limit, &limits), assigner, control)
+        })?,
+    };
     let mut estimates = plan.estimates;
     if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized) {
         let limits = (&Limits { frames: FrameKind::Own, ..planned.limits }, plan.frame_limit);

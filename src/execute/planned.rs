@@ -64,11 +64,12 @@ pub(super) fn planned_of(
     let gpus = chosen.gpus() as u64;
     let Chosen { backends, device, largest_frame, floor } = chosen;
     let (terms, devices) = (backends[0].terms(), backends.len() as u32);
+    let whole = backends[0].whole().then(|| backends[0].method());
     let likely = job.frame_bytes.unwrap_or(Bytes(device.get() / 8).min(largest_frame));
     let counting = on_host + Bytes(2 * gpus * likely.get()) + setup.spill_memory(job);
     graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames) = (job.frame_bytes, job.prune, job.frames);
-    let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates };
+    let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates, whole };
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
         let plan = match recorded {
             Some((record, assignment)) => again(&graph, assignment, record.settled(), &terms, limits, control)?,

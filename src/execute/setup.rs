@@ -13,11 +13,13 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::{self, Cuda};
+use crate::count::cuda::{self, Cuda, Settings};
+use crate::count::method::{Choice, CpuMethod, CudaMethod};
+use crate::count::serial::Serial;
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{self, Devices, Job, SpillTo};
+use crate::job::{Devices, Job, SpillTo};
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
@@ -125,42 +127,27 @@ impl Setup {
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
-        let gpu_method = match job.method.as_deref() {
-            None => None,
-            Some("bitmap") => Some(false),
-            Some("lstc") => Some(true),
-            Some(other) => {
-                return Err(Error::usage(format!("the method '{other}'"))
-                    .expected("bitmap, the method of the CPU backend, or lstc, that of the CUDA backend"));
-            }
-        };
-        match (job.backend, gpu_method) {
-            (job::Backend::Cpu, Some(true)) | (job::Backend::Cuda, Some(false)) => Err(Error::usage(format!(
-                "the method '{}' with the backend {}",
-                job.method.as_deref().unwrap_or(""),
-                job.backend
-            ))
-            .expected("bitmap with cpu, lstc with cuda")),
-            (job::Backend::Cpu, _) | (job::Backend::Auto, Some(false)) => self.cpu(graph),
-            (job::Backend::Cuda, _) | (job::Backend::Auto, Some(true)) => self.cuda(job, graph),
-            (job::Backend::Auto, None) => match trimill_kernels::find() {
-                Ok(_) => match self.cuda(job, graph) {
+        match Choice::of(job.backend, job.method.as_deref())? {
+            Choice::Cpu(method) => self.cpu(method, graph),
+            Choice::Cuda(method) => self.cuda(method, job, graph),
+            Choice::Either(gpu, cpu) => match trimill_kernels::find() {
+                Ok(_) => match self.cuda(gpu, job, graph) {
                     // A GPU that does not serve is no reason to stop; settings that contradict each other are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
-                        self.cpu(graph)
+                        self.cpu(cpu, graph)
                     }
                     other => other,
                 },
                 Err(absence) => {
                     tracing::info!(target: crate::NOTE, "counting on the CPU: {absence}");
-                    self.cpu(graph)
+                    self.cpu(cpu, graph)
                 }
             },
         }
     }
 
-    fn cpu(&self, graph: &OrientedGraph) -> Result<Chosen> {
+    fn cpu(&self, method: CpuMethod, graph: &OrientedGraph) -> Result<Chosen> {
         let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
         if device > self.host_memory {
             return Err(Error::usage(format!(
@@ -169,28 +156,35 @@ impl Setup {
             ))
             .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
-        // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
-        let vertices = graph.vertices();
-        let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
-        let spare = device.saturating_sub(least.device);
-        Ok(Chosen {
-            backends: vec![Box::new(self.pool.install(|| Cpu::new(spare, vertices)))],
-            device,
-            largest_frame: device,
-            floor: least,
-        })
+        let chosen =
+            |backend: Box<dyn Backend>, floor| Chosen { backends: vec![backend], device, largest_frame: device, floor };
+        match method {
+            CpuMethod::Serial(method) => {
+                let backend = Serial(method);
+                let floor = floor(graph, &backend.terms());
+                Ok(chosen(Box::new(backend), floor))
+            }
+            CpuMethod::Bitmap => {
+                // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
+                let vertices = graph.vertices();
+                let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
+                let spare = device.saturating_sub(least.device);
+                Ok(chosen(Box::new(self.pool.install(|| Cpu::new(spare, vertices))), least))
+            }
+        }
     }
 
-    fn cuda(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
+    fn cuda(&self, method: CudaMethod, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
-        let (threads, tile) = (job.block_threads.unwrap_or(128), job.tile.unwrap_or(128));
-        let open = |ordinal| Cuda::open(ordinal, threads, tile, cache.as_deref());
+        let settings = Settings { block_threads: job.block_threads, tile: job.tile };
+        let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
         let mut workers = match job.devices.clone().unwrap_or_default() {
             Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
             Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
         };
         let floor = floor(graph, &workers[0].terms());
         let device = reserve(&mut workers, self.device_memory, floor.device)?;
+        workers.iter_mut().for_each(|worker| worker.settle(graph.vertices(), graph.edges()));
         // Two frames of each device pass through the host's memory, in a quarter of its budget together.
         let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();

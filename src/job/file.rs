@@ -153,7 +153,7 @@ pub struct CountTable {
     pub devices: Option<Devices>,
     /// The counting method of the backend; default: the backend's own choice.
     pub method: Option<String>,
-    /// Threads of a block on a GPU: a multiple of 32, up to 1024; default 128.
+    /// Threads of a block on a GPU: a multiple of 32, up to 1024; default: the method's, 128 for `lstc`.
     pub block_threads: Option<u32>,
     /// Entries of a row that method `lstc` keeps in shared memory at a time: 64 to 1024, or 0 to read rows where they lie;
     /// default 128.

@@ -54,7 +54,7 @@ pub struct Job {
     pub devices: Option<Devices>,
     /// The method of the backend; none: the backend's own choice.
     pub method: Option<String>,
-    /// Threads of a block on a GPU; none: 128.
+    /// Threads of a block on a GPU; none: the method's own.
     pub block_threads: Option<u32>,
     /// The tile of method `lstc` in shared memory, 0 for none; none: 128.
     pub tile: Option<u32>,

@@ -65,6 +65,8 @@ pub struct Limits {
     pub shared: Bytes,
     /// What the machine does in a second.
     pub rates: Rates,
+    /// The name of the method, where it needs the whole graph as one partition.
+    pub whole: Option<&'static str>,
 }
 
 /// The shared frames of a plan.
@@ -89,6 +91,37 @@ pub trait Assign: Sync {
 
     /// The number of parts, where it is given and not to be chosen.
     fn parts(&self) -> Option<u32>;
+}
+
+/// One part, for a method that needs the whole graph.
+struct Undivided<'a>(&'a dyn Assign);
+
+impl<'a> Undivided<'a> {
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] when more parts were asked for.
+    fn new(assign: &'a dyn Assign, method: &str) -> Result<Self> {
+        match assign.parts() {
+            Some(parts) if parts > 1 => {
+                Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
+                    .advice("leave --parts out or take another --method"))
+            }
+            _ => Ok(Self(assign)),
+        }
+    }
+}
+
+impl Assign for Undivided<'_> {
+    fn assign(&self, parts: u32) -> Result<Assignment> {
+        self.0.assign(parts)
+    }
+
+    fn is_cheap(&self) -> bool {
+        self.0.is_cheap()
+    }
+
+    fn parts(&self) -> Option<u32> {
+        Some(1)
+    }
 }
 
 /// Partitions that fit, and what each will take.
@@ -158,7 +191,7 @@ pub fn plan(
     control: &Control,
 ) -> Result<Plan> {
     let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, largest_frame, frame, parts: least_parts, .. } = limits;
+    let Limits { device, largest_frame, frame, parts: least_parts, whole: whole_for, .. } = limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
@@ -184,6 +217,19 @@ pub fn plan(
     }
     let most = room - frame_limit - frame_limit;
     let whole_fits = whole <= room;
+    let assign: &dyn Assign = match whole_for {
+        None => assign,
+        Some(method) if whole_fits => &Undivided::new(assign, method)?,
+        Some(method) => {
+            let needed = whole + overhead;
+            return Err(Error::resource(format!(
+                "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
+                 {device}",
+                needed.get(),
+            ))
+            .advice(format!("raise --device-memory to {} or more, or take a method that counts partitions", needed.get())));
+        }
+    };
 
     let start = Instant::now();
     let assignment = match assign.parts() {

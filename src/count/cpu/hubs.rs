@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::heads::HeadRows;
 use crate::bytes::Bytes;
+use crate::count::heads::HeadRows;
 use crate::partition::section::Resident;
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.

@@ -14,7 +14,6 @@
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker that
 //! has one a bitmap over the numbering and the arcs that it puts off, and the hubs' bits.
 
-mod heads;
 mod hubs;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -27,12 +26,12 @@ use std::sync::{Mutex, MutexGuard};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::heads::HeadRows;
 use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
 use crate::partition::section::{FrameView, Resident, ResidentSize};
-use heads::HeadRows;
 use hubs::Hubs;
 use worker::{Room, Run, Worker, count_put_off, count_run};
 

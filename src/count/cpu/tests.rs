@@ -1,65 +1,11 @@
 //! The counter at its thresholds: any number of hubs, any room to put arcs off, any frames, any number of threads.
 
-use std::ops::Range;
-
 use rayon::ThreadPoolBuilder;
 
 use super::*;
-use crate::partition::section::Frame;
-
-/// A graph by numbers: row `b` holds numbers below `b`, ascending, small ones more often than large ones.
-struct Rows(Vec<Vec<u32>>);
+use crate::count::testing::Rows;
 
 impl Rows {
-    fn skewed(n: u32, longest: u64, seed: u64) -> Self {
-        let mix = |i: u64| crate::clean::ids::mix(i ^ seed << 40);
-        let row = |b: u32| {
-            let draws = mix(u64::from(b)) % (longest + 1);
-            let head = |i: u64| {
-                let at = mix(u64::from(b) << 20 | i) % (u64::from(b) * u64::from(b));
-                b - 1 - at.isqrt() as u32
-            };
-            let mut row: Vec<u32> = (0..draws).filter(|_| b > 0).map(head).collect();
-            row.sort_unstable();
-            row.dedup();
-            row
-        };
-        Self((0..n).map(row).collect())
-    }
-
-    /// Triangles that start at a local vertex, by looking every pair of heads up.
-    fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
-        let Self(rows) = self;
-        let starts = (0..rows.len() as u32).filter(|&a| local(a));
-        starts
-            .map(|a| {
-                let row = &rows[a as usize];
-                let closed =
-                    |(k, &b): (usize, &u32)| row[..k].iter().filter(move |c| rows[b as usize].binary_search(c).is_ok());
-                row.iter().enumerate().map(|b| closed(b).count() as u64).sum::<u64>()
-            })
-            .sum()
-    }
-
-    fn resident(&self, local: impl Fn(u32) -> bool) -> Resident {
-        let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-        for (b, row) in (0..).zip(&self.0).filter(|&(b, _)| local(b)) {
-            resident.numbers.push(b);
-            resident.heads.extend(row);
-            resident.offsets.push(resident.heads.len() as u64);
-        }
-        resident
-    }
-
-    fn frame(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> Frame {
-        let (mut offsets, mut heads) = (vec![0], Vec::new());
-        for b in range.clone().filter(|&b| !local(b)) {
-            heads.extend(&self.0[b as usize]);
-            offsets.push(heads.len() as u32);
-        }
-        Frame::of(range, &offsets, &heads).unwrap()
-    }
-
     /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
     fn count(&self, cpu: &Cpu, ends: &[u32], local: impl Fn(u32) -> bool + Copy) -> u64 {
         let own = self.count_with(cpu, ends, local, local);

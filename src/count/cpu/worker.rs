@@ -16,9 +16,9 @@
 
 use std::ops::Range;
 
-use super::heads::HeadRows;
 use super::hubs::{Hubs, words_before};
 use crate::bytes::Bytes;
+use crate::count::heads::HeadRows;
 use crate::partition::section::Resident;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.

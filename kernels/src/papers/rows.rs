@@ -1,0 +1,148 @@
+//! The rows of a partition on the device, for the methods that count frame by frame: the resident section, and one frame.
+
+use bytemuck::cast_slice;
+
+use super::Counted;
+use super::machine::Machine;
+use crate::arena::Layout;
+use crate::error::Result;
+use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+
+/// `Rows` of `cuda/rows.cuh`, field by field. Addresses are on the device; zero is null.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rows {
+    offsets: u64,
+    heads: u64,
+    words: u64,
+    ranks: u64,
+    frame_offsets: u64,
+    frame_heads: u64,
+    range_start: u64,
+    range_end: u64,
+    first_local: u64,
+    locals: u64,
+}
+
+impl Rows {
+    fn words(&self) -> [u64; 10] {
+        let Self { offsets, heads, words, ranks, frame_offsets, frame_heads, .. } = *self;
+        let Self { range_start, range_end, first_local, locals, .. } = *self;
+        [offsets, heads, words, ranks, frame_offsets, frame_heads, range_start, range_end, first_local, locals]
+    }
+}
+
+/// Where the sections lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sections {
+    resident: Rows,
+    /// Where [`Rows`] are for the kernels.
+    pub(super) rows: u64,
+    slot: u64,
+    /// Rows and heads that came.
+    locals: u64,
+    arcs: u64,
+}
+
+impl Sections {
+    /// Takes their memory: 4 bytes an arc, 8 a local, a frame; places count from the arena's beginning.
+    pub(super) fn lay(layout: &mut Layout, size: &Size) -> Result<Self> {
+        let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+        let resident = Rows {
+            offsets: take(8 * (size.locals + 1))?,
+            heads: take(4 * size.arcs)?,
+            locals: size.locals,
+            ..Rows::default()
+        };
+        Ok(Self { resident, rows: take(80)?, slot: take(size.frame_limit)?, locals: 0, arcs: 0 })
+    }
+
+    /// The same at an address.
+    pub(super) fn at(self, base: u64) -> Self {
+        let resident =
+            Rows { offsets: base + self.resident.offsets, heads: base + self.resident.heads, ..self.resident };
+        Self { resident, rows: base + self.rows, slot: base + self.slot, ..self }
+    }
+
+    /// Copies a run of the resident section.
+    pub(super) fn resident<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        run: &ResidentSlices<'_>,
+        so_far: &mut Counted,
+    ) -> Result<()> {
+        machine.start_clock()?;
+        // The last offset of a run is the first of the next one.
+        machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(run.offsets))?;
+        machine.upload(self.resident.heads + 4 * self.arcs, cast_slice(run.heads))?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.copied_bytes += (size_of_val(run.offsets) + size_of_val(run.heads)) as u64;
+        self.locals += run.offsets.len() as u64 - 1;
+        self.arcs += run.heads.len() as u64;
+        Ok(())
+    }
+
+    /// Copies a frame in place of the one before, with which all kernels are done.
+    pub(super) fn frame<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        frame: &FrameSlices<'_>,
+        so_far: &mut Counted,
+    ) -> Result<()> {
+        let mut rows = Rows {
+            range_start: frame.range.start.into(),
+            range_end: frame.range.end.into(),
+            first_local: frame.first_local.into(),
+            ..self.resident
+        };
+        machine.start_clock()?;
+        if !frame.all_local {
+            // Widest first, so that each begins at a multiple of its width.
+            let (words, ranks): (&[u8], &[u8]) = (cast_slice(frame.local_words), cast_slice(frame.local_ranks));
+            let (offsets, heads): (&[u8], &[u8]) = (cast_slice(frame.offsets), cast_slice(frame.heads));
+            rows.words = if words.is_empty() { 0 } else { self.slot };
+            rows.ranks = self.slot + words.len() as u64;
+            rows.frame_offsets = rows.ranks + ranks.len() as u64;
+            rows.frame_heads = rows.frame_offsets + offsets.len() as u64;
+            for (to, bytes) in
+                [(self.slot, words), (rows.ranks, ranks), (rows.frame_offsets, offsets), (rows.frame_heads, heads)]
+            {
+                machine.upload(to, bytes)?;
+            }
+            so_far.copied_bytes += frame.bytes();
+        }
+        machine.upload(self.rows, cast_slice(&rows.words()))?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_are_those_of_the_source() {
+        let source = include_str!("../../cuda/rows.cuh");
+        let declared = source.split("struct Rows {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
+        let fields = declared.lines().filter_map(|line| line.split(';').next().filter(|_| line.contains(';')));
+        let names: Vec<_> = fields.filter_map(|field| field.split([' ', '*']).next_back()).collect();
+        let text = format!("{:?}", Rows::default());
+        let ours: Vec<_> =
+            text.split(['{', ',']).filter_map(|field| field.split_once(':').map(|(name, _)| name.trim())).collect();
+        assert_eq!(names, ours);
+        // In the order in which they are sent.
+        let numbered = Rows {
+            offsets: 0,
+            heads: 1,
+            words: 2,
+            ranks: 3,
+            frame_offsets: 4,
+            frame_heads: 5,
+            range_start: 6,
+            range_end: 7,
+            first_local: 8,
+            locals: 9,
+        };
+        assert_eq!(numbered.words(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+}

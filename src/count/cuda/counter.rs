@@ -1,0 +1,61 @@
+//! A partition being counted on a GPU, by whichever method.
+
+use std::time::Duration;
+
+use trimill_kernels::papers::PaperCounter;
+use trimill_kernels::{FrameSlices, Gpu, ResidentSlices, Result, Size};
+
+use super::Kernels;
+use crate::count::{DeviceTimes, Tally};
+
+/// One of the crate's counters.
+pub(super) enum Counter<'g> {
+    Lstc(trimill_kernels::Counter<'g>),
+    Paper(PaperCounter<'g>),
+}
+
+impl<'g> Counter<'g> {
+    pub(super) fn begin(gpu: &'g mut Gpu, kernels: &'g Kernels, size: Size) -> Result<Self> {
+        match kernels {
+            Kernels::Lstc(shape) => trimill_kernels::Counter::begin(gpu, *shape, size).map(Self::Lstc),
+            Kernels::Paper(method, program) => PaperCounter::begin(gpu, program, method, size).map(Self::Paper),
+        }
+    }
+
+    pub(super) fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+        match self {
+            Self::Lstc(counter) => counter.resident(run),
+            Self::Paper(counter) => counter.resident(run),
+        }
+    }
+
+    pub(super) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+        match self {
+            Self::Lstc(counter) => counter.frame(frame),
+            Self::Paper(counter) => counter.frame(frame),
+        }
+    }
+
+    /// Bytes of the arena in use, at the most so far.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Lstc(counter) => counter.bytes(),
+            Self::Paper(counter) => counter.bytes(),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Tally> {
+        let (triangles, kernels, copies, preprocessing) = match self {
+            Self::Lstc(counter) => {
+                let counted = counter.finish()?;
+                (counted.triangles, counted.kernel_seconds + counted.sum_seconds, counted.copy_seconds, 0.0)
+            }
+            Self::Paper(counter) => {
+                let counted = counter.finish()?;
+                (counted.triangles, counted.kernel_seconds, counted.copy_seconds, counted.preprocess_seconds)
+            }
+        };
+        let [kernels, copies, preprocessing] = [kernels, copies, preprocessing].map(Duration::from_secs_f64);
+        Ok(Tally { triangles, device: Some(DeviceTimes { kernels, copies, preprocessing }) })
+    }
+}

@@ -1,0 +1,44 @@
+//! `reverse-edge`: the reverse-edge forward algorithm, an improved compact-forward that keeps each edge once.
+//!
+//! Every vertex has its neighbours of smaller number in ascending order. A vertex `max` is taken, then `mid` from its list, and
+//! what both lists have in common are the corners `min`.
+//!
+//! The paper's figure and its comparison with compact-forward keep an edge at its end of larger number, as here; its fifth step of
+//! preprocessing names the smaller one. With that, the lists of hubs would be as long as their degrees, so the figure was followed.
+//!
+//! `O(m^1.5)` time. A list is a vector of its own, as there: the array that joins them all is `reverse-edge-serial`.
+
+use super::{Lists, common, covered, vectors};
+use crate::bytes::Bytes;
+use crate::count::heads::{HeadRows, Place};
+use crate::partition::section::{FrameView, Resident};
+
+pub(super) struct ReverseEdge {
+    lists: Vec<Vec<u32>>,
+}
+
+impl ReverseEdge {
+    pub(super) fn new(resident: &Resident) -> Self {
+        Self { lists: (0..resident.numbers.len()).map(|i| resident.row(i).to_vec()).collect() }
+    }
+}
+
+impl Lists for ReverseEdge {
+    fn count(&mut self, _: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
+        let mut triangles = 0;
+        for of_max in &self.lists {
+            for &mid in covered(of_max, frame) {
+                let of_mid = match heads.place(mid) {
+                    Place::Resident(place) => &self.lists[place],
+                    Place::Frame(row) => row,
+                };
+                triangles += common(of_max, of_mid);
+            }
+        }
+        triangles
+    }
+
+    fn bytes(&self) -> Bytes {
+        vectors(&self.lists)
+    }
+}
