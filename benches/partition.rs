@@ -17,7 +17,8 @@ use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::prune::{Prune, prune};
-use trimill::partition::sizes::sizes;
+use trimill::partition::sizes::{PartitionSize, sizes, sizes_and_look};
+use trimill::plan::sample::{Sampler, Share};
 use trimill::prepare::prepare;
 
 fn main() {
@@ -36,10 +37,17 @@ fn main() {
     group.throughput(Throughput::Elements(graph.edges()));
     for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
         let measured = sizes(&graph, &assignment, level, &control).unwrap();
-        let sum = |of: fn(&trimill::partition::sizes::PartitionSize) -> u64| measured.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&PartitionSize) -> u64| measured.iter().map(of).sum::<u64>();
         println!("{level}: {} arcs induced, {} kept", sum(|size| size.arcs_induced), sum(|size| size.arcs_kept));
         group.bench_function(format!("sizes, {level}"), |bencher| {
             bencher.iter(|| sizes(&graph, &assignment, level, &control).unwrap());
+        });
+        group.bench_function(format!("sizes and a sample, {level}"), |bencher| {
+            bencher.iter(|| {
+                let mut sampler = Sampler::new(parts, Bytes::mib(256), Share::default(), &control);
+                let sizes = sizes_and_look(&graph, &assignment, level, Some(&mut sampler), &control).unwrap();
+                sampler.layouts(&sizes)
+            });
         });
         group.bench_function(format!("induce and prune, {level}"), |bencher| {
             bencher.iter(|| {

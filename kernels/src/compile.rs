@@ -10,6 +10,25 @@ use crate::nvrtc::{Nvrtc, Output, Source};
 /// Method `lstc`, and the sum that ends it.
 pub static LSTC: Source = Source { name: "lstc.cu", code: include_str!("../cuda/lstc.cu") };
 
+/// Method `packed`: its parts one after another.
+pub static PACKED: Source = Source {
+    name: "packed.cu",
+    code: concat!(
+        "#line 1 \"packed_words.cuh\"\n",
+        include_str!("../cuda/packed_words.cuh"),
+        "#line 1 \"packed_rows.cuh\"\n",
+        include_str!("../cuda/packed_rows.cuh"),
+        "#line 1 \"packed_deal.cuh\"\n",
+        include_str!("../cuda/packed_deal.cuh"),
+        "#line 1 \"packed_stream.cuh\"\n",
+        include_str!("../cuda/packed_stream.cuh"),
+        "#line 1 \"packed_few.cuh\"\n",
+        include_str!("../cuda/packed_few.cuh"),
+        "#line 1 \"packed.cu\"\n",
+        include_str!("../cuda/packed.cu"),
+    ),
+};
+
 /// The source of a method of the papers: what they share comes first.
 macro_rules! paper {
     ($name:literal $(, $shared:literal)*) => {
@@ -38,7 +57,7 @@ pub static SKIFF: Source = paper!("skiff.cu", "rows.cuh");
 pub static RADIX_BINNING: Source = paper!("radix_binning.cu");
 
 /// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 5] = [&LSTC, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
+pub static SOURCES: [&Source; 6] = [&LSTC, &PACKED, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
 pub(crate) fn options(target: &str) -> Vec<String> {

@@ -4,18 +4,31 @@
 //! context, the driver and other programs hold is reported apart.
 
 use std::ffi::{CString, c_void};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, Layout};
-use crate::compile::LSTC;
+use crate::compile::{LSTC, PACKED};
 use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
 use crate::image::{Image, Images, Origin};
+use crate::nvrtc::Source;
+use crate::packed::arguments::Kernel;
 use crate::staging::{Locked, Pinned, Staging};
+
+/// The kernels of `lstc.cu`.
+const LSTC_KERNELS: [&str; 3] = ["lstc_tiled", "lstc_global", "sum"];
+
+/// Where later kernels come from: what [`Images`] said.
+#[derive(Debug)]
+struct OwnedImages {
+    cache: Option<PathBuf>,
+    embedded_only: bool,
+}
 
 /// An opened GPU.
 #[derive(Debug)]
@@ -26,7 +39,10 @@ pub struct Gpu {
     marks: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
-    module: Module,
+    lstc: Module,
+    packed: Option<Module>,
+    images: OwnedImages,
+    processors: u32,
     device: Device,
     origin: Origin,
     held: u64,
@@ -51,10 +67,27 @@ impl Gpu {
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
         let staging = Staging::new(&context, &copies)?;
-        let (module, origin) = Module::load_any(&context, images.image(&LSTC, device.compute_capability))?;
+        let image = images.image(&LSTC, device.compute_capability);
+        let (lstc, origin) = Module::load_any(&context, &LSTC, image, &LSTC_KERNELS)?;
+        let processors = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let processors = context.attribute(processors).map_err(&opening)? as u32;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
-        Ok(Self { arena: None, staging, marks, copies, kernels, module, device, origin, held, nothing: Layout::new(0) })
+        Ok(Self {
+            arena: None,
+            staging,
+            marks,
+            copies,
+            kernels,
+            lstc,
+            packed: None,
+            images: OwnedImages { cache: images.cache.map(Path::to_owned), embedded_only: images.embedded_only },
+            processors,
+            device,
+            origin,
+            held,
+            nothing: Layout::new(0),
+        })
     }
 
     /// What it is.
@@ -103,6 +136,17 @@ impl Gpu {
     /// [`Error::HostMemory`].
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
         Pinned::new(self.context(), len)
+    }
+
+    /// Loads the kernels of method `packed`, unless they are there.
+    pub(crate) fn load_packed(&mut self) -> Result<()> {
+        if self.packed.is_none() {
+            let images = Images { cache: self.images.cache.as_deref(), embedded_only: self.images.embedded_only };
+            let image = images.image(&PACKED, self.device.compute_capability);
+            let (module, _) = Module::load_any(self.context(), &PACKED, image, &Kernel::ALL.map(Kernel::name))?;
+            self.packed = Some(module);
+        }
+        Ok(())
     }
 
     /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes about a tenth of a second a GiB.
@@ -155,6 +199,10 @@ impl Engine for Gpu {
         self.arena.as_ref().map_or(0, Arena::address)
     }
 
+    fn processors(&self) -> u32 {
+        self.processors
+    }
+
     fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         self.bind()?;
         self.staging.copy(to, pieces)
@@ -171,10 +219,16 @@ impl Engine for Gpu {
         self.bind()?;
         let parameter = |value: *const c_void| value.cast_mut();
         let (function, mut parameters) = match call {
-            Call::Tiled(arguments) => (self.module.tiled, vec![parameter(std::ptr::from_ref(arguments).cast())]),
-            Call::Global(arguments) => (self.module.global, vec![parameter(std::ptr::from_ref(arguments).cast())]),
+            Call::Tiled(arguments) => (self.lstc.functions[0], vec![parameter(std::ptr::from_ref(arguments).cast())]),
+            Call::Global(arguments) => (self.lstc.functions[1], vec![parameter(std::ptr::from_ref(arguments).cast())]),
+            Call::Packed(kernel, arguments) => {
+                let functions = self.packed.as_ref().map_or(&[][..], |module| &module.functions);
+                let missing = || Error::Launch { doing: "starting it", reason: "its kernels are not loaded".into() };
+                let function = *functions.get(*kernel as usize).ok_or_else(missing)?;
+                (function, vec![parameter(std::ptr::from_ref(arguments).cast())])
+            }
             Call::Sum { values, len, sums } => {
-                (self.module.sum, [values, len, sums].map(|n| parameter(std::ptr::from_ref(n).cast())).to_vec())
+                (self.lstc.functions[2], [values, len, sums].map(|n| parameter(std::ptr::from_ref(n).cast())).to_vec())
             }
         };
         // SAFETY: the parameters have the number and the types that the kernel declares, and the driver copies them during the
@@ -227,14 +281,13 @@ impl Engine for Gpu {
     }
 }
 
-/// The loaded kernels.
+/// The loaded kernels of a source.
 #[derive(Debug)]
 struct Module {
     context: Arc<CudaContext>,
     handle: sys::CUmodule,
-    tiled: sys::CUfunction,
-    global: sys::CUfunction,
-    sum: sys::CUfunction,
+    /// In the order in which they were asked for.
+    functions: Vec<sys::CUfunction>,
 }
 
 // SAFETY: the handles are names that the driver takes from any thread with the context bound.
@@ -244,31 +297,30 @@ unsafe impl Sync for Module {}
 
 impl Module {
     /// Loads the image; where the driver refuses what was compiled (by a compiler of a later release, say), the embedded PTX.
-    fn load_any(context: &Arc<CudaContext>, image: Image) -> Result<(Self, Origin)> {
-        match Self::load(context, &image) {
+    fn load_any(context: &Arc<CudaContext>, source: &Source, image: Image, names: &[&str]) -> Result<(Self, Origin)> {
+        match Self::load(context, &image, names) {
             Err(error) if !matches!(image.origin, Origin::Embedded { .. }) => {
-                let image = Image::embedded(&LSTC, error.to_string());
-                Ok((Self::load(context, &image)?, image.origin))
+                let image = Image::embedded(source, error.to_string());
+                Ok((Self::load(context, &image, names)?, image.origin))
             }
             loaded => Ok((loaded?, image.origin)),
         }
     }
 
-    fn load(context: &Arc<CudaContext>, image: &Image) -> Result<Self> {
+    fn load(context: &Arc<CudaContext>, image: &Image, names: &[&str]) -> Result<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;
         // SAFETY: an ELF image whose header says how long it is and whose checksum held or that was just made, or text that ends
         // in a zero.
         let handle = unsafe { result::module::load_data(image.bytes.as_ptr().cast()) }.map_err(&loading)?;
-        let null = std::ptr::null_mut();
-        let mut module = Self { context: Arc::clone(context), handle, tiled: null, global: null, sum: null };
-        // SAFETY: the module was just loaded.
-        let function = |name: &str| unsafe {
-            result::module::get_function(handle, CString::new(name).unwrap_or_default()).map_err(&loading)
-        };
-        module.tiled = function("lstc_tiled")?;
-        module.global = function("lstc_global")?;
-        module.sum = function("sum")?;
+        let mut module = Self { context: Arc::clone(context), handle, functions: Vec::with_capacity(names.len()) };
+        for name in names {
+            // SAFETY: the module was just loaded.
+            let function = unsafe {
+                result::module::get_function(handle, CString::new(*name).unwrap_or_default()).map_err(&loading)?
+            };
+            module.functions.push(function);
+        }
         Ok(module)
     }
 }

@@ -7,6 +7,7 @@
 use crate::arena::Layout;
 use crate::error::Result;
 use crate::lstc::arguments::Arguments;
+use crate::packed::arguments::{Arguments as PackedArguments, Kernel as PackedKernel};
 
 /// One of the two queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub(crate) enum Queue {
 pub(crate) type Mark = usize;
 
 /// How many marks there are.
-pub(crate) const MARKS: usize = 12;
+pub(crate) const MARKS: usize = 20;
 
 /// A kernel and what it is called with.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +33,8 @@ pub(crate) enum Call {
     Global(Arguments),
     /// The sums of each block's share of `len` numbers at `values`, to `sums`.
     Sum { values: u64, len: u64, sums: u64 },
+    /// One of method `packed`.
+    Packed(PackedKernel, PackedArguments),
 }
 
 /// A grid of one dimension.
@@ -50,6 +53,9 @@ pub(crate) trait Engine {
 
     /// Where the arena begins.
     fn address(&self) -> u64;
+
+    /// How many multiprocessors it has.
+    fn processors(&self) -> u32;
 
     /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this returns.
     fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;

@@ -20,6 +20,7 @@ pub const PTX_CAPABILITY: Version = Version { major: 7, minor: 5 };
 pub fn embedded_ptx(source: &Source) -> &'static str {
     match source.name {
         "lstc.cu" => include_str!("../cuda/lstc.ptx"),
+        "packed.cu" => include_str!("../cuda/packed.ptx"),
         "polak.cu" => include_str!("../cuda/polak.ptx"),
         "reverse_edge.cu" => include_str!("../cuda/reverse_edge.ptx"),
         "skiff.cu" => include_str!("../cuda/skiff.ptx"),
@@ -112,7 +113,8 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::compile::{LSTC, SOURCES};
+    use crate::compile::{LSTC, PACKED, SOURCES};
+    use crate::packed::arguments::Kernel;
 
     #[test]
     fn the_embedded_ptx_is_of_this_source() {
@@ -125,6 +127,10 @@ mod tests {
         }
         for kernel in ["lstc_tiled", "lstc_global", "sum"] {
             assert!(embedded_ptx(&LSTC).contains(&format!(".visible .entry {kernel}(")), "{kernel}");
+        }
+        for kernel in Kernel::ALL {
+            let entry = format!(".visible .entry {}(", kernel.name());
+            assert!(embedded_ptx(&PACKED).contains(&entry), "{kernel:?}");
         }
     }
 

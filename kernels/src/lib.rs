@@ -17,12 +17,14 @@ mod find;
 mod image;
 mod lstc;
 mod nvrtc;
+mod order;
+pub mod packed;
 pub mod papers;
 mod staging;
 #[cfg(test)]
 mod testing;
 
-pub use compile::{LSTC, POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF, SOURCES, cubin, ptx};
+pub use compile::{LSTC, PACKED, POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF, SOURCES, cubin, ptx};
 pub use device::Gpu;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};

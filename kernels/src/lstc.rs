@@ -18,14 +18,15 @@ pub(crate) mod sections;
 pub(crate) mod shape;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-mod tests;
+pub(crate) mod tests;
 
 use bytemuck::cast_slice;
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Piece, padded};
-use crate::engine::{Call, Engine, Grid, Mark, Queue};
-use crate::error::{Error, Result};
+use crate::engine::{Call, Engine, Grid, Queue};
+use crate::error::Result;
+use crate::order::{Marks, Order};
 use arguments::Arguments;
 use sections::{FrameSlices, ResidentSlices, Size};
 use shape::Shape;
@@ -72,6 +73,8 @@ pub struct Counted {
     pub triangles: u64,
     /// Seconds of the counting kernels, by the device's clock.
     pub kernel_seconds: f64,
+    /// Seconds of what the method prepares on the device before it counts, by the device's clock.
+    pub prepare_seconds: f64,
     /// Seconds of adding up the sums, by the device's clock.
     pub sum_seconds: f64,
     /// Seconds from the beginning to the end of each section's copy, by the device's clock; waiting for the host to fill the
@@ -128,22 +131,7 @@ impl<'g> Counter<'g> {
     }
 }
 
-/// The marks of one section's way. Both slots have theirs, the resident section and the final sum share theirs.
-#[derive(Debug, Clone, Copy)]
-struct Marks {
-    copy: Mark,
-    copied: Mark,
-    kernel: Mark,
-    counted: Mark,
-}
-
-impl Marks {
-    const fn of(section: usize) -> Self {
-        let first = 4 * section;
-        Self { copy: first, copied: first + 1, kernel: first + 2, counted: first + 3 }
-    }
-}
-
+/// Both slots have their marks, the resident section and the final sum share theirs.
 const RESIDENT: Marks = Marks::of(SLOTS);
 
 /// The same for any engine.
@@ -151,31 +139,27 @@ const RESIDENT: Marks = Marks::of(SLOTS);
 struct Counting<'g, E: Engine> {
     engine: &'g mut E,
     shape: Shape,
-    size: Size,
+    order: Order,
+    locals: u64,
     /// What all launches share.
     arguments: Arguments,
     /// Where the work list lies.
     list: u64,
     /// Locals that may start a triangle, so far: a block each.
     work: u32,
-    /// Locals and arcs of the resident section so far.
-    locals: u32,
-    arcs: u64,
     sums: Piece,
     slots: [Piece; SLOTS],
     /// Blocks of a launch, at most.
     longest_grid: u32,
     /// Frames so far.
     frames: usize,
-    /// Where the next frame begins.
-    next: u32,
     peak: u64,
     so_far: Counted,
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
     fn begin(engine: &'g mut E, shape: Shape, size: Size, longest_grid: u32) -> Result<Self> {
-        size.check()?;
+        let order = Order::new(size)?;
         let layout = engine.layout();
         layout.restart();
         let offsets = layout.take(8 * (size.locals + 1))?;
@@ -199,17 +183,15 @@ impl<'g, E: Engine> Counting<'g, E> {
         Ok(Self {
             engine,
             shape,
-            size,
+            order,
+            locals: size.locals,
             arguments,
             list: at(list),
             work: 0,
-            locals: 0,
-            arcs: 0,
             sums: totals,
             slots,
             longest_grid,
             frames: 0,
-            next: 0,
             peak,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
         })
@@ -218,24 +200,22 @@ impl<'g, E: Engine> Counting<'g, E> {
     /// Orders the copies of a run. No kernel needs to wait for them: each waits for its frame's copy, which comes later in the
     /// same queue. From here on, dropping waits for the device.
     fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        if self.next > 0 {
-            return Err(Error::Section("resident section: a run after the first frame".into()));
-        }
-        run.check(&self.size, u64::from(self.locals), self.arcs)?;
+        let (locals, arcs) = (self.order.locals(), self.order.arcs());
+        self.order.run(run)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
-        if self.locals == 0 {
+        if locals == 0 {
             engine.record(Queue::Copy, RESIDENT.copy)?;
-            engine.zero(to.cursors, 4 * self.size.locals)?;
-            engine.zero(to.sums, 8 * self.size.locals)?;
+            engine.zero(to.cursors, 4 * self.locals)?;
+            engine.zero(to.sums, 8 * self.locals)?;
         }
         // A run's first offset is where the one before it ended: the same once more.
-        engine.copy(to.offsets + 8 * u64::from(self.locals), &[cast_slice(run.offsets)])?;
-        engine.copy(to.heads + 4 * self.arcs, &[cast_slice(run.heads)])?;
+        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)])?;
+        engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)])?;
         self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + size_of_val(run.heads) as u64;
         let rows = run.offsets.len() as u32 - 1;
         for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
             let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
-            let starting = (self.locals + first as u32..).zip(lengths).filter(|(_, length)| *length > 1);
+            let starting = (locals + first as u32..).zip(lengths).filter(|(_, length)| *length > 1);
             let list: Vec<u32> = starting.map(|(a, _)| a).collect();
             if list.is_empty() {
                 continue;
@@ -244,22 +224,11 @@ impl<'g, E: Engine> Counting<'g, E> {
             self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
-        self.locals += rows;
-        self.arcs += run.heads.len() as u64;
         engine.record(Queue::Copy, RESIDENT.copied)
     }
 
     fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
-            let text = format!("resident section: {} rows of {} before the first frame", self.locals, self.size.locals);
-            return Err(Error::Section(text));
-        }
-        frame.check(self.next, self.size.numbered, self.locals)?;
-        let (bytes, limit) = (frame.bytes(), self.size.frame_limit);
-        if bytes > limit {
-            return Err(Error::FrameTooLarge { bytes, limit });
-        }
-        self.next = frame.range.end;
+        let bytes = self.order.frame(frame)?;
         if self.work == 0 || frame.range.is_empty() {
             return Ok(());
         }
@@ -273,9 +242,9 @@ impl<'g, E: Engine> Counting<'g, E> {
             range_start: frame.range.start,
             range_end: frame.range.end,
             first_local: frame.first_local,
-            whole: u32::from(frame.range == (0..self.size.numbered)),
+            whole: u32::from(frame.range == (0..self.order.numbered())),
             // A list of all would only be in the way.
-            work: if self.work == self.locals { 0 } else { self.list },
+            work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
         };
         let engine = &mut *self.engine;
@@ -321,17 +290,14 @@ impl<'g, E: Engine> Counting<'g, E> {
     }
 
     fn finish(mut self) -> Result<Counted> {
-        if self.next != self.size.numbered {
-            let text = format!("frames end at {} of {} vertices", self.next, self.size.numbered);
-            return Err(Error::Section(text));
-        }
+        self.order.finish()?;
         if self.work == 0 {
             return Ok(self.so_far);
         }
         let sums = self.engine.address() + self.sums.offset;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
         self.engine.record(Queue::Compute, RESIDENT.kernel)?;
-        let len = u64::from(self.locals);
+        let len = self.locals;
         self.engine.launch(SUM_GRID, &Call::Sum { values: self.arguments.sums, len, sums })?;
         let last = Grid { blocks: 1, ..SUM_GRID };
         self.engine.launch(last, &Call::Sum { values: sums, len: u64::from(SUM_GRID.blocks), sums: total })?;

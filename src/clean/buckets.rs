@@ -218,7 +218,8 @@ impl Buckets {
                     let now = missing.min(*rest as usize);
                     let start = piece.len();
                     piece.resize(start + now, 0);
-                    file.read_exact(bytemuck::cast_slice_mut(&mut piece[start..]))
+                    disk::before_read()
+                        .and_then(|()| file.read_exact(bytemuck::cast_slice_mut(&mut piece[start..])))
                         .map_err(|e| Error::read(&*path, e))?;
                     *rest -= now as u64;
                 }

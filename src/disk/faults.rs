@@ -1,16 +1,17 @@
-//! Accidents on purpose, for tests: what happens at the N-th write.
+//! Accidents on purpose, for tests: what happens at the N-th write, or at the N-th reading.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
-//! | value | at the N-th write of the process |
+//! | value | at the N-th write of the process, or at the N-th reading |
 //! | --- | --- |
 //! | `write:N` | half of it is written, then the disk is full |
 //! | `kill:N` | half of it is written, then the process is killed (SIGKILL) |
 //! | `panic:N` | half of it is written, then the thread panics |
 //! | `term:N` | the process gets SIGTERM, and the write goes on |
+//! | `read:N` | a disk that fails: nothing is read |
 //!
 //! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
-//! disk, renaming. A fault that strikes is logged, so a test that counts `N` up knows when there is no N-th write. Without
+//! disk, renaming. Readings are those of inputs, buckets, spills and shared rows that are not mapped. A fault that strikes is logged, so a test that counts `N` up knows when there is no N-th write. Without
 //! the variable a write costs one more load of a pointer; a value that is none of these means nothing.
 
 use std::io;
@@ -27,7 +28,7 @@ pub const VARIABLE: &str = "TRIMILL_FAULT";
 struct Plan {
     fault: Fault,
     at: u64,
-    writes: AtomicU64,
+    calls: AtomicU64,
 }
 
 /// An accident.
@@ -37,6 +38,7 @@ pub(super) enum Fault {
     Kill,
     Panic,
     Term,
+    Unreadable,
 }
 
 fn parse(text: &str) -> Option<Plan> {
@@ -46,16 +48,18 @@ fn parse(text: &str) -> Option<Plan> {
         "kill" => Fault::Kill,
         "panic" => Fault::Panic,
         "term" => Fault::Term,
+        "read" => Fault::Unreadable,
         _ => return None,
     };
-    Some(Plan { fault, at: at.parse().ok()?, writes: AtomicU64::new(0) })
+    Some(Plan { fault, at: at.parse().ok()?, calls: AtomicU64::new(0) })
 }
 
-/// Called once for each write: what is to happen to it.
-pub(super) fn next() -> Option<Fault> {
+/// Called once for each write, and for each reading: what is to happen to it.
+pub(super) fn next(reading: bool) -> Option<Fault> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     let plan = PLAN.get_or_init(|| std::env::var(VARIABLE).ok().as_deref().and_then(parse)).as_ref()?;
-    (plan.writes.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
+    let concerned = reading == (plan.fault == Fault::Unreadable);
+    (concerned && plan.calls.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
 }
 
 impl Fault {
@@ -67,7 +71,7 @@ impl Fault {
     /// Makes it happen.
     ///
     /// # Errors
-    /// The error of a full disk, where it is that.
+    /// The error of a full disk or of one that fails, where it is that.
     ///
     /// # Panics
     /// Where it is that.
@@ -75,6 +79,7 @@ impl Fault {
         tracing::warn!("a fault of {VARIABLE} strikes: {self:?}");
         match self {
             Self::Full => Err(rustix::io::Errno::NOSPC.into()),
+            Self::Unreadable => Err(rustix::io::Errno::IO.into()),
             Self::Kill => kill_process(getpid(), Signal::KILL).map_err(Into::into),
             Self::Term => kill_process(getpid(), Signal::TERM).map_err(Into::into),
             Self::Panic => panic!("a fault of {VARIABLE}"),
@@ -94,11 +99,12 @@ mod tests {
             ("kill:20", Fault::Kill, 20),
             ("panic:3", Fault::Panic, 3),
             ("term:4", Fault::Term, 4),
+            ("read:5", Fault::Unreadable, 5),
         ] {
             let plan = parse(text).unwrap();
             assert_eq!((plan.fault, plan.at), (fault, at));
         }
-        for text in ["", "write", "write:", "write:-1", "read:1", "write:1:2"] {
+        for text in ["", "write", "write:", "write:-1", "eat:1", "write:1:2"] {
             assert!(parse(text).is_none(), "{text}");
         }
         assert_eq!(Fault::Full.strike().unwrap_err().kind(), io::ErrorKind::StorageFull);

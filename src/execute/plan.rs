@@ -13,7 +13,7 @@ use crate::graph::OrientedGraph;
 use crate::job::{FrameKind, Job};
 use crate::partition::sizes;
 use crate::plan::frames::own_sized;
-use crate::plan::sample::Share;
+use crate::plan::sample::{self, Share};
 use crate::plan::{Assign, Limits, sized};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
@@ -73,7 +73,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let building = match &plan.shared {
         // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
         Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
-        None => sizes::array_bytes(graph.vertices()).max(Bytes(13 * n)),
+        None => (sizes::array_bytes(graph.vertices()) + sample::array_bytes(graph.vertices())).max(Bytes(13 * n)),
     };
     let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + building;
     Ok(PlanReport {

@@ -191,6 +191,7 @@ struct Pread<'a> {
 
 impl Read for Pread<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        disk::before_read()?;
         let read = self.file.read_at(buffer, self.at)?;
         self.at += read as u64;
         if let Some(task) = self.task {

@@ -92,6 +92,8 @@ impl<'p, 'g> Sections<'p, 'g> {
             end += len;
             offsets.push(end);
         }
+        // What grew beyond need would count against the budget.
+        offsets.shrink_to_fit();
         let rows = offsets.len() - 1;
         heads.resize(end as usize, 0);
         let kept = &self.pruned.kept;

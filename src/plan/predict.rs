@@ -32,7 +32,7 @@ pub struct Layout {
     pub frames: u64,
     /// The largest frame.
     pub largest_frame: Bytes,
-    /// The most that two frames in turn take.
+    /// The most that two frames take that are there at a time.
     pub two_frames: Bytes,
     /// All frames together.
     pub all_frames: Bytes,

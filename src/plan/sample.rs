@@ -28,7 +28,7 @@ use crate::spill::codec::{Encoder, Numbers, Offset, Rows};
 use crate::spill::{BLOCK_BYTES, Codec, bytes_beside_blocks, cut, raw_bytes};
 
 /// The most partitions that are looked at.
-const LOOKED_AT: u32 = 64;
+const LOOKED_AT: u32 = 128;
 
 /// Raw bytes of a piece.
 const PIECE: u64 = BLOCK_BYTES / 16;
@@ -46,6 +46,11 @@ impl Default for Share {
     fn default() -> Self {
         Self { one_in: 128, least: Bytes::mib(12) }
     }
+}
+
+/// Bytes of the arrays over a graph of `n` vertices that are needed beside those of sizing.
+pub fn array_bytes(n: u32) -> Bytes {
+    Bytes(9 * u64::from(n))
 }
 
 /// Looks at partitions while they are sized.
@@ -223,6 +228,19 @@ fn encode<O: Offset>(
     Ok((raw_bytes(numbered, rows.rows() as u64, heads.len() as u64), stored.len() as u64))
 }
 
+/// The most that two buffers take through which frames pass by turns. A buffer that held a long frame keeps its words; what
+/// tells locals from proxies is made for each frame.
+fn two_buffers(frames: &[FrameSize]) -> Bytes {
+    let (mut words, mut held, mut most) = ([0; 2], [Bytes::ZERO; 2], Bytes::ZERO);
+    for (i, frame) in frames.iter().enumerate() {
+        let buffer = i % 2;
+        words[buffer] = frame.words().max(words[buffer]);
+        held[buffer] = frame.bytes().saturating_sub(Bytes::of::<u32>(frame.words())) + Bytes::of::<u32>(words[buffer]);
+        most = most.max(held[0] + held[1]);
+    }
+    most
+}
+
 /// A partition that was looked at, and what a raw byte of its resident section and of its frames takes.
 struct Found<'l> {
     looked: &'l Looked,
@@ -233,14 +251,11 @@ impl Found<'_> {
     fn layout(&self, whole: bool) -> Layout {
         let Looked { frames, resident, in_frames, blocks, .. } = self.looked;
         let spill = self.stored([resident.raw(), in_frames.raw()]) + bytes_beside_blocks(frames.len() as u64, *blocks);
-        let sizes: Vec<Bytes> = frames.iter().map(FrameSize::bytes).collect();
-        // Frames go through two buffers by turns.
-        let most = |first: usize| sizes.iter().skip(first).step_by(2).max().copied().unwrap_or_default();
         let layout = Layout {
-            frames: sizes.len() as u64,
-            largest_frame: most(0).max(most(1)),
-            two_frames: most(0) + most(1),
-            all_frames: sizes.iter().copied().sum(),
+            frames: frames.len() as u64,
+            largest_frame: frames.iter().map(FrameSize::bytes).max().unwrap_or_default(),
+            two_frames: two_buffers(frames),
+            all_frames: frames.iter().map(FrameSize::bytes).sum(),
             spill: Bytes(spill),
         };
         if whole { Layout::whole(frames.iter().map(|frame| frame.range).sum(), layout.spill) } else { layout }
@@ -253,7 +268,7 @@ impl Found<'_> {
         let here = self.looked.frames.len() as f64;
         let room = self.looked.frames.iter().map(FrameSize::bytes).sum::<Bytes>().get() as f64 / limit.get() as f64;
         let frames = if rough.frames > 1 && here > 1.0 {
-            (rough.all_frames.get() as f64 / limit.get() as f64 * here / room).ceil() as u64
+            (rough.all_frames.get() as f64 / limit.get() as f64 * here / room).round().max(1.0) as u64
         } else {
             rough.frames
         };

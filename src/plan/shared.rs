@@ -7,6 +7,7 @@ use crate::bytes::Bytes;
 use crate::count::Terms;
 use crate::graph::OrientedGraph;
 use crate::partition::assignment::Assignment;
+use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
 use crate::shared::Frames;
 use crate::shared::part::FEWEST_HEADS;
@@ -43,7 +44,7 @@ pub fn predictions(
                 frames: count,
                 largest_frame: largest,
                 spill: Bytes::ZERO,
-                stream: resident + all,
+                stream: ResidentSize { locals: rows, arcs }.bytes() + all,
                 peak: resident + besides,
             };
             (size, prediction)

@@ -5,6 +5,7 @@
 //! xxh3, kept in memory and checked whenever the block is read. Blocks are written and read in parallel.
 
 use std::fs::File;
+#[cfg(test)]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,8 +72,7 @@ impl RowFile {
         heads.par_chunks_mut(BLOCK).zip(&self.checksums[i]).enumerate().try_for_each(
             |(i, (block, &checksum))| -> Result<()> {
                 let bytes: &mut [u8] = bytemuck::cast_slice_mut(block);
-                self.file
-                    .read_exact_at(bytes, 4 * (first + (i * BLOCK) as u64))
+                disk::read_at(&self.file, bytes, 4 * (first + (i * BLOCK) as u64))
                     .map_err(|e| Error::read(&self.dir, e).advice("see what the system says of this disk"))?;
                 if xxh3_64(bytes) != checksum {
                     whole.store(false, Ordering::Relaxed);

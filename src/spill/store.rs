@@ -5,11 +5,10 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{NewFile, SHARED};
+use crate::disk::{self, NewFile, SHARED};
 use crate::error::{Error, Result};
 
 /// What is written to.
@@ -82,7 +81,7 @@ impl Store {
     /// Fills `into` with the bytes from `offset` on.
     pub(super) fn read(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
-            Self::File(file) => file.read_exact_at(into, offset),
+            Self::File(file) => disk::read_at(file, into, offset),
             Self::Memory(pieces) => pieces.read(into, offset),
         }
     }

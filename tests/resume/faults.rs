@@ -4,7 +4,7 @@ use std::process::Output;
 
 use crate::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, data, stderr};
 
-/// Runs a job with a fault at the first write, the second, and so on by `step`, until there is no such write; `ended` judges
+/// Runs a job with a fault at the first write (or reading), the second, and so on by `step`, until there is no such one; `ended` judges
 /// how it ended. After each the job goes on to the published count. Returns how often a fault struck.
 fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
     let mut struck = 0;
@@ -59,6 +59,18 @@ fn is_interrupted_or_done(output: &Output, said: &str) {
     }
 }
 
+/// A spill that cannot be read is built again; what cannot be made again ends the job.
+fn is_done_or_names_the_disk(output: &Output, said: &str) {
+    match output.status.code() {
+        Some(0) => assert!(said.contains("is built again"), "{said}"),
+        code => {
+            assert_eq!(code, Some(1), "{said}");
+            let error = said.lines().last().unwrap();
+            assert!(error.starts_with("error: ") && error.contains("Input/output error"), "{said}");
+        }
+    }
+}
+
 const USUAL: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--output"];
 
 fn usual() -> Vec<&'static str> {
@@ -89,6 +101,12 @@ fn a_signal_at_writes() {
     assert!(struck > 20, "{struck} writes");
 }
 
+#[test]
+fn a_reading_that_fails() {
+    let struck = at_every_write("read", 1, COLLABORATION, &usual(), is_done_or_names_the_disk);
+    assert!(struck > 15, "{struck} readings");
+}
+
 /// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
 #[test]
 fn the_same_where_buckets_are_on_disk() {
@@ -110,9 +128,10 @@ fn the_same_where_buckets_are_on_disk() {
         ("kill", 13, is_killed),
         ("panic", 17, a_thread_panicked),
         ("term", 19, is_interrupted_or_done),
+        ("read", 5, is_done_or_names_the_disk),
     ] {
         let struck = at_every_write(fault, first, COLLABORATION, &little, ended);
-        assert!(struck >= 8, "{fault}: {struck} writes");
+        assert!(struck >= 5, "{fault}: {struck} times");
     }
 }
 

@@ -28,17 +28,7 @@ mod tests {
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        let declared =
-            LSTC.code.split("struct Arguments {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
-        let names: Vec<_> = declared
-            .lines()
-            .filter_map(|line| line.split(';').next().filter(|_| line.contains(';')))
-            .filter_map(|field| field.split([' ', '*']).next_back())
-            .collect();
-        let text = format!("{:?}", Arguments::default());
-        let expected: Vec<_> =
-            text.split(['{', ',']).filter_map(|field| field.split(':').next()).map(str::trim).skip(1).collect();
-        assert_eq!(names, expected);
+        assert_eq!(crate::testing::fields(LSTC.code), crate::testing::fields_of(&Arguments::default()));
         assert_eq!(size_of::<Arguments>(), 9 * 8 + 6 * 4);
     }
 }

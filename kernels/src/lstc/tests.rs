@@ -1,16 +1,13 @@
 //! The host's side against brute force, on a double of a device that runs the kernel's arithmetic on the host and carries
 //! orders out as unevenly as a device might.
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-mod double;
-mod emulation;
+pub(crate) mod emulation;
 
-use common::{OwnedFrame, Partition, cuts, random};
-use double::{Double, Pace};
+use crate::testing::common::{OwnedFrame, Partition, cuts, random};
+use crate::testing::double::{Double, Pace};
 
-use super::sections::frame_bytes;
 use super::*;
+use crate::error::Error;
 
 /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {

@@ -9,7 +9,7 @@ use super::{FrameSlices, ResidentSlices, Size, frame_bytes};
 
 /// A partition with all its rows, before it is cut into frames.
 #[derive(Debug, Clone)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     /// The row of each number, locals' and proxies'.
     pub rows: Vec<Vec<u32>>,
     pub local: Vec<bool>,
@@ -20,7 +20,7 @@ pub(super) struct Partition {
 
 /// A frame that owns its slices.
 #[derive(Debug, Clone)]
-pub(super) struct OwnedFrame {
+pub(crate) struct OwnedFrame {
     pub range: Range<u32>,
     pub offsets: Vec<u32>,
     pub heads: Vec<u32>,
@@ -32,11 +32,11 @@ pub(super) struct OwnedFrame {
 
 impl OwnedFrame {
     /// Bytes that it takes on the device.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
     }
 
-    pub(super) fn slices(&self) -> FrameSlices<'_> {
+    pub(crate) fn slices(&self) -> FrameSlices<'_> {
         FrameSlices {
             range: self.range.clone(),
             offsets: &self.offsets,
@@ -50,7 +50,7 @@ impl OwnedFrame {
 }
 
 impl Partition {
-    pub(super) fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
+    pub(crate) fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
         let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], heads: vec![] };
         for (number, row) in made.rows.iter().enumerate() {
             assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < number));
@@ -64,7 +64,7 @@ impl Partition {
     }
 
     /// The resident section in runs of so many rows.
-    pub(super) fn resident_runs(&self, rows: usize) -> impl Iterator<Item = ResidentSlices<'_>> {
+    pub(crate) fn resident_runs(&self, rows: usize) -> impl Iterator<Item = ResidentSlices<'_>> {
         (0..self.numbers.len().max(1)).step_by(rows).map(move |first| {
             let end = (first + rows).min(self.numbers.len());
             let heads = self.offsets[first] as usize..self.offsets[end] as usize;
@@ -72,17 +72,17 @@ impl Partition {
         })
     }
 
-    pub(super) fn size(&self, frame_limit: u64) -> Size {
+    pub(crate) fn size(&self, frame_limit: u64) -> Size {
         let (locals, arcs) = (self.numbers.len() as u64, self.heads.len() as u64);
         Size { locals, arcs, numbered: self.numbered(), frame_limit }
     }
 
-    pub(super) fn numbered(&self) -> u32 {
+    pub(crate) fn numbered(&self) -> u32 {
         self.rows.len() as u32
     }
 
     /// Triangles whose lowest corner is local, by trying all pairs of heads.
-    pub(super) fn triangles(&self) -> u64 {
+    pub(crate) fn triangles(&self) -> u64 {
         let mut count = 0;
         for &a in &self.numbers {
             let row = &self.rows[a as usize];
@@ -95,12 +95,12 @@ impl Partition {
     }
 
     /// Frames of the proxies' rows that end at `cuts` and at the end.
-    pub(super) fn frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
+    pub(crate) fn frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
         ranges(cuts, self.numbered()).map(|range| self.frame(range)).collect()
     }
 
     /// The same frames with the rows of locals, too.
-    pub(super) fn shared_frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
+    pub(crate) fn shared_frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
         let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
         ranges(cuts, self.numbered()).map(|range| nothing_local.frame(range)).collect()
     }
@@ -145,7 +145,7 @@ fn ranges(cuts: &[u32], end: u32) -> impl Iterator<Item = Range<u32>> {
 }
 
 /// Rows of random lengths up to `longest`, heads crowded at the small numbers; some rows hold all smaller numbers.
-pub(super) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_share: f64) -> Partition {
+pub(crate) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_share: f64) -> Partition {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut rows: Vec<Vec<u32>> = (0..vertices)
         .map(|number| {
@@ -169,7 +169,7 @@ pub(super) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, loc
 }
 
 /// Cuts for frames: none, some at random, and one on every place of a word's end.
-pub(super) fn cuts(seed: u64, vertices: u32) -> Vec<Vec<u32>> {
+pub(crate) fn cuts(seed: u64, vertices: u32) -> Vec<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let some = (0..5).map(|_| below(&mut rng, vertices)).collect();
     vec![vec![], vec![vertices / 2], some, (1..vertices / 64).map(|i| i * 64).collect()]

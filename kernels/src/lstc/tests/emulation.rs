@@ -1,9 +1,9 @@
 //! The kernels of `lstc.cu`, line by line on the host: the same indices, the same way of dealing, a block after another. Between
 //! two barriers each thread's work is done in turn, so races are not seen here.
 
-use super::double::Memory;
 use crate::engine::{Call, Grid};
 use crate::lstc::arguments::Arguments;
+use crate::testing::double::Memory;
 
 const WARP: u32 = 32;
 
@@ -13,6 +13,7 @@ pub(crate) fn run(memory: &mut Memory, grid: Grid, call: &Call) {
         match call {
             Call::Tiled(arguments) => count(memory, arguments, grid, block, true),
             Call::Global(arguments) => count(memory, arguments, grid, block, false),
+            Call::Packed(..) => panic!("another method's"),
             Call::Sum { values, len, sums } => {
                 let (stride, threads) = (u64::from(grid.blocks * grid.threads), u64::from(grid.threads));
                 let mut all = 0;

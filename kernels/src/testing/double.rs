@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use super::emulation;
 use crate::arena::Layout;
 use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::Result;
+use crate::{lstc, packed};
 
 /// When orders are carried out.
 #[derive(Debug, Clone, Copy)]
@@ -119,7 +119,12 @@ impl Double {
         match orders.pop_front() {
             None => return false,
             Some(Order::Write { to, bytes }) => self.memory.write(to, &bytes),
-            Some(Order::Launch { grid, call }) => emulation::run(&mut self.memory, grid, &call),
+            Some(Order::Launch { grid, call }) => match call {
+                Call::Packed(kernel, arguments) => {
+                    packed::tests::emulation::run(&mut self.memory, grid, kernel, &arguments)
+                }
+                _ => lstc::tests::emulation::run(&mut self.memory, grid, &call),
+            },
             Some(Order::Record { mark, time }) => self.reached[mark] = time,
             Some(Order::Wait { .. }) => {}
         }
@@ -147,6 +152,10 @@ impl Engine for Double {
 
     fn address(&self) -> u64 {
         BASE
+    }
+
+    fn processors(&self) -> u32 {
+        2
     }
 
     fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {

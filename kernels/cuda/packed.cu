@@ -1,0 +1,276 @@
+// Method `packed`: rows packed into words of bits, the longer row of an arc in a table, the shorter one streamed past it.
+//
+// Enters: the resident rows of a partition and a frame's rows, strictly ascending, every head smaller than its row's own
+// number. Leaves: the triangles that start at local vertices, added to one total.
+//
+// A packed row has a word for every run of numbers that has a head: the run above, its heads as bits below. Runs have 16
+// numbers among the first 65,536, the hubs, and 2^k after them (k = 4, or less the more numbers there are). Words below HUB are
+// hubs', so they come first and rows ascend as words, too. A row begins at a multiple of four words (a chunk, read at once) and
+// is filled up with zeros, which meet nothing. On Kronecker graphs a word has about two heads, on crawls up to ten.
+//
+// For an arc a -> b only heads before b can close a triangle, so it takes min(words of b, words of a before b). The end whose row
+// is the longer one there owns the arc (`deal`): its row becomes a table in shared memory once, and the other rows of all arcs
+// that it owns are streamed past. An arc is stored as the chunk where that row begins and the number of chunks: a prefix of
+// a's row, or b's row whole; that a prefix ends within a chunk harms nothing, since what comes after it is not below b.
+//
+// Three ways, by what an owner has to do:
+//   few    rows of one chunk against rows of one chunk: a thread a local, 16 comparisons; such arcs are not dealt.
+//   some   rows of at most SOME_WORDS words and little to stream: a warp an owner. The table is a hash of two levels without
+//          collisions: another factor is tried until the second level has none, and after TRIES rows are searched instead.
+//          So a probe has no loop. The warp deals the chunks of 32 rows to its lanes, one each.
+//   many   all others: a block an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
+//          TAIL_WORDS at a time, so nothing is ever dropped. Rows longer than `LONG` chunks take LANES lanes each.
+// Owners of very much are cut into parts that several blocks take. Blocks take owners from a counter.
+
+// Packing is in packed_rows.cuh, dealing in packed_deal.cuh, the way of rows past tables in packed_stream.cuh, `few` in
+// packed_few.cuh, what all share in packed_words.cuh; those come before this.
+
+constexpr u32 LANES = 8; // lanes that stream a long row
+constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
+constexpr u32 TAIL_WORDS = 512, TAIL_SLOTS = 1024;
+constexpr u32 GRAB = 8; // owners that a warp takes at a time, at most; near the end of its share, fewer
+constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
+
+#if __CUDA_ARCH__ >= 800
+#define SOME_BLOCKS 9
+#define MANY_BLOCKS 12
+#else
+#define SOME_BLOCKS 8
+#define MANY_BLOCKS 8
+#endif
+
+// ---- many: a block an owner
+
+__device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
+    u32 slot = (run_of(word, k) * GOLDEN) >> 22;
+    while (atomicCAS(table + slot, 0, word)) slot = (slot + 1) & (TAIL_SLOTS - 1);
+}
+
+__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k) {
+    const u32 bits = 1u << k;
+    for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
+        const u32 found = table[slot];
+        if ((found ^ word) >> bits == 0) return __popc(found & word & ((1u << bits) - 1));
+        if (found == 0) return 0;
+    }
+}
+
+template <bool TAIL> struct Bitmap {
+    const unsigned char *hubs; // two bytes a run, and two of zeros at its end
+    const u32 *tail;
+    u32 k;
+
+    __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
+
+    __device__ __forceinline__ u32 operator()(uint4 q) const {
+        const u32 a = at(q.x), b = at(q.y), c = at(q.z), d = at(q.w);
+        u32 count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
+        if (TAIL && (q.x >= HUB || q.y >= HUB || q.z >= HUB || q.w >= HUB)) {
+            if (q.x >= HUB) count += look_up(tail, q.x, k);
+            if (q.y >= HUB) count += look_up(tail, q.y, k);
+            if (q.z >= HUB) count += look_up(tail, q.z, k);
+            if (q.w >= HUB) count += look_up(tail, q.w, k);
+        }
+        return count;
+    }
+};
+
+constexpr u32 MANY_THREADS = 128;
+
+template <class Probe>
+__device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe) {
+    const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
+    u64 count = 0;
+    {
+        const u64 n = end - middle;
+        const u32 last = middle + (u32)(n * (part + 1) / parts), lane = threadIdx.x % LANES;
+        u32 at = middle + (u32)(n * part / parts) + threadIdx.x / LANES;
+        uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
+        while (at < last) {
+            at += MANY_THREADS / LANES;
+            const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
+            const uint4 *row = g.words + arc.x;
+            u32 sum = 0;
+            for (u32 c = lane; c < arc.y; c += 2 * LANES) {
+                const uint4 a = __ldg(row + c);
+                uint4 b = nothing();
+                if (c + LANES < arc.y) b = __ldg(row + c + LANES);
+                sum += probe(a) + probe(b);
+            }
+            count += sum;
+            arc = next;
+        }
+    }
+    const u64 n = middle - begin;
+    const u32 first = begin + (u32)(n * part / parts), mine = begin + (u32)(n * (part + 1) / parts) - first;
+    const u32 warp = threadIdx.x / WARP, warps = MANY_THREADS / WARP;
+    const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
+    uint2 arc = make_uint2(0, 0);
+    if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
+    return count + stream(g, at, last, arc, probe);
+}
+
+extern "C" __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS) packed_many(Arguments g) {
+    __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
+    __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
+    unsigned char *hubs = (unsigned char *)bitmap;
+    for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += MANY_THREADS) bitmap[i] = 0;
+    for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += MANY_THREADS) tail[i] = 0;
+    const u32 items = g.state[1];
+    u64 count = 0;
+    if (threadIdx.x == 0) taken[0] = atomicAdd(g.state + 3, 1);
+    for (u32 turn = 0;; turn ^= 1) {
+        __syncthreads();
+        if (taken[turn] >= items) break;
+        const u64 item = g.list[g.list_length - 1 - taken[turn]];
+        const u32 owner = (u32)item, part = (u32)(item >> 32) & 0xffff, parts = (u32)(item >> 48);
+        const uint2 row = row_of(g, owner);
+        const u32 *words = (const u32 *)(g.words + row.x);
+        for (u32 i = threadIdx.x; i < row.y; i += MANY_THREADS) {
+            const u32 word = words[i];
+            if (word < HUB) {
+                *(u16 *)(hubs + (word >> 16)) = (u16)word;
+                if (i + 1 == row.y || words[i + 1] >= HUB) hub_words = i + 1;
+            } else if (i == 0) hub_words = 0;
+        }
+        // The next one is on its way while this one is counted.
+        if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.state + 3, 1);
+        __syncthreads();
+        const u32 of_hubs = hub_words;
+        if (of_hubs == row.y) {
+            count += stream_all(g, owner, part, parts, Bitmap<false>{hubs, tail, g.k});
+            __syncthreads();
+        }
+        for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
+            const u32 to = min(row.y, from + TAIL_WORDS);
+            for (u32 i = from + threadIdx.x; i < to; i += MANY_THREADS) put(tail, words[i], g.k);
+            __syncthreads();
+            count += stream_all(g, owner, part, parts, Bitmap<true>{hubs, tail, g.k});
+            __syncthreads();
+            for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += MANY_THREADS) tail[i] = 0;
+            if (to < row.y) {
+                // Hubs were counted with the first words of the tail.
+                for (u32 i = threadIdx.x; i < of_hubs; i += MANY_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+                __syncthreads();
+            }
+        }
+        for (u32 i = threadIdx.x; i < of_hubs; i += MANY_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+    }
+    add_up(count, g.total);
+}
+
+// ---- some: a warp an owner
+
+__device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
+__device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
+
+template <bool TWO> struct Pair {
+    const u32 *table;
+    u32 factor, k;
+
+    __device__ __forceinline__ u32 at(u32 word) const {
+        const u32 bits = bits_of(word, k), run = word >> bits, one = table[slot_of(run, factor)];
+        u32 met = (one ^ word) >> bits ? 0 : one & word;
+        if (TWO) {
+            const u32 other = table[more_slot_of(run, factor)];
+            if ((other ^ word) >> bits == 0) met |= other & word;
+        }
+        return __popc(met & ((1u << bits) - 1));
+    }
+
+    __device__ __forceinline__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
+};
+
+struct Search {
+    const u32 *row;
+    u32 n, k;
+
+    __device__ u32 at(u32 word) const {
+        const u32 bits = bits_of(word, k), low = (1u << bits) - 1;
+        const u32 *from = row;
+        for (u32 m = n; m > 1;) {
+            const u32 half = m >> 1;
+            if (from[half] <= (word | low)) from += half;
+            m -= half;
+        }
+        return (*from ^ word) >> bits ? 0 : __popc(*from & word & low);
+    }
+
+    __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
+};
+
+constexpr u32 SOME_THREADS = 128;
+
+__device__ __forceinline__ void empty(u32 *table) {
+    for (u32 i = threadIdx.x % WARP; i < (SLOTS + MORE_SLOTS) / 4; i += WARP) ((uint4 *)table)[i] = nothing();
+    __syncwarp();
+}
+
+extern "C" __global__ void __launch_bounds__(SOME_THREADS, SOME_BLOCKS) packed_some(Arguments g) {
+    __shared__ __align__(16) u32 tables[SOME_THREADS / WARP][SLOTS + MORE_SLOTS];
+    u32 *table = tables[threadIdx.x / WARP];
+    __shared__ volatile u32 items, grab; // registers are short
+    const u32 lane = threadIdx.x % WARP;
+    if (threadIdx.x == 0) {
+        items = g.state[0];
+        grab = min(GRAB, 1 + items / (gridDim.x * (SOME_THREADS / WARP) * 8));
+    }
+    __syncthreads();
+    empty(table);
+    u64 count = 0;
+    for (;;) {
+        u32 at = 0;
+        if (lane == 0) at = atomicAdd(g.state + 2, grab);
+        at = __shfl_sync(ALL, at, 0);
+        if (at >= items) break;
+        const u32 many = min(grab, items - at);
+        uint2 rows = make_uint2(0, 0);
+        u32 begins = 0, ends = 0;
+        if (lane < many) {
+            const u32 owner = (u32)g.list[at + lane];
+            rows = row_of(g, owner);
+            begins = owner ? g.ends[2ull * owner - 1] : 0;
+            ends = g.ends[2ull * owner + 1];
+        }
+        // What the next owner needs is on its way while this one is counted.
+        u32 chunk = __shfl_sync(ALL, rows.x, 0), n = __shfl_sync(ALL, rows.y, 0);
+        u32 begin = __shfl_sync(ALL, begins, 0), end = __shfl_sync(ALL, ends, 0);
+        u32 word = lane < n ? ((const u32 *)(g.words + chunk))[lane] : 0;
+        uint2 arc = begin + lane < end ? g.arcs[begin + lane] : make_uint2(0, 0);
+        for (u32 j = 1; j <= many; j++) {
+            u32 next_chunk = 0, next_n = 0, next_begin = 0, next_end = 0, next_word = 0;
+            uint2 next_arc = make_uint2(0, 0);
+            if (j < many) {
+                next_chunk = __shfl_sync(ALL, rows.x, j), next_n = __shfl_sync(ALL, rows.y, j);
+                next_begin = __shfl_sync(ALL, begins, j), next_end = __shfl_sync(ALL, ends, j);
+                if (lane < next_n) next_word = ((const u32 *)(g.words + next_chunk))[lane];
+                if (next_begin + lane < next_end) next_arc = g.arcs[next_begin + lane];
+            }
+            const u32 *row = (const u32 *)(g.words + chunk);
+            u32 factor = GOLDEN;
+            bool two = false, clashes = true;
+            for (u32 t = 0; t < TRIES; t++, factor = factor * 0x2C1B3C6Du | 1) {
+                bool over = false, clash = false;
+                for (u32 i = lane; i < n; i += WARP) {
+                    const u32 its = i < WARP ? word : row[i], run = run_of(its, g.k);
+                    if (atomicCAS(table + slot_of(run, factor), 0, its)) {
+                        over = true;
+                        if (atomicCAS(table + more_slot_of(run, factor), 0, its)) clash = true;
+                    }
+                }
+                two = __any_sync(ALL, over);
+                clashes = __any_sync(ALL, clash);
+                if (!clashes) break;
+                empty(table);
+            }
+            __syncwarp();
+            if (clashes) count += stream(g, begin, end, arc, Search{row, n, g.k});
+            else if (two) count += stream(g, begin, end, arc, Pair<true>{table, factor, g.k});
+            else count += stream(g, begin, end, arc, Pair<false>{table, factor, g.k});
+            __syncwarp();
+            empty(table);
+            chunk = next_chunk, n = next_n, begin = next_begin, end = next_end, word = next_word, arc = next_arc;
+        }
+    }
+    add_up(count, g.total);
+}

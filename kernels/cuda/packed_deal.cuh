@@ -1,0 +1,159 @@
+// Dealing: each arc of a batch of locals into a piece of a frame goes to the end that owns it. Two passes over the batch's words,
+// which count and then write, with sums between; last, owners are listed by what they have to do.
+
+constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
+constexpr u32 SCAN = 4096;      // numbers that a block of 256 adds up
+constexpr u32 SOME_WORDS = 128;
+constexpr u32 SOME_COST = 1024; // chunks
+constexpr u32 PART = 1 << 15;   // chunks
+
+extern "C" __global__ void packed_clear(Arguments g) {
+    const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+    for (u64 i = thread; i < 2ull * g.owners; i += stride) g.ends[i] = 0;
+    if (thread < 4) g.state[thread] = 0;
+}
+
+// Where the words from number `key` on begin.
+__device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
+    const u32 least = packed(key, k) >> (key < HUBS ? 16 : 1u << k) << (key < HUBS ? 16 : 1u << k);
+    u32 low = 0;
+    while (n) {
+        const u32 half = n >> 1;
+        if (row[low + half] < least) {
+            low += half + 1;
+            n -= half + 1;
+        } else n = half;
+    }
+    return low;
+}
+
+template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / ROW_LANES);
+    if (i >= g.count) return;
+    const uint2 own = g.rows[g.first + i];
+    const u32 *row = (const u32 *)(g.words + own.x);
+    const u32 range = g.range_end - g.range_start;
+    u32 place = g.whole ? 0 : place_of(row, own.y, g.range_start, g.k);
+    for (place += threadIdx.x % ROW_LANES; place < own.y; place += ROW_LANES) {
+        u32 base, heads;
+        unpack(row[place], g.k, base, heads);
+        if (base >= g.range_end) return;
+        u32 before = place; // words of this row with heads before b
+        for (; heads; heads &= heads - 1, before = place + 1) {
+            const u32 b = base + __ffs(heads) - 1, at = b - g.range_start;
+            if (at >= range) continue;
+            const uint2 other = g.table[at];
+            const u32 words = before < other.y ? before : other.y;
+            if (words == 0 || (own.y <= 4 && other.y <= 4)) continue;
+            const bool mine = other.y <= before;
+            u32 owner = i;
+            if (!mine) {
+                owner = g.count + at;
+                if (g.together) {
+                    const u32 local = g.frame_locals + (b - g.frame_start) - g.first;
+                    if (local < g.count) owner = local;
+                }
+            }
+            const u32 chunks = (words + 3) >> 2;
+            u32 *end = g.ends + 2ull * owner + (chunks > LONG);
+            const u32 to = atomicAdd(end, 1);
+            if (WRITE) g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+        }
+    }
+}
+
+extern "C" __global__ void packed_tally(Arguments g) { deal<false>(g); }
+extern "C" __global__ void packed_deal(Arguments g) { deal<true>(g); }
+
+// Exclusive sums of `ends`, in three steps of blocks of 256.
+
+__device__ __forceinline__ u32 warp_scan(u32 value) {
+    for (u32 step = 1; step < WARP; step <<= 1) {
+        const u32 other = __shfl_up_sync(ALL, value, step);
+        if (threadIdx.x % WARP >= step) value += other;
+    }
+    return value;
+}
+
+__device__ u32 block_scan(u32 value, u32 &all) {
+    __shared__ u32 warps[8];
+    const u32 sum = warp_scan(value), warp = threadIdx.x / WARP;
+    __syncthreads();
+    if (threadIdx.x % WARP == WARP - 1) warps[warp] = sum;
+    __syncthreads();
+    u32 before = 0;
+    all = 0;
+    for (u32 w = 0; w < 8; w++) {
+        if (w < warp) before += warps[w];
+        all += warps[w];
+    }
+    return before + sum - value;
+}
+
+extern "C" __global__ void packed_sum(Arguments g) {
+    const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
+    u32 sum = 0, all;
+    for (u32 j = 0; j < 16; j++)
+        if (first + j < 2ull * g.owners) sum += g.ends[first + j];
+    block_scan(sum, all);
+    if (threadIdx.x == 0) g.sums[blockIdx.x] = all;
+}
+
+// One block.
+extern "C" __global__ void packed_sum_of_sums(Arguments g) {
+    const u32 n = (u32)((2ull * g.owners + SCAN - 1) / SCAN);
+    u32 carry = 0;
+    for (u32 i = 0; i < n; i += 256) {
+        u32 all;
+        const u32 at = i + threadIdx.x, before = block_scan(at < n ? g.sums[at] : 0, all);
+        if (at < n) g.sums[at] = carry + before;
+        carry += all;
+    }
+}
+
+extern "C" __global__ void packed_scan(Arguments g) {
+    const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
+    u32 values[16], sum = 0, all;
+    for (u32 j = 0; j < 16; j++) {
+        values[j] = first + j < 2ull * g.owners ? g.ends[first + j] : 0;
+        sum += values[j];
+    }
+    u32 before = block_scan(sum, all) + g.sums[blockIdx.x];
+    for (u32 j = 0; j < 16; j++) {
+        if (first + j < 2ull * g.owners) g.ends[first + j] = before;
+        before += values[j];
+    }
+}
+
+__device__ __forceinline__ uint2 row_of(const Arguments &g, u32 owner) {
+    return owner < g.count ? g.rows[g.first + owner] : g.table[owner - g.count];
+}
+
+// Sorts owners by what they have to do. Blocks of 256.
+extern "C" __global__ void packed_list(Arguments g) {
+    __shared__ u32 some_at, many_at;
+    const u64 owner = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+    bool some = false;
+    u32 parts = 0;
+    if (owner < g.owners) {
+        const u32 begin = owner ? g.ends[2 * owner - 1] : 0, middle = g.ends[2 * owner], end = g.ends[2 * owner + 1];
+        // About what short and long rows have.
+        const u64 cost = (middle - begin) * 3ull + (end - middle) * 24ull;
+        if (cost) {
+            some = cost <= SOME_COST && row_of(g, (u32)owner).y <= SOME_WORDS;
+            const u64 cut = (cost + PART - 1) / PART;
+            if (!some) parts = cut < 65535 ? (u32)cut : 65535;
+        }
+    }
+    u32 somes, manys;
+    const u32 some_before = block_scan(some, somes), many_before = block_scan(parts, manys);
+    if (threadIdx.x == 0) {
+        if (somes) some_at = atomicAdd(g.state, somes);
+        if (manys) many_at = atomicAdd(g.state + 1, manys);
+    }
+    __syncthreads();
+    if (some) g.list[some_at + some_before] = owner;
+    for (u32 part = 0; part < parts; part++)
+        g.list[g.list_length - 1 - (many_at + many_before + part)] = (u64)parts << 48 | (u64)part << 32 | owner;
+}
+

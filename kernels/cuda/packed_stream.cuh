@@ -1,0 +1,59 @@
+// The way of rows past a table: a warp takes the chunks of 32 rows at a time, whatever their lengths, and a probe counts what
+// each has in common with the table.
+
+// Blocks of up to 8 warps.
+__device__ __forceinline__ void add_up(u64 count, u64 *total) {
+    __shared__ u64 warps[8];
+    for (u32 step = WARP / 2; step; step >>= 1) count += __shfl_down_sync(ALL, count, step);
+    if (threadIdx.x % WARP == 0) warps[threadIdx.x / WARP] = count;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (u32 w = 1; w < blockDim.x / WARP; w++) count += warps[w];
+        if (count) atomicAdd(total, count);
+    }
+}
+
+__device__ __forceinline__ u32 any_bits(u32 bits) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(ALL, bits);
+#else
+    for (u32 step = WARP / 2; step; step >>= 1) bits |= __shfl_xor_sync(ALL, bits, step);
+    return bits;
+#endif
+}
+
+__device__ __forceinline__ uint4 nothing() { return make_uint4(0, 0, 0, 0); }
+
+// A warp takes all chunks of the rows [at, end): of 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32.
+template <class Probe>
+__device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe) {
+    const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;
+    u64 count = 0;
+    while (at < end) {
+        const u32 chunks = arc.y, after = warp_scan(chunks), all = __shfl_sync(ALL, after, WARP - 1);
+        const u32 first = after - chunks, base = arc.x - first;
+        at += WARP;
+        uint2 next = make_uint2(0, 0);
+        if (at + lane < end) next = g.arcs[at + lane];
+        u32 begun = 0; // rows that begin before the window
+        for (u32 window = 0; window < all; window += 2 * WARP) {
+            const bool two = window + WARP < all;
+            const u32 here = first - window, there = here - WARP;
+            const u32 marks = any_bits(chunks && here < WARP ? 1u << here : 0);
+            const u32 more = two ? any_bits(chunks && there < WARP ? 1u << there : 0) : 0;
+            const u32 one = begun + __popc(marks & upto) - 1;
+            begun += __popc(marks);
+            const u32 other = begun + __popc(more & upto) - 1;
+            begun += __popc(more);
+            const u32 base_one = __shfl_sync(ALL, base, one), base_other = __shfl_sync(ALL, base, other);
+            const u32 c = window + lane;
+            const uint4 a = c < all ? __ldg(g.words + (u32)(base_one + c)) : nothing();
+            uint4 b = nothing();
+            if (two && c + WARP < all) b = __ldg(g.words + (u32)(base_other + c + WARP));
+            count += probe(a);
+            if (two) count += probe(b);
+        }
+        arc = next;
+    }
+    return count;
+}

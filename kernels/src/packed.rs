@@ -1,0 +1,260 @@
+//! Method `packed` on a device: rows packed into words of bits, the longer row of each arc in a table, the shorter one streamed
+//! past it. How it counts stands at the head of `cuda/packed.cu`; here is how its work is given out.
+//!
+//! Enters: a partition's resident section and its frames in ascending order. Leaves: the triangles whose lowest corner is local.
+//!
+//! Heads are packed on the device as they come and are not kept: the resident section in steps through the two halves of the
+//! work space, frames from two slots, so that the next one is copied while this one is counted. The work space is all of the
+//! arena that is left, up to what is of use ([`wished_bytes`]); with less, a frame is counted in pieces and batches
+//! (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch: two passes over the batch's words to
+//! deal the arcs to their owners, a list of owners, and three kernels that count.
+//!
+//! Device bytes: 4 a resident arc; 20 a local (its row's place 8, room up to the next chunk 12); two frames; and a work space of
+//! at least 2 an arc, 4 a local, two frames and 64 KiB. See [`device_bytes`]. All at once takes 12 an arc and 36 a local. Work:
+//! the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes for 256 locals. Numbers must be
+//! below 1,879,048,192.
+
+pub(crate) mod arguments;
+mod frames;
+mod resident;
+mod space;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+pub(crate) mod tests;
+
+use crate::Gpu;
+use crate::arena::{ALIGNMENT, padded};
+use crate::engine::{Call, Engine, Grid, Queue};
+use crate::error::{Error, Result};
+use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::{Counted, Terms};
+use crate::order::{Marks, Order};
+use arguments::{Arguments, Kernel};
+use space::{Blocks, LEAST, LEAST_FRAMES, LEAST_PER_ARC, LEAST_PER_LOCAL, wished};
+
+/// Frames on the device at a time, and halves of the work space while the resident section comes.
+const SLOTS: usize = 2;
+
+/// The marks of the resident section's copies, and of two batches that are under way.
+const RESIDENT: Marks = Marks::of(SLOTS);
+const BATCHES: [Marks; 2] = [Marks::of(SLOTS + 1), Marks::of(SLOTS + 2)];
+
+/// Threads of a block, where the kernel does not say otherwise, and lanes that pack or deal a row.
+const THREADS: u32 = 256;
+const ROW_LANES: u32 = 8;
+
+/// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
+const SOME_BLOCKS: u32 = 9;
+const MANY_BLOCKS: u32 = 12;
+const OTHER_BLOCKS: u32 = 16;
+
+/// Threads of a block that counts for one owner or for four.
+const OWNER_THREADS: u32 = 128;
+
+/// What chunks can be numbered: 64 GiB.
+const REACH: u64 = 16 << 32;
+
+/// What the method takes at least, besides [`FRAMES`].
+pub const TERMS: Terms = Terms {
+    per_resident_arc: 4 + LEAST_PER_ARC,
+    per_local: 8 + 12 + LEAST_PER_LOCAL,
+    fixed: 32 + 8 + LEAST + 6 * (ALIGNMENT - 1),
+};
+
+/// Frames for which there must be room: two slots, and as much work space.
+pub const FRAMES: u64 = SLOTS as u64 + LEAST_FRAMES;
+
+/// The most bytes that a partition must have of a device, with frames of at most `frame_limit` bytes.
+pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
+    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + FRAMES * frame_limit + TERMS.fixed
+}
+
+/// The bytes with which everything is counted at once, each table made once. More is not taken.
+pub fn wished_bytes(size: &Size) -> u64 {
+    let least = device_bytes(size.locals, size.arcs, size.frame_limit);
+    least + wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit)
+}
+
+/// The bits of a number that tell its bit in a word; `None`: there are too many numbers.
+fn bits_for(numbered: u32) -> Option<u32> {
+    // A word has 32 bits, of which hubs have the first eighth of all values.
+    [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
+}
+
+/// Packed rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Words {
+    chunks: u64,
+}
+
+impl Words {
+    /// Room for so many rows with so many heads, however they are packed.
+    const fn of(rows: u64, arcs: u64) -> Self {
+        Self { chunks: (arcs + 3 * rows).div_ceil(4) }
+    }
+
+    const fn bytes(self) -> u64 {
+        16 * self.chunks
+    }
+}
+
+/// A partition being counted on a GPU by this method.
+#[derive(Debug)]
+pub struct Counter<'g>(Counting<'g, Gpu>);
+
+impl<'g> Counter<'g> {
+    /// Begins a partition: takes all its memory from the GPU's arena.
+    ///
+    /// # Errors
+    /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
+    pub fn begin(gpu: &'g mut Gpu, size: Size) -> Result<Self> {
+        gpu.load_packed()?;
+        Counting::begin(gpu, size, u64::MAX).map(Self)
+    }
+
+    /// Copies a run of the resident section to the device and packs it. All runs come before the first frame, in their order.
+    /// The slices may be changed once this returns.
+    ///
+    /// # Errors
+    /// [`Error::Section`], or what the device fails with.
+    pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+        self.0.resident(run)
+    }
+
+    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
+    /// The slices may be changed once this returns.
+    ///
+    /// # Errors
+    /// [`Error::FrameTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier frame.
+    pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+        self.0.frame(frame)
+    }
+
+    /// Bytes of the arena in use.
+    pub fn bytes(&self) -> u64 {
+        self.0.so_far.peak_bytes
+    }
+
+    /// Waits for the last frames and gives the result.
+    ///
+    /// # Errors
+    /// [`Error::Section`] when frames are missing, or what the device fails with.
+    pub fn finish(self) -> Result<Counted> {
+        self.0.finish()
+    }
+}
+
+/// The same for any engine.
+#[derive(Debug)]
+struct Counting<'g, E: Engine> {
+    engine: &'g mut E,
+    order: Order,
+    /// What all launches share.
+    arguments: Arguments,
+    blocks: Blocks,
+    /// Where the work space begins, and its bytes.
+    space: u64,
+    space_bytes: u64,
+    /// The most bytes of a piece of more than one number.
+    piece_limit: u64,
+    /// Where chunks beyond the resident rows begin: the work space's first.
+    chunk_first: u32,
+    slots: [u64; SLOTS],
+    /// Copies into a slot or half so far, frames so far, and batches.
+    halves: usize,
+    frames: usize,
+    batches: usize,
+    so_far: Counted,
+}
+
+impl<'g, E: Engine> Counting<'g, E> {
+    /// `longest_space`: the most bytes of the work space.
+    fn begin(engine: &'g mut E, size: Size, longest_space: u64) -> Result<Self> {
+        let order = Order::new(size)?;
+        let k = bits_for(size.numbered).ok_or_else(|| {
+            let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
+            Error::Section(text)
+        })?;
+        let words = Words::of(size.locals, size.arcs).bytes();
+        let least = LEAST + LEAST_FRAMES * size.frame_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+        if padded(words) + LEAST + LEAST_FRAMES * size.frame_limit > REACH {
+            return Err(Error::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
+        }
+        let layout = engine.layout();
+        layout.restart();
+        let rows = layout.take(8 * size.locals)?;
+        let total = layout.take(8)?;
+        let slots = [layout.take(size.frame_limit)?, layout.take(size.frame_limit)?];
+        // Last, so that chunks of both are counted from one beginning.
+        let packed = layout.take(words)?;
+        let most = wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit).max(least);
+        let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
+        let left = rest.max(least).min(padded(most)).min(longest_space);
+        let space = layout.take(left)?;
+        let peak = layout.used();
+        let base = engine.address();
+        let counting = Self {
+            arguments: Arguments {
+                rows: base + rows.offset,
+                words: base + packed.offset,
+                total: base + total.offset,
+                locals: size.locals as u32,
+                k,
+                ..Arguments::default()
+            },
+            order,
+            blocks: Blocks::default(),
+            space: base + space.offset,
+            space_bytes: left,
+            piece_limit: (left / 2).min(REACH - padded(words)),
+            chunk_first: ((space.offset - packed.offset) / 16) as u32,
+            slots: slots.map(|slot| base + slot.offset),
+            halves: 0,
+            frames: 0,
+            batches: 0,
+            so_far: Counted { peak_bytes: peak, ..Counted::default() },
+            engine,
+        };
+        let (engine, to) = (&mut *counting.engine, &counting.arguments);
+        engine.record(Queue::Copy, RESIDENT.copy)?;
+        engine.zero(to.rows, 8 * size.locals)?;
+        engine.zero(to.total, 8)?;
+        engine.record(Queue::Copy, RESIDENT.copied)?;
+        Ok(counting)
+    }
+
+    fn finish(mut self) -> Result<Counted> {
+        self.order.finish()?;
+        if self.frames == 0 {
+            return Ok(self.so_far);
+        }
+        self.so_far.triangles = self.engine.read(self.arguments.total)?;
+        for slot in 0..SLOTS.min(self.frames) {
+            self.account(slot)?;
+        }
+        for batch in 0..BATCHES.len().min(self.batches) {
+            self.account_batch(batch)?;
+        }
+        self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;
+        Ok(self.so_far)
+    }
+}
+
+fn row_blocks(rows: u32) -> u32 {
+    rows.div_ceil(THREADS / ROW_LANES)
+}
+
+fn launch<E: Engine>(engine: &mut E, kernel: Kernel, blocks: u32, arguments: &Arguments) -> Result<()> {
+    if blocks == 0 {
+        return Ok(());
+    }
+    engine.launch(Grid { blocks, threads: THREADS, shared: 0 }, &Call::Packed(kernel, *arguments))
+}
+
+impl<E: Engine> Drop for Counting<'_, E> {
+    fn drop(&mut self) {
+        // The next partition takes the same memory.
+        self.engine.settle();
+        self.engine.layout().restart();
+    }
+}

@@ -1,0 +1,254 @@
+//! The work space: what dealing and counting need besides rows, and how little of it is enough.
+//!
+//! A frame is counted in pieces, ranges of its numbers, and each piece against batches of locals, such that what a piece and a
+//! batch take fits the space: the piece's packed rows and table, the owners' ends, the dealt arcs, the list of owners. With
+//! space for everything there is one of each. Pieces and batches are found by halving over sizes that grow with both.
+
+use std::ops::Range;
+
+use super::Words;
+
+/// Locals of a block, the least that a batch is made of.
+pub(super) const BLOCK: u32 = 256;
+
+/// Bytes with which a batch of one block and a piece of one number fit, its row aside.
+pub(super) const LEAST: u64 = 64 << 10;
+
+/// The space that is always there, so that there are no more than about ten batches and two pieces of a frame: for each arc and
+/// each local an eighth to a quarter of what a batch of all would take, and the largest frame twice.
+pub(super) const LEAST_PER_ARC: u64 = 2;
+pub(super) const LEAST_PER_LOCAL: u64 = 4;
+pub(super) const LEAST_FRAMES: u64 = 2;
+
+/// Numbers that a block of the scan adds up.
+pub(super) const SCAN: u64 = 4096;
+
+/// Where things lie in the space, in bytes from its beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) table: u64,
+    pub(super) ends: u64,
+    pub(super) arcs: u64,
+    pub(super) list: u64,
+    pub(super) list_length: u64,
+    pub(super) sums: u64,
+    pub(super) state: u64,
+    pub(super) end: u64,
+}
+
+/// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` heads come with the frame; none where all are local.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) numbers: u64,
+    pub(super) rows: u64,
+    pub(super) arcs: u64,
+    pub(super) all_local: bool,
+}
+
+impl Piece {
+    /// Bytes of its packed rows.
+    pub(super) fn words(&self) -> u64 {
+        if self.all_local { 0 } else { Words::of(self.rows, self.arcs).bytes() }
+    }
+
+    /// And of its table.
+    pub(super) fn bytes(&self) -> u64 {
+        self.words() + if self.all_local { 0 } else { (8 * self.numbers).next_multiple_of(16) }
+    }
+}
+
+/// Where a piece and a batch lie: `owners` of at most `arcs` arcs.
+pub(super) fn places(piece: &Piece, owners: u64, arcs: u64) -> Places {
+    let mut at = 0;
+    let mut next = |bytes: u64| {
+        let begin = at;
+        at += bytes.next_multiple_of(16);
+        begin
+    };
+    next(piece.words());
+    let table = next(piece.bytes() - piece.words());
+    let ends = next(8 * owners);
+    let arcs_at = next(8 * arcs);
+    // An owner has one entry, and another for what makes a part: 32,768 chunks, or 1,365 long rows.
+    let list_length = owners + arcs / 1024 + 1;
+    let list = next(8 * list_length);
+    let sums = next(4 * scan_blocks(owners));
+    let state = next(16);
+    Places { table, ends, arcs: arcs_at, list, list_length, sums, state, end: at }
+}
+
+/// Blocks of the scan over the ends of so many owners.
+pub(super) fn scan_blocks(owners: u64) -> u64 {
+    (2 * owners).div_ceil(SCAN)
+}
+
+/// How many arcs come before each block of [`BLOCK`] locals; one more at the end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Blocks {
+    before: Vec<u64>,
+    locals: u32,
+    arcs: u64,
+    largest: u64,
+}
+
+impl Blocks {
+    /// Takes the rows' ends of a run that begins where the last one ended.
+    pub(super) fn extend(&mut self, ends: &[u64]) {
+        for &end in ends {
+            if self.locals.is_multiple_of(BLOCK) {
+                self.begin();
+            }
+            self.locals += 1;
+            self.arcs = end;
+        }
+    }
+
+    fn begin(&mut self) {
+        let last = self.before.last().copied().unwrap_or(0);
+        self.largest = self.largest.max(self.arcs - last);
+        self.before.push(self.arcs);
+    }
+
+    /// To be called once, after the last row.
+    pub(super) fn end(&mut self) {
+        self.begin();
+    }
+
+    /// How many blocks there are.
+    pub(super) fn count(&self) -> u32 {
+        self.locals.div_ceil(BLOCK)
+    }
+
+    /// The locals of a range of blocks, and the arcs that they can have into so many numbers.
+    pub(super) fn batch(&self, first: u32, end: u32, numbers: u64) -> Batch {
+        let (begin, past) = (first * BLOCK, (u64::from(end) * u64::from(BLOCK)).min(u64::from(self.locals)) as u32);
+        let arcs = self.before[end as usize] - self.before[first as usize];
+        let count = past - begin;
+        Batch { first: begin, count, arcs: arcs.min(u64::from(count).saturating_mul(numbers)) }
+    }
+
+    /// The most that a batch of one block takes against a piece.
+    fn least(&self, piece: &Piece) -> u64 {
+        let arcs = self.largest.min(u64::from(BLOCK) * piece.numbers);
+        places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
+    }
+
+    /// The end of the longest piece of a range, from its start on, of at most `limit` bytes and with which a batch fits the
+    /// space. `piece(end)` says what one takes.
+    pub(super) fn cut_piece(&self, range: Range<u32>, limit: u64, space: u64, piece: impl Fn(u32) -> Piece) -> u32 {
+        let fits = |end: u32| {
+            let piece = piece(end);
+            piece.bytes() <= limit && self.least(&piece) <= space
+        };
+        longest(range.start + 1, range.end, fits)
+    }
+
+    /// The longest batch from block `first` on, with `others` owners besides.
+    pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &Piece, others: u64) -> u32 {
+        let fits = |end: u32| {
+            let batch = self.batch(first, end, piece.numbers);
+            batch.arcs < u64::from(u32::MAX)
+                && places(piece, u64::from(batch.count) + others, batch.arcs).end <= space
+                && u64::from(batch.count) + others < u64::from(u32::MAX)
+        };
+        longest(first + 1, self.count(), fits)
+    }
+}
+
+/// A batch of locals, and the most arcs that it has into a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Batch {
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) arcs: u64,
+}
+
+/// The largest of `least..=most` that fits, or `least`, where all below one that fits do, too.
+fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
+    if fits(most) {
+        return most;
+    }
+    let (mut low, mut high) = (least, most);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// What would be enough for everything at once: `frame` is the largest frame in bytes, or 0 where all are local.
+pub(super) fn wished(locals: u64, arcs: u64, numbered: u64, frame: u64) -> u64 {
+    let others = if frame == 0 { 0 } else { numbered };
+    let piece = Piece { numbers: others, rows: frame / 4, arcs: frame / 4, all_local: frame == 0 };
+    places(&piece, locals + others, arcs).end + frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_and_pieces_fit_whatever_the_space() {
+        let mut blocks = Blocks::default();
+        // A long row in the midst of short ones.
+        let mut end = 0;
+        let ends: Vec<u64> = (0..2000u64)
+            .map(|row| {
+                end += if row == 700 { 5000 } else { row % 7 };
+                end
+            })
+            .collect();
+        ends.chunks(333).for_each(|run| blocks.extend(run));
+        blocks.end();
+        assert_eq!((blocks.locals, blocks.count()), (2000, 8));
+        assert!(blocks.largest >= 5000);
+        let row = 4 * 900;
+        for space in [LEAST + row, LEAST + row + 5000, 1 << 20, 1 << 30] {
+            let piece = |end: u32| {
+                let numbers = u64::from(end - 100);
+                Piece { numbers, rows: numbers, arcs: 900 * numbers, all_local: false }
+            };
+            let end = blocks.cut_piece(100..3000, space / 2, space, piece);
+            assert!(end > 100 && (end == 101 || piece(end).bytes() <= space / 2));
+            assert!(end == 3000 || piece(end + 1).bytes() > space / 2 || blocks.least(&piece(end + 1)) > space);
+            let piece = piece(end);
+            let (mut first, mut locals, mut arcs) = (0, 0, 0);
+            while first < blocks.count() {
+                let end = blocks.cut_batch(first, space, &piece, piece.numbers);
+                let batch = blocks.batch(first, end, piece.numbers);
+                assert!(places(&piece, u64::from(batch.count) + piece.numbers, batch.arcs).end <= space, "{space}");
+                assert_eq!(batch.first, locals);
+                locals += batch.count;
+                arcs += batch.arcs;
+                first = end;
+            }
+            assert_eq!(locals, 2000);
+            assert!(space < 1 << 30 || (end == 3000 && arcs == *ends.last().unwrap_or(&0)));
+        }
+    }
+
+    #[test]
+    fn what_is_wished_holds_all_at_once() {
+        let mut blocks = Blocks::default();
+        blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
+        blocks.end();
+        let all = Piece { numbers: 1000, rows: 0, arcs: 0, all_local: true };
+        let space = wished(1000, 10_000, 1000, 0);
+        assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
+        assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
+    }
+
+    #[test]
+    fn places_do_not_overlap() {
+        let piece = Piece { numbers: 7, rows: 3, arcs: 100, all_local: false };
+        let p = places(&piece, 50, 3000);
+        assert!(
+            p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000
+        );
+        assert!(p.list_length >= 50 + 3000 * 24 / 32_768 && p.sums >= p.list + 8 * p.list_length);
+        assert!(p.state >= p.sums + 4 && p.end >= p.state + 16);
+        for at in [p.table, p.ends, p.arcs, p.list, p.sums, p.state, p.end] {
+            assert_eq!(at % 16, 0);
+        }
+    }
+}

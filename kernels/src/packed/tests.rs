@@ -1,0 +1,169 @@
+//! The host's side against brute force, on a double of a device that does what the kernels do and carries orders out as
+//! unevenly as a device might.
+
+pub(crate) mod emulation;
+
+use crate::testing::common::{OwnedFrame, Partition, cuts, random};
+use emulation::{pack, unpacked};
+
+use super::*;
+use crate::testing::double::{Double, Pace};
+
+/// Arenas as large as was promised to suffice, as is of use, and between.
+fn arenas(size: &Size) -> [u64; 3] {
+    let (least, wished) = (device_bytes(size.locals, size.arcs, size.frame_limit), wished_bytes(size));
+    [least, least + (wished - least) / 8, wished]
+}
+
+fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
+    let all = [partition.frames(cuts), partition.shared_frames(cuts)];
+    let counts: Vec<u64> = all.iter().flat_map(|frames| count_with(partition, frames, pace, rows)).collect();
+    assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?} {cuts:?} {pace:?}");
+    counts[0]
+}
+
+fn count_with(partition: &Partition, frames: &[OwnedFrame], pace: Pace, rows: usize) -> Vec<u64> {
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
+    let size = partition.size(limit);
+    let count = |arena| {
+        let mut double = Double::new(arena, pace);
+        let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
+        partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap());
+        frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
+        let counted = counting.finish().unwrap();
+        assert!(counted.peak_bytes <= arena);
+        assert_eq!(double.layout().used(), 0, "memory is given back");
+        counted.triangles
+    };
+    arenas(&size).map(count).to_vec()
+}
+
+#[test]
+fn every_pace_of_the_device_gives_the_count_of_brute_force() {
+    for seed in 0..4 {
+        let partition = random(seed, 400, 40, 2, 0.5);
+        let expected = partition.triangles();
+        assert!(expected > 100);
+        for cuts in cuts(seed, 400) {
+            for pace in Pace::all(seed) {
+                assert_eq!(count(&partition, &cuts, pace, 133), expected, "seed {seed}, {cuts:?}, {pace:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn little_space_cuts_frames_into_pieces_and_locals_into_batches() {
+    // Rows far longer than half of the least space has room for, and many more locals than a block.
+    let mut partition = random(9, 6000, 30, 2, 0.6);
+    let mut rows = std::mem::take(&mut partition.rows);
+    rows.extend((6000..6004).map(|number| (0..number).collect()));
+    let local = partition.local.iter().copied().chain([true, false, true, false]).collect();
+    let partition = Partition::new(rows, local);
+    let expected = partition.triangles();
+    for cuts in [vec![], vec![70, 3000], vec![5999, 6001]] {
+        let frames = partition.frames(&cuts);
+        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+        let size = partition.size(limit);
+        let orders = |space| {
+            let mut double = Double::new(wished_bytes(&size), Pace::Late);
+            let mut counting = Counting::begin(&mut double, size, space).unwrap();
+            partition.resident_runs(1 << 20).for_each(|run| counting.resident(&run).unwrap());
+            let steps = counting.halves;
+            frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
+            let batches = counting.batches;
+            assert_eq!(counting.finish().unwrap().triangles, expected, "{cuts:?}");
+            (steps, batches)
+        };
+        let [few, many] = [LEAST + limit, u64::MAX].map(orders);
+        assert!(few.0 > many.0 && few.1 > 5 * many.1, "{few:?} {many:?}");
+        assert_eq!(many.1, frames.len());
+    }
+}
+
+#[test]
+fn hubs_end_where_their_words_do() {
+    // Rows with heads on both sides of 65,536, in one frame and in frames that end there.
+    let n = 65_600u32;
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; n as usize];
+    for number in 65_500..n {
+        rows[number as usize] = (65_480..number).filter(|head| (head ^ number) % 3 != 0).chain([]).collect();
+    }
+    let local = (0..n).map(|number| number % 7 != 0).collect();
+    let partition = Partition::new(rows, local);
+    let expected = partition.triangles();
+    assert!(expected > 10_000);
+    for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540]] {
+        assert_eq!(count(&partition, &cuts, Pace::Late, 1 << 20), expected, "{cuts:?}");
+    }
+}
+
+#[test]
+fn words_say_what_was_packed() {
+    let rows: [Vec<u32>; 4] = [
+        (0..100).collect(),
+        vec![15, 16, 65_535, 65_536, 65_543, 65_544, 917_503],
+        (65_000..67_000).step_by(3).collect(),
+        vec![],
+    ];
+    for k in 1..=4 {
+        for row in &rows {
+            let (mut words, mut parts) = (vec![], vec![]);
+            pack(&mut words, row.iter().copied(), k);
+            row.chunks(7).for_each(|part| pack(&mut parts, part.iter().copied(), k));
+            assert_eq!(words, parts);
+            assert!(words.is_sorted_by(|a, b| a < b));
+            assert_eq!(words.iter().flat_map(|&word| unpacked(word, k)).collect::<Vec<_>>(), *row);
+        }
+    }
+    // The last number of each width, in the last word there is.
+    for (numbered, k) in [(917_504, 4), (117_440_512, 3), (939_524_096, 2), (1_879_048_192, 1)] {
+        assert_eq!(bits_for(numbered), Some(k));
+        assert_ne!(bits_for(numbered + 1), Some(k));
+        assert_eq!(unpacked(emulation::packed(numbered - 1, k), k), [numbered - 1]);
+    }
+    assert_eq!(bits_for(1_879_048_193), None);
+}
+
+#[test]
+fn cliques_have_their_closed_form_and_need_no_frame_memory() {
+    for n in [0u64, 1, 2, 3, 65, 300] {
+        let partition =
+            Partition::new((0..n as u32).map(|number| (0..number).collect()).collect(), vec![true; n as usize]);
+        for cuts in [vec![], vec![n as u32 / 3, n as u32 / 2]] {
+            let expected = n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
+            assert_eq!(count(&partition, &cuts, Pace::Late, 100), expected, "{n}");
+        }
+    }
+}
+
+#[test]
+fn nothing_local_and_nothing_at_all_count_zero() {
+    for partition in [random(1, 50, 10, 1, 0.0), Partition::new(vec![], vec![])] {
+        assert_eq!(count(&partition, &[], Pace::Late, 10), 0);
+    }
+}
+
+#[test]
+fn an_arena_that_is_too_small_refuses() {
+    let partition = random(2, 200, 20, 1, 0.5);
+    let begin = |bytes| {
+        let mut double = Double::new(bytes, Pace::Late);
+        Counting::begin(&mut double, partition.size(512), u64::MAX).map(|counting| counting.so_far.peak_bytes)
+    };
+    let size = partition.size(512);
+    let least = device_bytes(size.locals, size.arcs, 512);
+    assert!(begin(least).is_ok_and(|used| used <= least));
+    assert!(begin(1 << 24).is_ok_and(|used| used <= wished_bytes(&size)), "no more is taken than is of use");
+    assert!(matches!(begin(least - TERMS.fixed), Err(Error::Budget { .. })));
+    assert!(matches!(begin(0), Err(Error::Budget { .. })));
+    let mut double = Double::new(1 << 20, Pace::Late);
+    let huge = Size { numbered: 1_879_048_193, ..size };
+    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX), Err(Error::Section(_))));
+}
+
+#[test]
+fn counters_go_from_thread_to_thread() {
+    fn send<T: Send>() {}
+    send::<Counter<'static>>();
+}

@@ -1,0 +1,211 @@
+//! Method `packed` on the device, against brute force and closed forms: with arenas as large as is promised to suffice, which cuts
+//! the work into pieces and batches, and with as much as is of use.
+
+use trimill_kernels::packed::{Counter, device_bytes, wished_bytes};
+use trimill_kernels::{Counted, Error, FrameSlices, Gpu, Images, ResidentSlices, Size};
+
+use crate::common::{OwnedFrame, Partition, cuts, random};
+use crate::gpu;
+
+/// Counts with frames of the proxies' rows and with frames of all rows, in three arenas each. All must give the same.
+fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
+    let kinds = [partition.frames(cuts), partition.shared_frames(cuts)];
+    let mut counts = kinds.iter().flat_map(|frames| {
+        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+        let size = partition.size(limit);
+        let least = device_bytes(size.locals, size.arcs, limit);
+        let wished = wished_bytes(&size);
+        [least, least + (wished - least) / 5, wished]
+            .map(|arena| count_with(gpu, partition, frames, size, arena).triangles)
+    });
+    let first = counts.next().unwrap();
+    assert!(counts.all(|count| count == first), "{cuts:?}");
+    first
+}
+
+fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], size: Size, arena: u64) -> Counted {
+    gpu.reserve(arena).unwrap();
+    let mut counter = Counter::begin(gpu, size).unwrap();
+    partition.resident_runs(size.locals as usize / 3 + 1).for_each(|run| counter.resident(&run).unwrap());
+    for frame in frames {
+        counter.frame(&frame.slices()).unwrap();
+    }
+    assert!(counter.bytes() <= arena);
+    let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert!(counted.kernel_seconds >= 0.0 && counted.prepare_seconds >= 0.0);
+    counted
+}
+
+#[test]
+fn packed_equals_brute_force() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for (seed, local_share) in [(1, 1.0), (2, 0.5), (3, 0.1), (4, 0.9)] {
+        let partition = random(seed, 3000, 60, 4, local_share);
+        let expected = partition.triangles();
+        for cuts in cuts(seed, 3000) {
+            assert_eq!(count(&mut gpu, &partition, &cuts), expected, "local {local_share}, {} frames", cuts.len() + 1);
+        }
+    }
+}
+
+#[test]
+fn packed_words_end_where_hubs_do() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let n = 66_000u32;
+    let row = |number: u32| match number {
+        0..65_000 => vec![],
+        _ => (64_990..number).filter(|head| !(head ^ number).is_multiple_of(5)).collect::<Vec<_>>(),
+    };
+    let partition = Partition::new((0..n).map(row).collect(), (0..n).map(|number| number % 7 != 0).collect());
+    let expected = partition.triangles();
+    assert!(expected > 1_000_000);
+    for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540, 65_999]] {
+        assert_eq!(count(&mut gpu, &partition, &cuts), expected, "{cuts:?}");
+    }
+}
+
+#[test]
+fn packed_cliques_have_their_closed_form() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let choose_3 = |n: u64| n * n.saturating_sub(1) * n.saturating_sub(2) / 6;
+    for n in [0u64, 1, 2, 3, 16, 17, 64, 65, 1100, 2500] {
+        let rows: Vec<Vec<u32>> = (0..n as u32).map(|number| (0..number).collect()).collect();
+        let partition = Partition::new(rows, vec![true; n as usize]);
+        assert_eq!(count(&mut gpu, &partition, &[]), choose_3(n), "{n}");
+    }
+    // Each corner has a word of its own, hubs' or not: rows of up to 1,200 words after the hubs, more than a table holds.
+    for (first, step, n) in [(0u32, 16u32, 300u32), (65_536, 16, 1200), (65_000, 9, 1500)] {
+        let corner = |i: u32| first + step * i;
+        let mut rows = vec![vec![]; corner(n) as usize];
+        for i in 0..n {
+            rows[corner(i) as usize] = (0..i).map(corner).collect();
+        }
+        let local = vec![true; rows.len()];
+        let partition = Partition::new(rows, local);
+        assert_eq!(count(&mut gpu, &partition, &[corner(n / 2)]), choose_3(u64::from(n)), "{first} {step}");
+    }
+}
+
+#[test]
+fn packed_owners_of_very_much_are_counted_in_parts() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // 30 hubs with 200 heads and each other; 20,000 that point at 20 of the heads and at all hubs.
+    let hub = |i: u32| 10_000 + 16 * i;
+    let head = |i: u32| 16 * i;
+    let mut rows = vec![vec![]; 12_000];
+    for i in 0..30 {
+        rows[hub(i) as usize] = (0..200).map(head).chain((0..i).map(hub)).collect();
+    }
+    let many = 20_000u64;
+    rows.extend((0..many).map(|_| (0..20).map(head).chain((0..30).map(hub)).collect::<Vec<_>>()));
+    let local = vec![true; rows.len()];
+    let partition = Partition::new(rows, local);
+    let expected = many * (30 * 29 / 2 + 30 * 20) + 30 * 29 / 2 * 200 + 30 * 29 * 28 / 6;
+    for cuts in [vec![], vec![hub(7), hub(7) + 1, 11_000]] {
+        assert_eq!(count(&mut gpu, &partition, &cuts), expected, "{cuts:?}");
+    }
+}
+
+#[test]
+fn packed_tables_that_clash_are_searched() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // Of rows of 128 words, about one in seventy finds no factor without a clash: 1,500 such rows, and 4,000 that use them.
+    let (first, step) = (70_000u32, 16);
+    let mut seed = 7u64;
+    let mut next = |end: u32| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((seed >> 33) % u64::from(end)) as u32
+    };
+    let mut some = |many: usize, end: u32| {
+        let mut row: Vec<u32> = vec![];
+        while row.len() < many {
+            let head = first + step * next(end);
+            if !row.contains(&head) {
+                row.push(head);
+            }
+        }
+        row.sort_unstable();
+        row
+    };
+    let mut rows = vec![vec![]; (first + step * 20_000) as usize];
+    let long: Vec<u32> = (18_000..19_500).map(|i| first + step * i).collect();
+    for &number in &long {
+        rows[number as usize] = some(128, 18_000);
+    }
+    for i in 0..4000u32 {
+        // A third of the heads are those of the long row that it points at.
+        let number = long[(i as usize * 7) % long.len()];
+        let mut row: Vec<u32> = rows[number as usize].iter().copied().skip(i as usize % 3).step_by(3).collect();
+        row.extend(some(9, 18_000));
+        row.push(number);
+        row.sort_unstable();
+        row.dedup();
+        rows.push(row);
+    }
+    let local = vec![true; rows.len()];
+    // Runs have 16 numbers, so each head has a word of its own.
+    let partition = Partition::new(rows, local);
+    let expected = partition.triangles();
+    assert!(expected >= 4000 * 42);
+    assert_eq!(count(&mut gpu, &partition, &[]), expected);
+    assert_eq!(count(&mut gpu, &partition, &[first + step * 18_700]), expected);
+}
+
+#[test]
+fn packed_sections_of_many_staging_buffers_arrive_whole() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // 6 million vertices that each point at their three predecessors: 72 MB of heads, and 3 triangles a vertex.
+    let n = 6_000_000u32;
+    let row = |number: u32| number.saturating_sub(3)..number;
+    let offsets: Vec<u64> = (0..=u64::from(n))
+        .map(|number| if number < 3 { number * number.saturating_sub(1) / 2 } else { 3 * number - 6 })
+        .collect();
+    let heads: Vec<u32> = (0..n).flat_map(row).collect();
+    let size = Size { locals: u64::from(n), arcs: heads.len() as u64, numbered: n, frame_limit: 0 };
+    let whole = FrameSlices {
+        range: 0..n,
+        offsets: &[0],
+        heads: &[],
+        local_words: &[],
+        local_ranks: &[],
+        first_local: 0,
+        all_local: true,
+    };
+    for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {
+        gpu.reserve(arena).unwrap();
+        let mut counter = Counter::begin(&mut gpu, size).unwrap();
+        counter.resident(&ResidentSlices { offsets: &offsets, heads: &heads }).unwrap();
+        counter.frame(&whole).unwrap();
+        assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
+    }
+    let partition =
+        Partition::new((0..n).map(|number| row(number).collect()).collect(), (0..n).map(|v| v % 2 == 0).collect());
+    let expected = (0..n).filter(|v| v % 2 == 0).map(|v| [0, 0, 1, 3][v.min(3) as usize]).sum::<u64>();
+    for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
+        assert_eq!(count(&mut gpu, &partition, &cuts), expected);
+    }
+}
+
+#[test]
+fn packed_refuses_what_does_not_fit() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = random(4, 2000, 40, 2, 0.5);
+    let size = partition.size(4096);
+    let least = device_bytes(size.locals, size.arcs, 4096);
+    for arena in [0, least / 2] {
+        gpu.reserve(arena).unwrap();
+        assert!(matches!(Counter::begin(&mut gpu, size), Err(Error::Budget { .. })));
+    }
+    gpu.reserve(1 << 30).unwrap();
+    assert!(Counter::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= wished_bytes(&size)));
+    assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
+}
+
+#[test]
+fn packed_counts_the_same_from_the_embedded_ptx() {
+    let Some((gpu, _alone)) = gpu() else { return };
+    drop(gpu);
+    let mut gpu = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap_or_else(|error| panic!("{error}"));
+    let partition = random(21, 3000, 50, 3, 0.5);
+    assert_eq!(count(&mut gpu, &partition, &[700, 1400]), partition.triangles());
+}
