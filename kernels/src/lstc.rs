@@ -94,7 +94,7 @@ impl<'g> Counter<'g> {
     /// Begins a partition: takes all its memory from the GPU's arena.
     ///
     /// # Errors
-    /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
+    /// [`crate::Error::Budget`] when the arena is too small for [`device_bytes`], [`crate::Error::Section`], or what the device fails with.
     pub fn begin(gpu: &'g mut Gpu, shape: Shape, size: Size) -> Result<Self> {
         Counting::begin(gpu, shape, size, LONGEST_GRID).map(Self)
     }
@@ -103,7 +103,7 @@ impl<'g> Counter<'g> {
     /// be changed once this returns.
     ///
     /// # Errors
-    /// [`Error::Section`], or what the device fails with.
+    /// [`crate::Error::Section`], or what the device fails with.
     pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         self.0.resident(run)
     }
@@ -112,7 +112,7 @@ impl<'g> Counter<'g> {
     /// The slices may be changed once this returns.
     ///
     /// # Errors
-    /// [`Error::FrameTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier frame.
+    /// [`crate::Error::FrameTooLarge`], [`crate::Error::Section`], or what the device fails with, which may be due to an earlier frame.
     pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
         self.0.frame(frame)
     }
@@ -125,7 +125,7 @@ impl<'g> Counter<'g> {
     /// Waits for the last frames and gives the result.
     ///
     /// # Errors
-    /// [`Error::Section`] when frames are missing, or what the device fails with.
+    /// [`crate::Error::Section`] when frames are missing, or what the device fails with.
     pub fn finish(self) -> Result<Counted> {
         self.0.finish()
     }

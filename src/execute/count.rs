@@ -1,7 +1,7 @@
 //! What `trimill count` does: from the input to the answer.
 //!
 //! Once the plan stands, partitions are built, spilled, streamed and counted beside each other, on one device or several
-//! ([`super::devices`]); with shared frames nothing is built or spilled ([`super::shared`]). A graph that is one partition is not spilled: its rows go to the counter directly.
+//! (`super::devices`); with shared frames nothing is built or spilled (`super::shared`). A graph that is one partition is not spilled: its rows go to the counter directly.
 
 use std::time::{Duration, Instant};
 

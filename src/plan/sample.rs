@@ -1,7 +1,7 @@
 //! What the sections of planned partitions will be like, from a sample: their frames, and their bytes on disk.
 //!
 //! Enters: views of the partitions while they are sized ([`Look`]). Leaves: for every partition a [`Layout`]. Up to
-//! [`LOOKED_AT`] partitions, evenly spread, are looked at in outline, and pieces of their blocks are encoded as the spill's
+//! `LOOKED_AT` partitions, evenly spread, are looked at in outline, and pieces of their blocks are encoded as the spill's
 //! writer would. They are chosen in pieces at equal distances in bytes over all sections of a kind (module `walk`), the resident
 //! ones apart from the frames, since the two compress differently. So every part of a section and every section is met in
 //! proportion to its bytes, and the same plan always meets the same pieces. A section's ratio is that of its own pieces,

@@ -1,7 +1,7 @@
 //! The temporary file of shared rows.
 //!
 //! Heads of all frames one after another, as they lie in memory; no header, for nobody but the job that wrote it reads
-//! it, and it has no name: it goes with the job, however that ends. Every block of [`BLOCK`] heads within a frame has an
+//! it, and it has no name: it goes with the job, however that ends. Every block of `BLOCK` heads within a frame has an
 //! xxh3, kept in memory and checked whenever the block is read. Blocks are written and read in parallel.
 
 use std::fs::File;

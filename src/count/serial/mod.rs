@@ -9,7 +9,7 @@
 //!
 //! Enters: rows by number in falling degree, as all of them want. Leaves: the triangles that start at locals.
 //! Intersections are merges, as in the paper, which measured them faster than bisection. Bytes are declared in
-//! [`Method::terms`]; the resident section that the lists are made from stays in memory beside them and is declared, too.
+//! `Method::terms`; the resident section that the lists are made from stays in memory beside them and is declared, too.
 //!
 //! `forward` and `compact-forward` look at neighbours on both sides of a vertex, so they count whole graphs only and say so
 //! before anything is built. The other two ask for the rows of heads and nothing else: they count partitions, whose
