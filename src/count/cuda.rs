@@ -14,10 +14,10 @@ use std::path::Path;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use trimill_kernels::papers::{self, Program};
-use trimill_kernels::{FrameSlices, Gpu, Images, ResidentSlices, Shape, Size};
+use trimill_kernels::{FrameSlices, Gpu, Images, ResidentSlices, Shape, Size, packed};
 
 use super::method::CudaMethod;
-use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms};
+use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
@@ -43,6 +43,7 @@ pub struct Cuda {
 /// What counts on the GPU.
 enum Kernels {
     Lstc(Shape),
+    Packed,
     Paper(papers::Method, Program),
 }
 
@@ -68,6 +69,7 @@ impl Cuda {
         let images = Images { cache, embedded_only: false };
         let gpu = Gpu::open(ordinal, &images).map_err(translated)?;
         let (kernels, origin) = match method.of_papers(block_threads) {
+            None if method == CudaMethod::Packed => (Kernels::Packed, gpu.origin().clone()),
             None => (Kernels::Lstc(shape), gpu.origin().clone()),
             Some(paper) => {
                 let program = Program::load(&gpu, &images, &paper).map_err(translated)?;
@@ -146,6 +148,7 @@ impl Backend for Cuda {
     fn terms(&self) -> Terms {
         match &self.kernels {
             Kernels::Lstc(_) => terms(),
+            Kernels::Packed => packed_terms(),
             Kernels::Paper(paper, _) => terms_of(paper),
         }
     }
@@ -192,7 +195,24 @@ pub fn terms() -> Terms {
         tables: |_, _| Bytes::ZERO,
         workers: 1,
         slots: |_| 2,
+        wish: None,
         fixed: Bytes(terms.fixed),
+    }
+}
+
+/// What method `packed` takes, of whatever GPU.
+fn packed_terms() -> Terms {
+    let terms = packed::TERMS;
+    Terms {
+        per_resident_arc: terms.per_resident_arc,
+        per_local: terms.per_local,
+        tables: |_, _| Bytes::ZERO,
+        workers: 1,
+        slots: |_| packed::FRAMES,
+        fixed: Bytes(terms.fixed),
+        wish: Some(|Wish { resident: ResidentSize { locals, arcs }, numbered, frame }| {
+            Bytes(packed::wished_bytes(&Size { locals, arcs, numbered, frame_limit: frame.get() }))
+        }),
     }
 }
 
@@ -209,6 +229,7 @@ fn terms_of(paper: &papers::Method) -> Terms {
         tables: per_numbered,
         workers: 1,
         slots: if paper.whole() { |_| 0 } else { |_| 1 },
+        wish: None,
         fixed: Bytes(terms.fixed),
     }
 }

@@ -24,6 +24,8 @@ pub enum CpuMethod {
 pub enum CudaMethod {
     /// Algorithm 3 of LSTC.
     Lstc,
+    /// Rows packed into words of bits, the shorter row of an arc streamed past a table of the longer one.
+    Packed,
     /// The forward algorithm, a thread an edge.
     Polak(Preprocess),
     /// The reverse-edge forward algorithm, in one queue or several.
@@ -43,10 +45,10 @@ impl CudaMethod {
         METHODS.iter().find(|method| method.cuda == Some(self)).map_or("", |method| method.name)
     }
 
-    /// The same for the kernels of the papers, with blocks of so many threads where that was asked for; none for `lstc`.
+    /// The same for the kernels of the papers, with blocks of so many threads where that was asked for; none for `lstc` and `packed`.
     pub fn of_papers(self, block_threads: Option<u32>) -> Option<papers::Method> {
         match self {
-            Self::Lstc => None,
+            Self::Lstc | Self::Packed => None,
             Self::Polak(preprocess) => {
                 let paper = polak::Options { preprocess, ..polak::Options::default() };
                 let block_threads = block_threads.unwrap_or(paper.block_threads);
@@ -87,13 +89,14 @@ const fn on_both(name: &'static str, cpu: CpuMethod, cuda: CudaMethod) -> Method
 }
 
 /// All of them.
-static METHODS: [Method; 13] = [
+static METHODS: [Method; 14] = [
     on_cpu("bitmap", CpuMethod::Bitmap),
     on_cpu("forward", CpuMethod::Serial(serial::Method::Forward)),
     on_cpu("compact-forward", CpuMethod::Serial(serial::Method::CompactForward)),
     on_both("reverse-edge", CpuMethod::Serial(serial::Method::ReverseEdge), CudaMethod::ReverseEdge { streams: 1 }),
     on_cpu("reverse-edge-serial", CpuMethod::Serial(serial::Method::ReverseEdgeSerial)),
     on_cuda("lstc", CudaMethod::Lstc),
+    on_cuda("packed", CudaMethod::Packed),
     on_cuda("polak", CudaMethod::Polak(Preprocess::Auto)),
     on_cuda("polak:cpu", CudaMethod::Polak(Preprocess::Cpu)),
     on_cuda("reverse-edge:streams", CudaMethod::ReverseEdge { streams: reverse_edge::STREAMS }),

@@ -37,12 +37,30 @@ pub struct Terms {
     pub slots: fn(frames: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
+    /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
+    pub wish: Option<fn(Wish) -> Bytes>,
+}
+
+/// What a wish for memory depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// The resident section.
+    pub resident: ResidentSize,
+    /// Vertices that are numbered.
+    pub numbered: u32,
+    /// The largest frame.
+    pub frame: Bytes,
 }
 
 impl Terms {
     /// Bytes of a resident section.
     pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {
         Bytes(self.per_resident_arc * arcs + self.per_local * locals)
+    }
+
+    /// What is taken under a budget, when at `least` so much must be.
+    pub fn taken(&self, least: Bytes, budget: Bytes, wish: Wish) -> Bytes {
+        self.wish.map_or(least, |wished| least.max(budget.min(wished(wish))))
     }
 
     /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its frames.

@@ -6,11 +6,12 @@ use super::sample::{Sampler, Share};
 use super::{Limits, SharedPlan, shared};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::Terms;
+use crate::count::{Terms, Wish};
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::FrameKind;
 use crate::partition::assignment::Assignment;
+use crate::partition::section::ResidentSize;
 use crate::partition::sizes::{PartitionSize, sizes, sizes_and_look};
 use crate::shared::Frames;
 
@@ -55,7 +56,11 @@ pub fn sized(
                 (sizes, layouts)
             }
         };
-        let predictions = sizes.iter().zip(&layouts).map(|(size, layout)| predict(size, terms, layout)).collect();
+        let mut predictions: Vec<_> =
+            sizes.iter().zip(&layouts).map(|(size, layout)| predict(size, terms, layout)).collect();
+        for (size, predicted) in sizes.iter().zip(&mut predictions) {
+            wish(predicted, size.resident_arcs, (size.locals + size.proxies_kept) as u32, terms, limits.device);
+        }
         Ok((sizes, predictions))
     };
     if limits.frames == FrameKind::Own || assignment.parts() == 1 {
@@ -77,6 +82,17 @@ pub fn sized(
         }
         estimates = Some(found);
     }
-    let (sizes, predictions) = shared::predictions(graph, assignment, &frames, terms);
+    let (sizes, mut predictions) = shared::predictions(graph, assignment, &frames, terms);
+    for (size, predicted) in sizes.iter().zip(&mut predictions) {
+        wish(predicted, size.resident_arcs, n, terms, limits.device);
+    }
     Ok(Sized { sizes, predictions, shared: Some(SharedPlan { frames, in_memory }), estimates })
+}
+
+/// Makes the peak what a method takes that takes more where there is more.
+fn wish(predicted: &mut Prediction, arcs: u64, numbered: u32, terms: &Terms, budget: Bytes) {
+    // Locals that start no triangle may be left out.
+    let locals = (predicted.resident.get() - terms.per_resident_arc * arcs) / terms.per_local.max(1);
+    let resident = ResidentSize { locals, arcs };
+    predicted.peak = terms.taken(predicted.peak, budget, Wish { resident, numbered, frame: predicted.largest_frame });
 }

@@ -97,6 +97,7 @@ impl Backend for Cpu {
             tables: |numbered, workers| Bytes(marks(numbered).get() * workers),
             workers: self.workers,
             slots: |frames| frames.min(2),
+            wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use trimill_kernels::papers::PaperCounter;
-use trimill_kernels::{FrameSlices, Gpu, ResidentSlices, Result, Size};
+use trimill_kernels::{FrameSlices, Gpu, ResidentSlices, Result, Size, packed};
 
 use super::Kernels;
 use crate::count::{DeviceTimes, Tally};
@@ -11,6 +11,7 @@ use crate::count::{DeviceTimes, Tally};
 /// One of the crate's counters.
 pub(super) enum Counter<'g> {
     Lstc(trimill_kernels::Counter<'g>),
+    Packed(packed::Counter<'g>),
     Paper(PaperCounter<'g>),
 }
 
@@ -18,6 +19,7 @@ impl<'g> Counter<'g> {
     pub(super) fn begin(gpu: &'g mut Gpu, kernels: &'g Kernels, size: Size) -> Result<Self> {
         match kernels {
             Kernels::Lstc(shape) => trimill_kernels::Counter::begin(gpu, *shape, size).map(Self::Lstc),
+            Kernels::Packed => packed::Counter::begin(gpu, size).map(Self::Packed),
             Kernels::Paper(method, program) => PaperCounter::begin(gpu, program, method, size).map(Self::Paper),
         }
     }
@@ -25,6 +27,7 @@ impl<'g> Counter<'g> {
     pub(super) fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         match self {
             Self::Lstc(counter) => counter.resident(run),
+            Self::Packed(counter) => counter.resident(run),
             Self::Paper(counter) => counter.resident(run),
         }
     }
@@ -32,6 +35,7 @@ impl<'g> Counter<'g> {
     pub(super) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
         match self {
             Self::Lstc(counter) => counter.frame(frame),
+            Self::Packed(counter) => counter.frame(frame),
             Self::Paper(counter) => counter.frame(frame),
         }
     }
@@ -40,6 +44,7 @@ impl<'g> Counter<'g> {
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Lstc(counter) => counter.bytes(),
+            Self::Packed(counter) => counter.bytes(),
             Self::Paper(counter) => counter.bytes(),
         }
     }
@@ -49,6 +54,11 @@ impl<'g> Counter<'g> {
             Self::Lstc(counter) => {
                 let counted = counter.finish()?;
                 (counted.triangles, counted.kernel_seconds + counted.sum_seconds, counted.copy_seconds, 0.0)
+            }
+            Self::Packed(counter) => {
+                let counted = counter.finish()?;
+                let kernels = counted.kernel_seconds + counted.sum_seconds;
+                (counted.triangles, kernels, counted.copy_seconds, counted.prepare_seconds)
             }
             Self::Paper(counter) => {
                 let counted = counter.finish()?;

@@ -87,6 +87,7 @@ impl Method {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |frames| frames.min(2),
+            wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: Bytes(8),
         }
