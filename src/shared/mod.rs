@@ -10,7 +10,7 @@
 //! resident row is needed as a head's row, so such locals are left out.
 //!
 //! Rows lie in memory where the host's budget has room for them, and frames are then lent to the counter where they
-//! lie; otherwise in a temporary file ([`file`]), from which they are read a frame at a time. Memory: `4 n` bytes of
+//! lie; otherwise in a temporary file ([`mod@file`]), from which they are read a frame at a time. Memory: `4 n` bytes of
 //! offsets, and `4 m` of heads or two frames.
 
 pub mod file;

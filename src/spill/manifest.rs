@@ -1,8 +1,8 @@
 //! The manifest: which spills belong to a job.
 //!
 //! Enters: a [`SpillSummary`] for each partition, and what the job was. Leaves: `manifest.json` beside the spills, written
-//! to a temporary file and renamed, and back. The file is [sealed](crate::sealed), so any flipped byte is found; each partition's `bytes` and `checksum` say which file is
-//! meant, so a spill that was replaced is found, too.
+//! to a temporary file and renamed, and back. The file is [sealed], so any flipped byte is found; each partition's `bytes`
+//! and `checksum` say which file is meant, so a spill that was replaced is found, too.
 
 use std::path::{Path, PathBuf};
 
