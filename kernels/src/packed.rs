@@ -72,7 +72,9 @@ pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
 /// The bytes with which everything is counted at once, each table made once. More is not taken.
 pub fn wished_bytes(size: &Size) -> u64 {
     let least = device_bytes(size.locals, size.arcs, size.frame_limit);
-    least + wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit)
+    let space = LEAST + LEAST_FRAMES * size.frame_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+    let most = wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit);
+    least - space + padded(most.max(space))
 }
 
 /// The bits of a number that tell its bit in a word; `None`: there are too many numbers.

@@ -170,8 +170,14 @@ pub fn floor(graph: &OrientedGraph, terms: &Terms) -> Floor {
     let longest = longest_row(graph);
     let frame = smallest_frame_limit(longest);
     let least = Terms { workers: 1, ..*terms };
-    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices()) + frame + frame;
+    let frames = Bytes(frame.get() * passing(terms));
+    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices()) + frames;
     Floor { device, frame }
+}
+
+/// Frames for which there must be room when there are many.
+fn passing(terms: &Terms) -> u64 {
+    (terms.slots)(u64::MAX).max(2)
 }
 
 fn longest_row(graph: &OrientedGraph) -> u32 {
@@ -204,18 +210,21 @@ pub fn plan(
     }
     let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(id))).get();
     // As one partition there are no proxies: one frame without rows, never cut.
-    let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + frame_bytes(graph.vertices(), 0, 0);
+    let bits = frame_bytes(graph.vertices(), 0, 0).get() * (terms.slots)(1).max(1);
+    let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + Bytes(bits);
     let overhead = terms.overhead(graph.vertices());
     let room = device.saturating_sub(overhead);
     let longest = terms.resident(1, u64::from(longest_row(graph)));
-    let largest = LARGEST_FRAME.min(Bytes(room.saturating_sub(longest).get() / 2)).min(largest_frame);
-    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / 8).min(largest).max(least_frame));
-    if frame_limit + frame_limit + longest > room {
+    let passing = passing(terms);
+    let for_frame = Bytes(room.saturating_sub(longest).get() / passing);
+    let largest = LARGEST_FRAME.min(for_frame).min(largest_frame);
+    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / (4 * passing)).min(largest).max(least_frame));
+    if frame_limit > for_frame {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
-            .expected(format!("frames of at most {} bytes", room.saturating_sub(longest).get() / 2))
+            .expected(format!("frames of at most {} bytes", for_frame.get()))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = room - frame_limit - frame_limit;
+    let most = room - Bytes(frame_limit.get() * passing);
     let whole_fits = whole <= room;
     let assign: &dyn Assign = match whole_for {
         None => assign,

@@ -32,7 +32,7 @@ pub(crate) fn job(toml: &str, base: &Path) -> Result<Job> {
 pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     let mut job = job(toml, base)?;
     job.cache &= toml.contains("cache");
-    if std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda") {
+    if job.method.is_none() && std::env::var_os("TRIMILL_TEST_BACKEND").is_some_and(|name| name == "cuda") {
         job.backend = Backend::Cuda;
     }
     job.work_dir = job.work_dir.or_else(|| Some(base.join("work")));
