@@ -199,11 +199,13 @@ impl Drop for Staging {
 /// Whether the driver knows this memory as page-locked.
 fn is_pinned(bytes: &[u8]) -> bool {
     let mut kind: u32 = 0;
-    let which = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    let ask = |at: *const u8, kind: &mut u32| {
-        // SAFETY: the attribute is a 32-bit number; the address is only looked up. Memory that the driver does not know is
-        // answered with an error.
-        let answer = unsafe { sys::cuPointerGetAttribute(std::ptr::from_mut(kind).cast(), which, at as u64) };
+    let mut which = [sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE];
+    let mut ask = |at: *const u8, kind: &mut u32| {
+        *kind = 0;
+        let mut into = [std::ptr::from_mut(kind).cast::<c_void>()];
+        // SAFETY: one attribute, a 32-bit number; the address is only looked up. Of memory that the driver does not know this call
+        // says nothing, where the one for a single attribute is an error, which tools that watch the driver report.
+        let answer = unsafe { sys::cuPointerGetAttributes(1, which.as_mut_ptr(), into.as_mut_ptr(), at as u64) };
         answer == sys::CUresult::CUDA_SUCCESS && *kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
     };
     let ends = bytes.as_ptr_range();
