@@ -149,7 +149,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes about a tenth of a second a GiB.
+    /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes some hundredths of a second a GiB.
     ///
     /// # Errors
     /// [`Error::HostMemory`]: they cannot be locked.

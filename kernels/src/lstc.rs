@@ -250,19 +250,11 @@ impl<'g, E: Engine> Counting<'g, E> {
         let engine = &mut *self.engine;
         engine.record(Queue::Copy, marks.copy)?;
         if bytes > 0 {
-            // Widest first, so that each begins at a multiple of its width.
             let start = engine.address() + self.slots[slot].offset;
-            arguments.words = if frame.local_words.is_empty() { 0 } else { start };
-            arguments.ranks = start + size_of_val(frame.local_words) as u64;
-            arguments.frame_offsets = arguments.ranks + size_of_val(frame.local_ranks) as u64;
-            arguments.frame_heads = arguments.frame_offsets + size_of_val(frame.offsets) as u64;
-            let pieces = [
-                cast_slice(frame.local_words),
-                cast_slice(frame.local_ranks),
-                cast_slice(frame.offsets),
-                cast_slice(frame.heads),
-            ];
-            engine.copy(start, &pieces)?;
+            let places = frame.places(start);
+            (arguments.words, arguments.ranks) = (places.words, places.ranks);
+            (arguments.frame_offsets, arguments.frame_heads) = (places.offsets, places.heads);
+            engine.copy(start, &frame.pieces())?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::cast_slice;
+
 use crate::error::{Error, Result};
 
 /// The size of a partition.
@@ -84,7 +86,34 @@ impl ResidentSlices<'_> {
     }
 }
 
+/// Where the pieces of a frame lie on the device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FramePlaces {
+    /// Null where each number has its row in the frame.
+    pub(crate) words: u64,
+    pub(crate) ranks: u64,
+    pub(crate) offsets: u64,
+    pub(crate) heads: u64,
+}
+
 impl FrameSlices<'_> {
+    /// What is copied, widest first, so that each piece begins at a multiple of its width.
+    pub(crate) fn pieces(&self) -> [&[u8]; 4] {
+        [cast_slice(self.local_words), cast_slice(self.local_ranks), cast_slice(self.offsets), cast_slice(self.heads)]
+    }
+
+    /// Where these lie, one after another from `start` on.
+    pub(crate) fn places(&self, start: u64) -> FramePlaces {
+        let ranks = start + size_of_val(self.local_words) as u64;
+        let offsets = ranks + size_of_val(self.local_ranks) as u64;
+        FramePlaces {
+            words: if self.local_words.is_empty() { 0 } else { start },
+            ranks,
+            offsets,
+            heads: offsets + size_of_val(self.offsets) as u64,
+        }
+    }
+
     /// Bytes that it takes on the device.
     pub(crate) fn bytes(&self) -> u64 {
         frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)

@@ -1,7 +1,5 @@
 //! A frame's way: copied to its slot, then counted in pieces, each against batches of locals.
 
-use bytemuck::cast_slice;
-
 use super::arguments::{Arguments, Kernel};
 use super::space::{Batch, Piece, places, scan_blocks};
 use super::{
@@ -38,19 +36,11 @@ impl<E: Engine> Counting<'_, E> {
         let engine = &mut *self.engine;
         engine.record(Queue::Copy, marks.copy)?;
         if bytes > 0 {
-            // Widest first, so that each begins at a multiple of its width.
             let start = self.slots[slot];
-            arguments.local_words = if frame.local_words.is_empty() { 0 } else { start };
-            arguments.local_ranks = start + size_of_val(frame.local_words) as u64;
-            arguments.frame_offsets = arguments.local_ranks + size_of_val(frame.local_ranks) as u64;
-            arguments.heads = arguments.frame_offsets + size_of_val(frame.offsets) as u64;
-            let pieces = [
-                cast_slice(frame.local_words),
-                cast_slice(frame.local_ranks),
-                cast_slice(frame.offsets),
-                cast_slice(frame.heads),
-            ];
-            engine.copy(start, &pieces)?;
+            let places = frame.places(start);
+            (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
+            (arguments.frame_offsets, arguments.heads) = (places.offsets, places.heads);
+            engine.copy(start, &frame.pieces())?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
