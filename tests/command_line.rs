@@ -124,3 +124,21 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
         assert!(partition.peak_bytes <= result.device_memory, "{partition:?}");
     }
 }
+
+#[test]
+fn one_line_says_why_the_cpu_counts_unless_it_was_asked_for_or_is_not_wanted() {
+    let graph = root("tests/data/karate.mtx");
+    let lines = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
+            .args([&["count", &graph.to_string_lossy(), "--no-cache", "--progress", "none"], more].concat())
+            // No GPU is seen on a machine that has one.
+            .env("CUDA_VISIBLE_DEVICES", "")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        text(&output.stderr).lines().filter(|line| line.contains("counting on the CPU: ")).count()
+    };
+    assert_eq!(lines(&[]), 1);
+    assert_eq!(lines(&["--quiet"]), 0);
+    assert_eq!(lines(&["--backend", "cpu"]), 0);
+}
