@@ -74,7 +74,8 @@ template <bool WITH_HUBS> __device__ __forceinline__ u32 few(const Arguments &g,
 
 extern "C" __global__ void __launch_bounds__(256, FEW_BLOCKS) packed_few(Arguments g) {
     u64 count = 0;
-    for (u64 a = blockIdx.x * (u64)blockDim.x + threadIdx.x; a < g.locals; a += (u64)gridDim.x * blockDim.x) {
+    // Locals before the first batch's have no head in the range.
+    for (u64 a = g.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < g.locals; a += (u64)gridDim.x * blockDim.x) {
         const uint2 row = g.rows[a];
         if (row.y == 0 || row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);

@@ -170,6 +170,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         local_words: &[],
         local_ranks: &[],
         first_local: 0,
+        arcs_into: u64::MAX,
         all_local: true,
     };
     counter.frame(&whole).unwrap();

@@ -8,6 +8,7 @@
 
 mod buffers;
 mod counter;
+mod into;
 
 use std::path::Path;
 
@@ -23,13 +24,17 @@ use crate::error::{Error, Result};
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
 use buffers::Buffers;
 use counter::Counter;
+use into::ArcsInto;
 
 /// Bytes of the resident section that pass at a time.
 const CHUNK: Bytes = Bytes::mib(32);
 
-/// Bytes of the host's memory for one GPU, apart from its frames: two runs, whose offsets may take as much as their heads or
-/// twice that, and page-locked buffers.
-pub const ON_HOST: Bytes = Bytes(6 * CHUNK.get() + trimill_kernels::STAGING_BYTES);
+/// Runs of the next partition's resident section that may be read ahead.
+pub const RUNS_AHEAD: u64 = 2;
+
+/// Bytes of the host's memory for one GPU, apart from its frames: two runs and those read ahead, whose offsets may take as
+/// much as their heads or twice that, and page-locked buffers.
+pub const ON_HOST: Bytes = Bytes((2 + RUNS_AHEAD) * 3 * CHUNK.get() + trimill_kernels::STAGING_BYTES);
 
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
@@ -182,7 +187,9 @@ impl Backend for Cuda {
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
         let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
-        Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0 }))
+        // Where all are local, there is one frame and nothing to choose.
+        let into = (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
+        Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0, into }))
     }
 }
 
@@ -240,6 +247,8 @@ struct Counting<'a> {
     numbers: Vec<u32>,
     /// Arcs of the resident section so far.
     arcs: u64,
+    /// Where they lead, for a method that asks.
+    into: Option<ArcsInto>,
 }
 
 impl PartitionCounter for Counting<'_> {
@@ -250,6 +259,9 @@ impl PartitionCounter for Counting<'_> {
         }
         self.arcs += run.heads.len() as u64;
         self.numbers.extend_from_slice(&run.numbers);
+        if let Some(into) = &mut self.into {
+            pool.install(|| into.add(&run.heads));
+        }
         self.counter.resident(&ResidentSlices { offsets: &run.offsets, heads: &run.heads }).map_err(translated)?;
         Ok(Some(run))
     }
@@ -263,10 +275,11 @@ impl PartitionCounter for Counting<'_> {
             local_words: &[],
             local_ranks: &[],
             first_local: 0,
+            arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&frame.range)),
             all_local: false,
         };
         let slices = match &rows {
-            RowsIn::Frame => everything,
+            RowsIn::Frame { first } => FrameSlices { first_local: *first as u32, ..everything },
             // The frame has no rows, and nothing of it is sent.
             RowsIn::Resident { first } => {
                 FrameSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }

@@ -28,7 +28,7 @@ impl<'a> HeadRows<'a> {
         let place = b - self.frame.range.start;
         match &self.rows {
             RowsIn::Resident { first } => Place::Resident(first + place as usize),
-            RowsIn::Frame => Place::Frame(self.frame.row(place as usize)),
+            RowsIn::Frame { .. } => Place::Frame(self.frame.row(place as usize)),
             RowsIn::Both { first, local } => {
                 let before = local.rank(place);
                 if local.contains(place) {

@@ -15,11 +15,13 @@ use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
+use crate::count::cuda::RUNS_AHEAD;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, SharedPlan};
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::shared::{Place, SharedGraph, SharedPart};
+use crate::stream::ahead::Ahead;
 use crate::stream::{count_partition, joined};
 
 /// Rows that are gathered at a time, however small the host's budget: the graph is scanned once for each so many bytes.
@@ -129,15 +131,34 @@ fn gathered<'p>(planned: &'p Planned, devices: u64, setup: &Setup, control: &Con
     setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }
 
-/// A device's thread: counts one partition after another.
+impl<'a> Work<'a> {
+    /// The next partition that nobody has taken, of whose resident section up to `room` bytes are read, in runs of `chunk`.
+    fn take(&self, chunk: Bytes, room: Bytes) -> Option<(u32, Result<Ahead<SharedPart<'a>>>)> {
+        let &part = self.order.get(self.next.fetch_add(1, Ordering::Relaxed))?;
+        let locals = self.plan.assignment.locals(part);
+        let read = || Ahead::new(SharedPart::new(self.shared, locals, self.control), chunk, room);
+        Some((part, self.setup.pool.install(read)))
+    }
+}
+
+/// A device's thread: counts one partition after another. Where the device has memory of its own, the next one's first rows
+/// are read meanwhile.
 fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
     let mut share = Share::default();
     let device = backend.device().map(|device| device.ordinal);
-    while let Some(&part) = work.order.get(work.next.fetch_add(1, Ordering::Relaxed)) {
+    let chunk = backend.resident_chunk();
+    let take = |room| work.take(chunk.unwrap_or_default(), room);
+    let mut taken = take(Bytes::ZERO);
+    while let Some((part, source)) = taken {
         let start = Instant::now();
-        let locals = work.plan.assignment.locals(part);
-        let mut source = work.setup.pool.install(|| SharedPart::new(work.shared, locals, work.control));
-        let counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
+        let mut source = source?;
+        let (counted, next) = std::thread::scope(|scope| {
+            let next = chunk.map(|chunk| scope.spawn(move || take(Bytes(RUNS_AHEAD * chunk.get()))));
+            let counted = count_partition(&mut source, backend, &work.setup.pool, work.control);
+            (counted, next.map(|thread| joined(thread.join())))
+        });
+        let mut counted = counted?;
+        counted.reading += source.reading();
         share.busy.add_counted(&counted);
         let result = partition_result(work.plan, part, &counted, Bytes::ZERO, start.elapsed());
         let result = PartitionResult { device, ..result };
@@ -146,6 +167,7 @@ fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
         }
         share.results.push(result);
         work.task.advance(1);
+        taken = next.unwrap_or_else(|| Ok(take(Bytes::ZERO)))?;
     }
     Ok(share)
 }

@@ -66,10 +66,10 @@ impl Resident {
     /// pool.
     pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>) -> RowsIn {
         let range = &frame.range;
-        if frame.holds_all() && !range.is_empty() {
-            return RowsIn::Frame;
-        }
         let first = numbers.partition_point(|&number| number < range.start);
+        if frame.holds_all() && !range.is_empty() {
+            return RowsIn::Frame { first };
+        }
         let end = numbers.partition_point(|&number| number < range.end);
         if end - first == range.len() {
             return RowsIn::Resident { first };
@@ -95,7 +95,10 @@ pub enum RowsIn {
         first: usize,
     },
     /// The frame has a row for every number, of locals too: nobody needs to know which are local.
-    Frame,
+    Frame {
+        /// How many locals come before the range: they have no head in it.
+        first: usize,
+    },
     /// Locals' rows are resident, from place `first` on; the others are in the frame.
     Both {
         /// The place of the first local's row.

@@ -6,6 +6,7 @@
 //! resident section passes whole or, where the device has memory of its own, in runs of bounded size. Frames that lie in
 //! memory as the counter needs them are lent: nothing is read or copied for them; while one passes, its bytes count.
 
+pub mod ahead;
 pub mod meter;
 pub mod source;
 #[cfg(test)]

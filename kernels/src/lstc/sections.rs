@@ -44,6 +44,9 @@ pub struct FrameSlices<'a> {
     pub local_ranks: &'a [u32],
     /// How many locals come before the range.
     pub first_local: u32,
+    /// No more resident arcs than so many lead into the range; `u64::MAX` where nobody knows. Method `packed` makes room for
+    /// so many, and does in one go what has room.
+    pub arcs_into: u64,
     /// All of the range are local, so it has no rows.
     pub all_local: bool,
 }
@@ -213,6 +216,7 @@ mod tests {
             local_words: &[0b010],
             local_ranks: &[0],
             first_local: 1,
+            arcs_into: u64::MAX,
             all_local: false,
         };
         assert_eq!(good.check(2, 5, 2), Ok(()));

@@ -1,7 +1,7 @@
 //! A frame's way: copied to its slot, then counted in pieces, each against batches of locals.
 
 use super::arguments::{Arguments, Kernel};
-use super::space::{Batch, Piece, places, scan_blocks};
+use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
 use super::{
     BATCHES, Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SLOTS, SOME_BLOCKS, THREADS, launch, row_blocks,
 };
@@ -18,7 +18,7 @@ impl<E: Engine> Counting<'_, E> {
             self.end_resident()?;
         }
         // A triangle's lowest corner has two heads.
-        if self.order.arcs() < 2 || frame.range.is_empty() {
+        if self.order.arcs() < 2 || frame.range.is_empty() || frame.arcs_into == 0 {
             return Ok(());
         }
         let slot = self.frames % SLOTS;
@@ -69,10 +69,12 @@ impl<E: Engine> Counting<'_, E> {
             whole: u32::from(piece.numbers == u64::from(self.order.numbered())),
             ..*shared
         };
-        let mut block = 0;
+        // Locals before the range have smaller heads still.
+        let first = if frame.all_local { 0 } else { frame.first_local / BLOCK };
+        let mut block = first;
         while block < self.blocks.count() {
             // With all locals in one batch, those of the range own with what they have in it.
-            let all = self.blocks.batch(0, self.blocks.count(), piece.numbers);
+            let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = frame.all_local
                 && all.arcs < u64::from(u32::MAX)
                 && places(&piece, u64::from(all.count), all.arcs).end <= self.space_bytes;
@@ -82,8 +84,8 @@ impl<E: Engine> Counting<'_, E> {
             } else {
                 self.blocks.cut_batch(block, self.space_bytes, &piece, others)
             };
-            let batch = self.blocks.batch(block, past, piece.numbers);
-            self.batch(&mut arguments, &piece, &batch, others, block == 0)?;
+            let batch = self.blocks.batch(block, past, &piece);
+            self.batch(&mut arguments, &piece, &batch, others, block == first)?;
             block = past;
         }
         Ok(())
@@ -139,7 +141,7 @@ impl<E: Engine> Counting<'_, E> {
         launch(engine, Kernel::List, owners.div_ceil(u64::from(THREADS)) as u32, arguments)?;
         engine.record(Queue::Compute, marks.kernel)?;
         if begins {
-            launch(engine, Kernel::Few, through(u64::from(arguments.locals)), arguments)?;
+            launch(engine, Kernel::Few, through(u64::from(arguments.locals - batch.first)), arguments)?;
         }
         let grid = |blocks| Grid { blocks, threads: OWNER_THREADS, shared: 0 };
         engine.launch(grid(SOME_BLOCKS * processors), &Call::Packed(Kernel::Some, *arguments))?;
@@ -180,9 +182,9 @@ fn row_of(frame: &FrameSlices<'_>, number: u32) -> u32 {
 fn piece(frame: &FrameSlices<'_>, start: u32, end: u32) -> Piece {
     let numbers = u64::from(end - start);
     if frame.all_local {
-        return Piece { numbers, rows: 0, arcs: 0, all_local: true };
+        return Piece { numbers, rows: 0, arcs: 0, into: frame.arcs_into, all_local: true };
     }
     let (first, last) = (row_of(frame, start), row_of(frame, end));
     let arcs = u64::from(frame.offsets[last as usize] - frame.offsets[first as usize]);
-    Piece { numbers, rows: u64::from(last - first), arcs, all_local: false }
+    Piece { numbers, rows: u64::from(last - first), arcs, into: frame.arcs_into, all_local: false }
 }

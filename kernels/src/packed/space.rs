@@ -37,11 +37,13 @@ pub(super) struct Places {
 }
 
 /// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` heads come with the frame; none where all are local.
+/// No more than `into` resident arcs lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) numbers: u64,
     pub(super) rows: u64,
     pub(super) arcs: u64,
+    pub(super) into: u64,
     pub(super) all_local: bool,
 }
 
@@ -119,12 +121,12 @@ impl Blocks {
         self.locals.div_ceil(BLOCK)
     }
 
-    /// The locals of a range of blocks, and the arcs that they can have into so many numbers.
-    pub(super) fn batch(&self, first: u32, end: u32, numbers: u64) -> Batch {
+    /// The locals of a range of blocks, and the arcs that they can have into a piece.
+    pub(super) fn batch(&self, first: u32, end: u32, piece: &Piece) -> Batch {
         let (begin, past) = (first * BLOCK, (u64::from(end) * u64::from(BLOCK)).min(u64::from(self.locals)) as u32);
         let arcs = self.before[end as usize] - self.before[first as usize];
         let count = past - begin;
-        Batch { first: begin, count, arcs: arcs.min(u64::from(count).saturating_mul(numbers)) }
+        Batch { first: begin, count, arcs: arcs.min(u64::from(count).saturating_mul(piece.numbers)).min(piece.into) }
     }
 
     /// The most that a batch of one block takes against a piece.
@@ -146,7 +148,7 @@ impl Blocks {
     /// The longest batch from block `first` on, with `others` owners besides.
     pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &Piece, others: u64) -> u32 {
         let fits = |end: u32| {
-            let batch = self.batch(first, end, piece.numbers);
+            let batch = self.batch(first, end, piece);
             batch.arcs < u64::from(u32::MAX)
                 && places(piece, u64::from(batch.count) + others, batch.arcs).end <= space
                 && u64::from(batch.count) + others < u64::from(u32::MAX)
@@ -179,7 +181,7 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
 /// What would be enough for everything at once: `frame` is the largest frame in bytes, or 0 where all are local.
 pub(super) fn wished(locals: u64, arcs: u64, numbered: u64, frame: u64) -> u64 {
     let others = if frame == 0 { 0 } else { numbered };
-    let piece = Piece { numbers: others, rows: frame / 4, arcs: frame / 4, all_local: frame == 0 };
+    let piece = Piece { numbers: others, rows: frame / 4, arcs: frame / 4, into: arcs, all_local: frame == 0 };
     places(&piece, locals + others, arcs).end + frame
 }
 
@@ -206,7 +208,7 @@ mod tests {
         for space in [LEAST + row, LEAST + row + 5000, 1 << 20, 1 << 30] {
             let piece = |end: u32| {
                 let numbers = u64::from(end - 100);
-                Piece { numbers, rows: numbers, arcs: 900 * numbers, all_local: false }
+                Piece { numbers, rows: numbers, arcs: 900 * numbers, into: u64::MAX, all_local: false }
             };
             let end = blocks.cut_piece(100..3000, space / 2, space, piece);
             assert!(end > 100 && (end == 101 || piece(end).bytes() <= space / 2));
@@ -215,7 +217,7 @@ mod tests {
             let (mut first, mut locals, mut arcs) = (0, 0, 0);
             while first < blocks.count() {
                 let end = blocks.cut_batch(first, space, &piece, piece.numbers);
-                let batch = blocks.batch(first, end, piece.numbers);
+                let batch = blocks.batch(first, end, &piece);
                 assert!(places(&piece, u64::from(batch.count) + piece.numbers, batch.arcs).end <= space, "{space}");
                 assert_eq!(batch.first, locals);
                 locals += batch.count;
@@ -232,7 +234,7 @@ mod tests {
         let mut blocks = Blocks::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
-        let all = Piece { numbers: 1000, rows: 0, arcs: 0, all_local: true };
+        let all = Piece { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
         let space = wished(1000, 10_000, 1000, 0);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
@@ -240,7 +242,7 @@ mod tests {
 
     #[test]
     fn places_do_not_overlap() {
-        let piece = Piece { numbers: 7, rows: 3, arcs: 100, all_local: false };
+        let piece = Piece { numbers: 7, rows: 3, arcs: 100, into: u64::MAX, all_local: false };
         let p = places(&piece, 50, 3000);
         assert!(
             p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000

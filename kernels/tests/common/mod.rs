@@ -27,6 +27,7 @@ pub(crate) struct OwnedFrame {
     pub words: Vec<u64>,
     pub ranks: Vec<u32>,
     pub first_local: u32,
+    pub arcs_into: u64,
     pub all_local: bool,
 }
 
@@ -44,6 +45,7 @@ impl OwnedFrame {
             local_words: &self.words,
             local_ranks: &self.ranks,
             first_local: self.first_local,
+            arcs_into: self.arcs_into,
             all_local: self.all_local,
         }
     }
@@ -102,7 +104,10 @@ impl Partition {
     /// The same frames with the rows of locals, too.
     pub(crate) fn shared_frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
         let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
-        ranges(cuts, self.numbered()).map(|range| nothing_local.frame(range)).collect()
+        let first_local = |range: &Range<u32>| self.numbers.partition_point(|&number| number < range.start) as u32;
+        ranges(cuts, self.numbered())
+            .map(|range| OwnedFrame { first_local: first_local(&range), ..nothing_local.frame(range) })
+            .collect()
     }
 
     fn frame(&self, range: Range<u32>) -> OwnedFrame {
@@ -131,7 +136,10 @@ impl Partition {
             .collect();
         let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
         let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
-        OwnedFrame { range, offsets, heads, words, ranks, first_local, all_local }
+        // Known for every other frame.
+        let into = self.heads.iter().filter(|head| range.contains(head)).count() as u64;
+        let arcs_into = if range.start % 2 == 0 { into } else { u64::MAX };
+        OwnedFrame { range, offsets, heads, words, ranks, first_local, arcs_into, all_local }
     }
 }
 

@@ -169,6 +169,7 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         local_words: &[],
         local_ranks: &[],
         first_local: 0,
+        arcs_into: u64::MAX,
         all_local: true,
     };
     for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {

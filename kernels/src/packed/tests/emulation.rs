@@ -89,7 +89,7 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             assert!(owners <= threads);
             (0..g.owners).for_each(|owner| list(m, g, owner));
         }
-        Kernel::Few => (0..u64::from(g.locals)).for_each(|a| few(m, g, a)),
+        Kernel::Few => (u64::from(g.first)..u64::from(g.locals)).for_each(|a| few(m, g, a)),
         Kernel::Some | Kernel::Many => many(m, g, kernel == Kernel::Many),
     }
 }

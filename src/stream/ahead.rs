@@ -1,0 +1,82 @@
+//! A partition whose first rows are read before its turn comes.
+//!
+//! While a device counts one partition, the host reads the resident rows of the next one, as far as `room` goes; so what
+//! the device waits for between two partitions is the copy alone. Worth it where the device has memory of its own: on
+//! the host the rows of two partitions would share one budget.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::source::PartitionSource;
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
+
+/// A source, and the runs of its resident section that were read already.
+pub struct Ahead<S> {
+    source: S,
+    runs: VecDeque<Resident>,
+    /// Whether the source has more.
+    more: bool,
+    reading: Duration,
+}
+
+impl<S> Ahead<S> {
+    /// Reads runs of about `chunk` bytes from `source` until they take `room`. Runs in the current thread pool.
+    ///
+    /// # Errors
+    /// When the source is damaged or cannot be read.
+    pub fn new<'f>(mut source: S, chunk: Bytes, room: Bytes) -> Result<Self>
+    where
+        S: PartitionSource<'f>,
+    {
+        let start = Instant::now();
+        let (mut runs, mut more, mut held) = (VecDeque::new(), true, Bytes::ZERO);
+        while more && held + chunk <= room {
+            let mut run = Resident::default();
+            more = source.read_resident(Some(chunk), &mut run)?;
+            held += Bytes::of::<u32>(run.heads.len() as u64);
+            runs.push_back(run);
+        }
+        Ok(Self { source, runs, more, reading: start.elapsed() })
+    }
+
+    /// How long reading ahead took.
+    pub fn reading(&self) -> Duration {
+        self.reading
+    }
+}
+
+impl<'f, S: PartitionSource<'f>> PartitionSource<'f> for Ahead<S> {
+    fn numbered(&self) -> u32 {
+        self.source.numbered()
+    }
+
+    fn frames(&self) -> usize {
+        self.source.frames()
+    }
+
+    fn frame_size(&self, i: usize) -> FrameSize {
+        self.source.frame_size(i)
+    }
+
+    fn resident_size(&self) -> ResidentSize {
+        self.source.resident_size()
+    }
+
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
+        match self.runs.pop_front() {
+            Some(run) => *into = run,
+            None => self.more = self.source.read_resident(limit, into)?,
+        }
+        Ok(self.more || !self.runs.is_empty())
+    }
+
+    fn lent(&self, i: usize) -> Option<FrameView<'f>> {
+        self.source.lent(i)
+    }
+
+    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+        self.source.read_frame(i, into)
+    }
+}
