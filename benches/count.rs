@@ -165,7 +165,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let start = Instant::now();
     let mut counter = cpu.begin(copy.size(), vertices, Bytes::ZERO).unwrap();
     counter.resident(copy, &POOL).unwrap();
-    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[] }, &POOL).unwrap();
+    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[], stays: false }, &POOL).unwrap();
     (counter.finish().unwrap().triangles, start.elapsed())
 }
 

@@ -203,9 +203,9 @@ impl Engine for Gpu {
         self.processors
     }
 
-    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()> {
         self.bind()?;
-        self.staging.copy(to, pieces)
+        self.staging.copy(to, pieces, stay)
     }
 
     fn zero(&mut self, at: u64, bytes: u64) -> Result<()> {

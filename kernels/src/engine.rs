@@ -22,7 +22,10 @@ pub(crate) enum Queue {
 pub(crate) type Mark = usize;
 
 /// How many marks there are.
-pub(crate) const MARKS: usize = 20;
+pub(crate) const MARKS: usize = 4 * (2 * RING + 1);
+
+/// Frames, and batches of them, that the host orders ahead of the device at most, where it does.
+pub(crate) const RING: usize = 6;
 
 /// A kernel and what it is called with.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +60,9 @@ pub(crate) trait Engine {
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
 
-    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this returns.
-    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;
+    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this returns, or
+    /// where they stay, once the queue is settled.
+    fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()>;
 
     /// Orders in the copy queue: zeros.
     fn zero(&mut self, at: u64, bytes: u64) -> Result<()>;

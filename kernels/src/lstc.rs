@@ -209,8 +209,8 @@ impl<'g, E: Engine> Counting<'g, E> {
             engine.zero(to.sums, 8 * self.locals)?;
         }
         // A run's first offset is where the one before it ended: the same once more.
-        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)])?;
-        engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)])?;
+        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)], false)?;
+        engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)], false)?;
         self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + size_of_val(run.heads) as u64;
         let rows = run.offsets.len() as u32 - 1;
         for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
@@ -220,7 +220,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             if list.is_empty() {
                 continue;
             }
-            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])?;
+            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)], false)?;
             self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
@@ -254,7 +254,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             let places = frame.places(start);
             (arguments.words, arguments.ranks) = (places.words, places.ranks);
             (arguments.frame_offsets, arguments.frame_heads) = (places.offsets, places.heads);
-            engine.copy(start, &frame.pieces())?;
+            engine.copy(start, &frame.pieces(), frame.stays)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;

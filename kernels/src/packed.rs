@@ -24,7 +24,7 @@ pub(crate) mod tests;
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
-use crate::engine::{Call, Engine, Grid, Queue};
+use crate::engine::{Call, Engine, Grid, Queue, RING};
 use crate::error::{Error, Result};
 use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
 use crate::lstc::{Counted, Terms};
@@ -35,9 +35,19 @@ use space::{Blocks, LEAST, LEAST_FRAMES, LEAST_PER_ARC, LEAST_PER_LOCAL, wished}
 /// Frames on the device at a time, and halves of the work space while the resident section comes.
 const SLOTS: usize = 2;
 
-/// The marks of the resident section's copies, and of two batches that are under way.
-const RESIDENT: Marks = Marks::of(SLOTS);
-const BATCHES: [Marks; 2] = [Marks::of(SLOTS + 1), Marks::of(SLOTS + 2)];
+/// The marks of the resident section's copies. Those of frames come before, those of batches after them: the host orders a few
+/// ahead of the device, which else would wait for orders.
+const RESIDENT: Marks = Marks::of(RING);
+
+/// The marks of a frame, or of a half of the work space.
+const fn of_frame(frame: usize) -> Marks {
+    Marks::of(frame % RING)
+}
+
+/// The marks of a batch.
+const fn of_batch(batch: usize) -> Marks {
+    Marks::of(RING + 1 + batch % RING)
+}
 
 /// Threads of a block, where the kernel does not say otherwise, and lanes that pack or deal a row.
 const THREADS: u32 = 256;
@@ -231,10 +241,10 @@ impl<'g, E: Engine> Counting<'g, E> {
             return Ok(self.so_far);
         }
         self.so_far.triangles = self.engine.read(self.arguments.total)?;
-        for slot in 0..SLOTS.min(self.frames) {
-            self.account(slot)?;
+        for frame in self.frames.saturating_sub(RING)..self.frames {
+            self.account(frame)?;
         }
-        for batch in 0..BATCHES.len().min(self.batches) {
+        for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
         }
         self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result, driver};
 
@@ -26,8 +28,12 @@ pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 /// Copies of fewer bytes are left to one thread.
 const ALONE: usize = 1 << 20;
 
-/// Threads that fill a buffer together.
-const THREADS: usize = 4;
+/// Threads that fill a buffer together, at most: a few reach what the memory gives. They wait for work, for starting threads
+/// takes as long as filling a buffer.
+const THREADS: usize = 8;
+
+/// Bytes that a thread copies at a time.
+const SHARE: usize = 256 << 10;
 
 /// A slice in page-locked host memory, from which the device copies without a detour. Valid for all devices.
 #[derive(Debug)]
@@ -118,21 +124,24 @@ pub(crate) struct Staging {
     stream: Arc<CudaStream>,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
+    /// None where they cannot be started: then one copies alone.
+    threads: Option<ThreadPool>,
 }
 
 impl Staging {
     pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> Result<Self> {
         let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC));
         let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
-        Ok(Self { stream: Arc::clone(stream), buffers: (0..BUFFERS).map(buffer).collect::<Result<_>>()?, next: 0 })
+        let buffers = (0..BUFFERS).map(buffer).collect::<Result<_>>()?;
+        Ok(Self { stream: Arc::clone(stream), buffers, next: 0, threads: threads() })
     }
 
-    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns; the copy
-    /// itself is queued on the stream.
-    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns, or where
+    /// they `stay`, once the stream has come so far; the copy itself is queued on the stream.
+    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()> {
         let mut direct = false;
         let sent = self.queue(to, pieces, &mut direct);
-        if direct {
+        if direct && !stay {
             // Pieces that the device reads where they lie are only borrowed, also when another one could not be queued.
             self.stream.synchronize().map_err(driver("copying to the device"))?;
         }
@@ -147,7 +156,8 @@ impl Staging {
             if piece.len() > ALONE && is_pinned(piece) {
                 to = self.send(to, filled)?;
                 filled = 0;
-                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed.
+                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed, or was
+                // promised that it stays. The device only reads it, and page-locked memory remains where it is.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 *direct = true;
@@ -161,7 +171,7 @@ impl Staging {
                     self.buffers[self.next].1.synchronize().map_err(driver("waiting for a copy to the device"))?;
                 }
                 let (now, later) = rest.split_at(rest.len().min(BUFFER - filled));
-                copy_together(&mut self.buffers[self.next].0[filled..filled + now.len()], now);
+                copy_together(self.threads.as_ref(), &mut self.buffers[self.next].0[filled..filled + now.len()], now);
                 filled += now.len();
                 rest = later;
                 if filled == BUFFER {
@@ -212,18 +222,17 @@ fn is_pinned(bytes: &[u8]) -> bool {
     !bytes.is_empty() && ask(ends.start, &mut kind) && ask(ends.end.wrapping_sub(1), &mut kind)
 }
 
+/// The threads that fill buffers.
+fn threads() -> Option<ThreadPool> {
+    let many = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
+}
+
 /// Copies by several threads: one alone reaches a fraction of what the bus takes.
-fn copy_together(to: &mut [u8], from: &[u8]) {
-    let threads = if from.len() <= ALONE { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
-    let share = from.len().div_ceil(threads.min(THREADS)).max(1);
-    let mut shares = to.chunks_mut(share).zip(from.chunks(share));
-    let Some((own_to, own_from)) = shares.next() else { return };
-    std::thread::scope(|scope| {
-        for (to, from) in shares {
-            scope.spawn(|| to.copy_from_slice(from));
-        }
-        own_to.copy_from_slice(own_from);
-    });
+fn copy_together(threads: Option<&ThreadPool>, to: &mut [u8], from: &[u8]) {
+    let Some(threads) = threads.filter(|_| from.len() > ALONE) else { return to.copy_from_slice(from) };
+    let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);
+    threads.install(|| to.par_chunks_mut(SHARE).zip(from.par_chunks(SHARE)).for_each(copy));
 }
 
 #[cfg(test)]
@@ -232,11 +241,16 @@ mod tests {
 
     #[test]
     fn threads_copy_every_byte() {
+        let pool = threads();
+        assert!(pool.is_some());
         for len in [0, 1, ALONE, ALONE + 1, 3 * ALONE + 7] {
             let from: Vec<u8> = (0..len).map(|i| (i * 7 % 251) as u8).collect();
             let mut to = vec![0; len];
-            copy_together(&mut to, &from);
-            assert!(to == from, "{len}");
+            for threads in [None, pool.as_ref()] {
+                to.fill(255);
+                copy_together(threads, &mut to, &from);
+                assert!(to == from, "{len}");
+            }
         }
     }
 }

@@ -172,6 +172,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         first_local: 0,
         arcs_into: u64::MAX,
         all_local: true,
+        stays: false,
     };
     counter.frame(&whole).unwrap();
     let counted = counter.finish().unwrap();
@@ -198,6 +199,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
             let slices = FrameSlices {
                 heads: &heads[..frame.heads.len()],
                 local_words: &words[..frame.words.len()],
+                stays: false,
                 ..frame.slices()
             };
             counter.frame(&slices).unwrap();

@@ -188,7 +188,8 @@ impl Backend for Cuda {
         let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
         let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
         // Where all are local, there is one frame and nothing to choose.
-        let into = (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
+        let into =
+            (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
         Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0, into }))
     }
 }
@@ -277,6 +278,7 @@ impl PartitionCounter for Counting<'_> {
             first_local: 0,
             arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&frame.range)),
             all_local: false,
+            stays: frame.stays,
         };
         let slices = match &rows {
             RowsIn::Frame { first } => FrameSlices { first_local: *first as u32, ..everything },

@@ -159,7 +159,7 @@ impl Frame {
     /// The same as counters see it.
     pub fn view(&self) -> FrameView<'_> {
         let (offsets, heads) = self.words.split_at((self.rows + 1).min(self.words.len()));
-        FrameView { range: self.range.clone(), offsets, heads }
+        FrameView { range: self.range.clone(), offsets, heads, stays: false }
     }
 
     /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
@@ -184,6 +184,8 @@ pub struct FrameView<'a> {
     pub offsets: &'a [u32],
     /// The heads of all rows.
     pub heads: &'a [u32],
+    /// Whether it stays where it is until the partition is counted: then nobody waits for its copy.
+    pub stays: bool,
 }
 
 impl<'a> FrameView<'a> {

@@ -117,6 +117,7 @@ impl<'g> SharedGraph<'g> {
             range: self.frames.range(i),
             offsets: self.frames.offsets(i),
             heads: &heads[arcs.start as usize..arcs.end as usize],
+            stays: true,
         })
     }
 

@@ -11,6 +11,7 @@ use crate::input::arcs::ArcList;
 use crate::partition::assignment::Assignment;
 use crate::partition::section::Resident;
 use crate::prepare::prepare;
+use crate::stream::ahead::Ahead;
 use crate::stream::count_partition;
 use crate::stream::source::PartitionSource;
 
@@ -91,6 +92,9 @@ proptest! {
             let mut resident = Resident::default();
             let limit = (seed % 3 > 0).then_some(Bytes(u64::from(seed % 100)));
             let (mut run, mut more) = (Resident::default(), true);
+            // Some of it, or all, was read before.
+            let chunk = limit.unwrap_or(Bytes(64));
+            let mut source = Ahead::new(source, chunk, Bytes(chunk.get() * u64::from(seed % 4))).unwrap();
             while more {
                 more = source.read_resident(limit, &mut run).unwrap();
                 resident.append(&run);

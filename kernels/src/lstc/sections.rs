@@ -49,6 +49,8 @@ pub struct FrameSlices<'a> {
     pub arcs_into: u64,
     /// All of the range are local, so it has no rows.
     pub all_local: bool,
+    /// The offsets and heads stay where they are, unchanged, until the partition is finished: then nobody waits for their copy.
+    pub stays: bool,
 }
 
 impl Size {
@@ -218,6 +220,7 @@ mod tests {
             first_local: 1,
             arcs_into: u64::MAX,
             all_local: false,
+            stays: false,
         };
         assert_eq!(good.check(2, 5, 2), Ok(()));
         assert_eq!(good.bytes(), 12 + 12 + 4);

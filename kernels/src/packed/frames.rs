@@ -3,12 +3,12 @@
 use super::arguments::{Arguments, Kernel};
 use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
 use super::{
-    BATCHES, Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SLOTS, SOME_BLOCKS, THREADS, launch, row_blocks,
+    Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SLOTS, SOME_BLOCKS, THREADS, launch, of_batch, of_frame,
+    row_blocks,
 };
-use crate::engine::{Call, Engine, Grid, Queue};
+use crate::engine::{Call, Engine, Grid, Queue, RING};
 use crate::error::Result;
 use crate::lstc::sections::FrameSlices;
-use crate::order::Marks;
 
 impl<E: Engine> Counting<'_, E> {
     pub(super) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
@@ -21,12 +21,14 @@ impl<E: Engine> Counting<'_, E> {
         if self.order.arcs() < 2 || frame.range.is_empty() || frame.arcs_into == 0 {
             return Ok(());
         }
-        let slot = self.frames % SLOTS;
+        let (slot, marks) = (self.frames % SLOTS, of_frame(self.frames));
+        if self.frames >= RING {
+            self.account(self.frames - RING)?;
+        }
         if self.frames >= SLOTS {
-            self.account(slot)?;
+            self.engine.wait(Queue::Copy, of_frame(self.frames - SLOTS).counted)?;
         }
         self.frames += 1;
-        let marks = Marks::of(slot);
         let mut arguments = Arguments {
             frame_start: frame.range.start,
             frame_locals: frame.first_local,
@@ -40,7 +42,7 @@ impl<E: Engine> Counting<'_, E> {
             let places = frame.places(start);
             (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
             (arguments.frame_offsets, arguments.heads) = (places.offsets, places.heads);
-            engine.copy(start, &frame.pieces())?;
+            engine.copy(start, &frame.pieces(), frame.stays)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
@@ -99,10 +101,10 @@ impl<E: Engine> Counting<'_, E> {
         others: u64,
         begins: bool,
     ) -> Result<()> {
-        if self.batches >= BATCHES.len() {
-            self.account_batch(self.batches)?;
+        if self.batches >= RING {
+            self.account_batch(self.batches - RING)?;
         }
-        let marks = BATCHES[self.batches % BATCHES.len()];
+        let marks = of_batch(self.batches);
         self.batches += 1;
         let owners = u64::from(batch.count) + others;
         let places = places(piece, owners, batch.arcs);
@@ -149,16 +151,16 @@ impl<E: Engine> Counting<'_, E> {
         engine.record(Queue::Compute, marks.counted)
     }
 
-    /// Waits for a slot's last batch and adds the time of its copy, after which the slot is free.
-    pub(super) fn account(&mut self, slot: usize) -> Result<()> {
-        let marks = Marks::of(slot);
+    /// Waits for a frame's last batch and adds the time of its copy.
+    pub(super) fn account(&mut self, frame: usize) -> Result<()> {
+        let marks = of_frame(frame);
         self.engine.reach(marks.counted)?;
         self.so_far.copy_seconds += self.engine.seconds(marks.copy, marks.copied)?;
         Ok(())
     }
 
     pub(super) fn account_batch(&mut self, batch: usize) -> Result<()> {
-        let marks = BATCHES[batch % BATCHES.len()];
+        let marks = of_batch(batch);
         self.engine.reach(marks.counted)?;
         self.so_far.prepare_seconds += self.engine.seconds(marks.copy, marks.kernel)?;
         self.so_far.kernel_seconds += self.engine.seconds(marks.kernel, marks.counted)?;

@@ -3,12 +3,11 @@
 use bytemuck::cast_slice;
 
 use super::arguments::{Arguments, Kernel};
-use super::{Counting, RESIDENT, SLOTS, launch, row_blocks};
+use super::{Counting, RESIDENT, SLOTS, launch, of_frame, row_blocks};
 use crate::arena::ALIGNMENT;
 use crate::engine::{Engine, Queue};
 use crate::error::Result;
 use crate::lstc::sections::ResidentSlices;
-use crate::order::Marks;
 
 impl<E: Engine> Counting<'_, E> {
     /// A run goes through the halves of the work space in steps, which may end within a row.
@@ -36,7 +35,7 @@ impl<E: Engine> Counting<'_, E> {
     /// Copies the heads `first..end` of some rows, with the rows' offsets, and packs them.
     fn pack(&mut self, row: u32, offsets: &[u64], (first, end): (u64, u64), heads: &[u32]) -> Result<()> {
         let half = self.halves % SLOTS;
-        let marks = Marks::of(half);
+        let marks = of_frame(half);
         if self.halves >= SLOTS {
             self.packed(half)?;
         }
@@ -53,7 +52,7 @@ impl<E: Engine> Counting<'_, E> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.copy(at, &[cast_slice(offsets), cast_slice(heads)])?;
+        engine.copy(at, &[cast_slice(offsets), cast_slice(heads)], false)?;
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
@@ -65,7 +64,7 @@ impl<E: Engine> Counting<'_, E> {
 
     /// Waits until a half is packed, and adds the time.
     fn packed(&mut self, half: usize) -> Result<()> {
-        let marks = Marks::of(half);
+        let marks = of_frame(half);
         self.engine.reach(marks.counted)?;
         self.so_far.prepare_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
         Ok(())

@@ -158,7 +158,7 @@ impl Engine for Double {
         2
     }
 
-    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    fn copy(&mut self, to: u64, pieces: &[&[u8]], _stay: bool) -> Result<()> {
         self.order(Queue::Copy, Order::Write { to, bytes: pieces.concat() });
         Ok(())
     }

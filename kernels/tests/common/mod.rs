@@ -47,6 +47,7 @@ impl OwnedFrame {
             first_local: self.first_local,
             arcs_into: self.arcs_into,
             all_local: self.all_local,
+            stays: self.range.start.is_multiple_of(3),
         }
     }
 }
@@ -138,7 +139,7 @@ impl Partition {
         let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
         // Known for every other frame.
         let into = self.heads.iter().filter(|head| range.contains(head)).count() as u64;
-        let arcs_into = if range.start % 2 == 0 { into } else { u64::MAX };
+        let arcs_into = if range.start.is_multiple_of(2) { into } else { u64::MAX };
         OwnedFrame { range, offsets, heads, words, ranks, first_local, arcs_into, all_local }
     }
 }

@@ -171,6 +171,7 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         first_local: 0,
         arcs_into: u64::MAX,
         all_local: true,
+        stays: false,
     };
     for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {
         gpu.reserve(arena).unwrap();

@@ -39,7 +39,8 @@ impl ArcsInto {
             all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             all
         };
-        let more = heads.par_chunks(HEADS).map(counted).reduce(Vec::new, |a, b| if a.is_empty() { b } else { sum(a, b) });
+        let more =
+            heads.par_chunks(HEADS).map(counted).reduce(Vec::new, |a, b| if a.is_empty() { b } else { sum(a, b) });
         self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
     }
 
