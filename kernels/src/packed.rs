@@ -93,6 +93,12 @@ fn bits_for(numbered: u32) -> Option<u32> {
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
 }
 
+/// Whether every partition of a graph of so many vertices and edges can be packed in an arena of so many bytes.
+pub fn takes(vertices: u32, edges: u64, arena: u64) -> bool {
+    let all = Words::of(u64::from(vertices), edges).bytes() + LEAST;
+    bits_for(vertices).is_some() && (all <= REACH || arena <= REACH)
+}
+
 /// Packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Words {

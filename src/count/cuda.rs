@@ -1,4 +1,5 @@
-//! The CUDA backend: one GPU counts a partition, a frame at a time; by default by method `lstc`, Algorithm 3 of LSTC.
+//! The CUDA backend: one GPU counts a partition, a frame at a time; by default by whichever of `packed` and `lstc`, Algorithm 3
+//! of LSTC, is estimated to be sooner done.
 //!
 //! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
@@ -9,6 +10,7 @@
 mod buffers;
 mod counter;
 mod into;
+mod speed;
 
 use std::path::Path;
 
@@ -21,7 +23,9 @@ use super::method::CudaMethod;
 use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
+use crate::plan::choose::{Candidate, MethodEstimate, Statistics, choose};
 use buffers::Buffers;
 use counter::Counter;
 use into::ArcsInto;
@@ -43,6 +47,10 @@ pub struct Cuda {
     kernels: Kernels,
     gpu: Gpu,
     method: CudaMethod,
+    /// Of `lstc`, and whether a job asked for it.
+    shape: (Shape, bool),
+    /// Whether the method is its own choice.
+    chose: bool,
 }
 
 /// What counts on the GPU.
@@ -83,14 +91,40 @@ impl Cuda {
             }
         };
         tracing::info!("{}: kernels of {} {origin:?}", gpu.device().name, method.name());
-        Ok(Self { buffers: Buffers::default(), kernels, gpu, method })
+        let asked = block_threads.is_some() || tile.is_some();
+        Ok(Self {
+            buffers: Buffers::default(),
+            kernels,
+            gpu,
+            method,
+            shape: (shape, asked),
+            chose: method == CudaMethod::Auto,
+        })
     }
 
-    /// Settles what the method leaves open, once the budget is reserved, for a graph of so many vertices and edges.
-    pub fn settle(&mut self, vertices: u32, edges: u64) {
+    /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Frames have
+    /// at most `largest_frame`.
+    pub fn settle(&mut self, graph: &OrientedGraph, largest_frame: Bytes) -> Vec<MethodEstimate> {
         if let Kernels::Paper(paper, _) = &mut self.kernels {
-            *paper = paper.settled(vertices, edges, self.gpu.reserved());
+            *paper = paper.settled(graph.vertices(), graph.edges(), self.gpu.reserved());
         }
+        if self.method != CudaMethod::Auto {
+            return Vec::new();
+        }
+        let (budget, (shape, asked)) = (self.gpu.reserved(), self.shape);
+        let only = asked || !packed::takes(graph.vertices(), graph.edges(), budget);
+        let (lstc, packed) = (terms(), packed_terms());
+        let candidates = [
+            Candidate { name: "lstc", terms: &lstc, speed: speed::LSTC },
+            Candidate { name: "packed", terms: &packed, speed: speed::PACKED },
+        ];
+        let candidates = if only { &candidates[..1] } else { &candidates[..] };
+        let (chosen, estimates) = choose(Statistics::of(graph), candidates, (Bytes(budget), largest_frame));
+        (self.method, self.kernels) = match chosen {
+            0 => (CudaMethod::Lstc, Kernels::Lstc(shape)),
+            _ => (CudaMethod::Packed, Kernels::Packed),
+        };
+        estimates
     }
 
     /// Bytes of the device that are free now.
@@ -131,6 +165,14 @@ impl Backend for Cuda {
 
     fn method(&self) -> &'static str {
         self.method.name()
+    }
+
+    fn take_less(&mut self) -> bool {
+        let less = self.chose && self.method != CudaMethod::Lstc;
+        if less {
+            (self.method, self.kernels) = (CudaMethod::Lstc, Kernels::Lstc(self.shape.0));
+        }
+        less
     }
 
     fn whole(&self) -> bool {

@@ -22,6 +22,8 @@ pub enum CpuMethod {
 /// A method of the CUDA backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CudaMethod {
+    /// `lstc` or `packed`, whichever is estimated to be sooner done ([`crate::plan::choose`]).
+    Auto,
     /// Algorithm 3 of LSTC.
     Lstc,
     /// Rows packed into words of bits, the shorter row of an arc streamed past a table of the longer one.
@@ -45,10 +47,10 @@ impl CudaMethod {
         METHODS.iter().find(|method| method.cuda == Some(self)).map_or("", |method| method.name)
     }
 
-    /// The same for the kernels of the papers, with blocks of so many threads where that was asked for; none for `lstc` and `packed`.
+    /// The same for the kernels of the papers, with blocks of so many threads where that was asked for; none for the others.
     pub fn of_papers(self, block_threads: Option<u32>) -> Option<papers::Method> {
         match self {
-            Self::Lstc | Self::Packed => None,
+            Self::Auto | Self::Lstc | Self::Packed => None,
             Self::Polak(preprocess) => {
                 let paper = polak::Options { preprocess, ..polak::Options::default() };
                 let block_threads = block_threads.unwrap_or(paper.block_threads);
@@ -89,7 +91,8 @@ const fn on_both(name: &'static str, cpu: CpuMethod, cuda: CudaMethod) -> Method
 }
 
 /// All of them.
-static METHODS: [Method; 14] = [
+static METHODS: [Method; 15] = [
+    on_both("auto", CpuMethod::Bitmap, CudaMethod::Auto),
     on_cpu("bitmap", CpuMethod::Bitmap),
     on_cpu("forward", CpuMethod::Serial(serial::Method::Forward)),
     on_cpu("compact-forward", CpuMethod::Serial(serial::Method::CompactForward)),
@@ -123,10 +126,8 @@ impl Choice {
     /// # Errors
     /// [`crate::error::Kind::Usage`]: there is no method of this name, or it is not the backend's.
     pub fn of(backend: Backend, name: Option<&str>) -> Result<Self> {
-        let (name, cpu, cuda) = match name {
-            None => ("", Some(CpuMethod::Bitmap), Some(CudaMethod::Lstc)),
-            Some(name) => Method::named(name).map(|method| (name, method.cpu, method.cuda))?,
-        };
+        let name = name.unwrap_or("auto");
+        let &Method { cpu, cuda, .. } = Method::named(name)?;
         match (backend, cpu, cuda) {
             (Backend::Auto, Some(cpu), Some(cuda)) => Ok(Self::Either(cuda, cpu)),
             (Backend::Cpu, Some(cpu), _) | (Backend::Auto, Some(cpu), None) => Ok(Self::Cpu(cpu)),
@@ -184,9 +185,9 @@ mod tests {
         let forward = CpuMethod::Serial(serial::Method::Forward);
         let reverse = (CpuMethod::Serial(serial::Method::ReverseEdge), CudaMethod::ReverseEdge { streams: 1 });
         for (backend, name, expected) in [
-            (Backend::Auto, None, Choice::Either(CudaMethod::Lstc, CpuMethod::Bitmap)),
+            (Backend::Auto, None, Choice::Either(CudaMethod::Auto, CpuMethod::Bitmap)),
             (Backend::Cpu, None, Choice::Cpu(CpuMethod::Bitmap)),
-            (Backend::Cuda, None, Choice::Cuda(CudaMethod::Lstc)),
+            (Backend::Cuda, Some("auto"), Choice::Cuda(CudaMethod::Auto)),
             (Backend::Auto, Some("bitmap"), Choice::Cpu(CpuMethod::Bitmap)),
             (Backend::Auto, Some("lstc"), Choice::Cuda(CudaMethod::Lstc)),
             (Backend::Cpu, Some("forward"), Choice::Cpu(forward)),

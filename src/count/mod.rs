@@ -100,6 +100,10 @@ pub trait Backend: Send {
     fn whole(&self) -> bool {
         false
     }
+    /// Takes a method that needs less memory, where the method was its own choice and there is one; whether it did.
+    fn take_less(&mut self) -> bool {
+        false
+    }
     /// A buffer for frames of up to so many words: plain memory, or memory that the device reads without a copy between.
     fn frame_buffer(&mut self, words: u64) -> Frame {
         let _ = words;

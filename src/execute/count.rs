@@ -69,6 +69,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         frames: planned.plan.frames(),
         backend: backend.into(),
         method: method.into(),
+        methods: planned.methods,
         partitions,
         devices,
         stations,

@@ -81,6 +81,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         edges: graph.edges(),
         backend: planned.backends[0].name().into(),
         method: planned.backends[0].method().into(),
+        methods: planned.methods.clone(),
         partitions,
         device_memory: planned.device,
         smallest_device_memory: planned.floor.device,

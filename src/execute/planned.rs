@@ -10,9 +10,10 @@ use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::{Backend, Terms};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
+use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Rates;
 use crate::plan::{Floor, Limits, Plan, again, plan};
 use crate::report::Station;
@@ -33,6 +34,8 @@ pub(super) struct Planned {
     pub(super) device: Bytes,
     /// The smallest budget that works.
     pub(super) floor: Floor,
+    /// The methods between which `auto` chose.
+    pub(super) methods: Vec<MethodEstimate>,
     /// Marks the partitions of this job.
     pub(super) fingerprint: u128,
     /// The most that a child process took.
@@ -62,21 +65,35 @@ pub(super) fn planned_of(
     let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen));
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
     let gpus = chosen.gpus() as u64;
-    let Chosen { backends, device, largest_frame, floor } = chosen;
-    let (terms, devices) = (backends[0].terms(), backends.len() as u32);
-    let whole = backends[0].whole().then(|| backends[0].method());
+    let Chosen { mut backends, device, largest_frame, floor, methods } = chosen;
     let likely = job.frame_bytes.unwrap_or(Bytes(device.get() / 8).min(largest_frame));
     let counting = on_host + Bytes(2 * gpus * likely.get()) + setup.spill_memory(job);
     graph.limit_pages(setup.page_budget(counting, likely));
-    let (frame, prune, frames) = (job.frame_bytes, job.prune, job.frames);
-    let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates, whole };
-    let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
-        let plan = match recorded {
-            Some((record, assignment)) => again(&graph, assignment, record.settled(), &terms, limits, control)?,
-            None => plan(&graph, assigner, &terms, limits, control)?,
-        };
-        Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
-    })?;
+    let (frame, prune, frames, parts) = (job.frame_bytes, job.prune, job.frames, backends.len() as u32);
+    let whole = backends[0].whole().then(|| backends[0].method());
+    let limits = Limits { device, largest_frame, frame, prune, parts, frames, shared, rates, whole };
+    let planned = |backends: &[Box<dyn Backend>]| {
+        let terms = backends[0].terms();
+        with_assigner(job, setup, &graph, terms, control, |assigner| {
+            let plan = match &recorded {
+                Some((record, assignment)) => {
+                    again(&graph, assignment.clone(), record.settled(), &terms, limits, control)?
+                }
+                None => plan(&graph, assigner, &terms, limits, control)?,
+            };
+            Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
+        })
+    };
+    let (plan, child_peak) = match planned(&backends) {
+        // Recorded parts may fit another method's terms.
+        Err(error) if recorded.is_some() && error.kind() == Kind::Resource => {
+            if !backends.iter_mut().map(|backend| backend.take_less()).fold(false, |some, less| some | less) {
+                return Err(error);
+            }
+            planned(&backends)?
+        }
+        planned => planned?,
+    };
     if plan.assignment.parts() != plan.parts_asked {
         tracing::warn!(
             "{} parts do not fit the device budget of {device}: they were split into {}",
@@ -91,7 +108,7 @@ pub(super) fn planned_of(
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
     }
-    Ok(Planned { graph, plan, limits, on_host, backends, device, floor, fingerprint, child_peak })
+    Ok(Planned { graph, plan, limits, on_host, backends, device, floor, methods, fingerprint, child_peak })
 }
 
 /// Lends the partitioner of a job to `work`, in the job's threads.

@@ -20,6 +20,7 @@ use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Devices, Job, SpillTo};
+use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
@@ -56,6 +57,8 @@ pub struct Chosen {
     pub largest_frame: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
+    /// The methods between which `auto` chose; none where there was nothing to choose.
+    pub methods: Vec<MethodEstimate>,
 }
 
 impl Chosen {
@@ -156,8 +159,13 @@ impl Setup {
             ))
             .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
-        let chosen =
-            |backend: Box<dyn Backend>, floor| Chosen { backends: vec![backend], device, largest_frame: device, floor };
+        let chosen = |backend: Box<dyn Backend>, floor| Chosen {
+            backends: vec![backend],
+            device,
+            largest_frame: device,
+            floor,
+            methods: Vec::new(),
+        };
         match method {
             CpuMethod::Serial(method) => {
                 let backend = Serial(method);
@@ -182,13 +190,17 @@ impl Setup {
             Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
             Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
         };
-        let floor = floor(graph, &workers[0].terms());
-        let device = reserve(&mut workers, self.device_memory, floor.device)?;
-        workers.iter_mut().for_each(|worker| worker.settle(graph.vertices(), graph.edges()));
+        // Where the method is open, that of the smallest.
+        let least = floor(graph, &workers[0].terms()).device;
+        let device = reserve(&mut workers, self.device_memory, least)?;
         // Two frames of each device pass through the host's memory, in a quarter of its budget together.
         let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
+        let settled = |worker: &mut Cuda| self.pool.install(|| worker.settle(graph, largest_frame));
+        // Of one budget, all choose alike.
+        let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
+        let floor = floor(graph, &workers[0].terms());
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, largest_frame, floor })
+        Ok(Chosen { backends, device, largest_frame, floor, methods })
     }
 
     /// Bytes of the host's memory in which spills may wait.

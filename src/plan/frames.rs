@@ -28,6 +28,8 @@ pub struct Rates {
     gather: f64,
     /// Locals that are looked up for a frame.
     visits: f64,
+    /// Arcs of which all cores size the partitions, a sample of their spills included.
+    size: f64,
 }
 
 impl Rates {
@@ -42,6 +44,7 @@ impl Rates {
             decode: 2.0e9 * cores,
             gather: 0.3e9 * cores,
             visits: if devices > 0 { 2e9 * devices as f64 } else { 50e6 * cores },
+            size: 11e6 * cores,
         }
     }
 }
@@ -69,9 +72,10 @@ fn own(rates: &Rates, arcs: u64, spill: Bytes, stream: Bytes, visits: u64) -> f6
     cores.max(disk).max(copies) + visits as f64 / rates.visits
 }
 
-/// With own frames: at least so long, whatever the partitions keep, because every arc is resident somewhere.
+/// With own frames: at least so long, whatever the partitions keep, because every arc is resident somewhere, and they have to
+/// be sized.
 pub fn own_at_least(rates: &Rates, vertices: u32, edges: u64) -> f64 {
-    own(rates, edges, Bytes(edges), Bytes::of::<u32>(edges), u64::from(vertices))
+    own(rates, edges, Bytes(edges), Bytes::of::<u32>(edges), u64::from(vertices)) + edges as f64 / rates.size
 }
 
 /// With own frames, once partitions are sized.

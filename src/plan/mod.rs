@@ -15,11 +15,13 @@
 //! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
 mod again;
+pub mod choose;
 pub mod frames;
 pub mod predict;
 pub mod sample;
 pub mod shared;
 mod sized;
+mod space;
 mod walk;
 
 use std::time::{Duration, Instant};
@@ -34,7 +36,7 @@ use crate::graph::OrientedGraph;
 use crate::job::FrameKind;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
-use crate::partition::section::{frame_bytes, smallest_frame_limit};
+use crate::partition::section::smallest_frame_limit;
 use crate::partition::sizes::PartitionSize;
 use crate::shared::Frames;
 pub use again::{Settled, again};
@@ -42,6 +44,7 @@ use frames::{Estimates, Rates};
 use predict::Prediction;
 use sample::Share;
 pub use sized::{Sized, sized};
+use space::Space;
 
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
 const LARGEST_FRAME: Bytes = Bytes::mib(256);
@@ -170,14 +173,9 @@ pub fn floor(graph: &OrientedGraph, terms: &Terms) -> Floor {
     let longest = longest_row(graph);
     let frame = smallest_frame_limit(longest);
     let least = Terms { workers: 1, ..*terms };
-    let frames = Bytes(frame.get() * passing(terms));
+    let frames = Bytes(frame.get() * space::passing(terms));
     let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices()) + frames;
     Floor { device, frame }
-}
-
-/// Frames for which there must be room when there are many.
-fn passing(terms: &Terms) -> u64 {
-    (terms.slots)(u64::MAX).max(2)
 }
 
 fn longest_row(graph: &OrientedGraph) -> u32 {
@@ -209,23 +207,16 @@ pub fn plan(
             .advice("change --frame-bytes or leave it out"));
     }
     let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(id))).get();
-    // As one partition there are no proxies: one frame without rows, never cut.
-    let bits = frame_bytes(graph.vertices(), 0, 0).get() * (terms.slots)(1).max(1);
-    let whole = terms.resident(u64::from(graph.vertices()), graph.edges()) + Bytes(bits);
-    let overhead = terms.overhead(graph.vertices());
-    let room = device.saturating_sub(overhead);
-    let longest = terms.resident(1, u64::from(longest_row(graph)));
-    let passing = passing(terms);
-    let for_frame = Bytes(room.saturating_sub(longest).get() / passing);
-    let largest = LARGEST_FRAME.min(for_frame).min(largest_frame);
-    let frame_limit = frame.unwrap_or_else(|| Bytes(device.get() / (4 * passing)).min(largest).max(least_frame));
-    if frame_limit > for_frame {
+    let size = (graph.vertices(), graph.edges(), longest_row(graph));
+    let space = Space::new(size, terms, device, largest_frame);
+    let (whole, whole_fits, overhead) = (space.whole, space.whole_fits(), space.overhead);
+    let frame_limit = frame.unwrap_or(space.frame);
+    if frame_limit > space.for_frame {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
-            .expected(format!("frames of at most {} bytes", for_frame.get()))
+            .expected(format!("frames of at most {} bytes", space.for_frame.get()))
             .advice("lower --frame-bytes or raise --device-memory"));
     }
-    let most = room - Bytes(frame_limit.get() * passing);
-    let whole_fits = whole <= room;
+    let most = space.most(frame_limit);
     let assign: &dyn Assign = match whole_for {
         None => assign,
         Some(method) if whole_fits => &Undivided::new(assign, method)?,

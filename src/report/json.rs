@@ -100,6 +100,7 @@ mod tests {
             "seconds",
             "devices",
             "frames",
+            "methods",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
 use super::table::{Column, grid, list, seconds, thousands};
-use super::tables::{against, frames, parts, shown};
+use super::tables::{against, frames, method, parts, shown};
 use crate::bytes::Bytes;
 use crate::job::{FrameKind, Job, Prune};
+use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Estimates;
 
 /// The plan of a job.
@@ -62,6 +63,9 @@ pub struct PlanReport {
     /// What either kind would take, where there is a choice.
     #[serde(default)]
     pub estimates: Option<Estimates>,
+    /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
+    #[serde(default)]
+    pub methods: Vec<MethodEstimate>,
 }
 
 /// What a partition will take.
@@ -134,6 +138,7 @@ impl PlanReport {
             advice: Vec::new(),
             frames: FrameKind::Own,
             estimates: None,
+            methods: Vec::new(),
         }
     }
 
@@ -205,7 +210,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
             format!(
                 "{} {}, {} by {}, {}",
                 plan.backend,
-                plan.method,
+                method(&plan.method, &plan.methods),
                 parts(plan.parts),
                 plan.partitioner,
                 frames(plan.frames, plan.prune)

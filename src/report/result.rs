@@ -13,6 +13,7 @@ use super::{SCHEMA_VERSION, transitivity};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::job::{FrameKind, Job, Prune};
+use crate::plan::choose::MethodEstimate;
 
 /// The answer to a job, with everything measured on the way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,9 @@ pub struct RunResult {
     /// Which frames passed: `own` or `shared`.
     #[serde(default = "FrameKind::own")]
     pub frames: FrameKind,
+    /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
+    #[serde(default)]
+    pub methods: Vec<MethodEstimate>,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -214,6 +218,7 @@ impl RunResult {
             seconds: 0.0,
             devices: Vec::new(),
             frames: FrameKind::Own,
+            methods: Vec::new(),
         }
     }
 

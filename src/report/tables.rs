@@ -6,6 +6,7 @@ use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
 use super::{DeviceResult, PartitionResult, RunResult, Station};
 use crate::bytes::Bytes;
 use crate::job::{FrameKind, Prune};
+use crate::plan::choose::MethodEstimate;
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;
@@ -103,7 +104,7 @@ fn answer(result: &RunResult) -> String {
             format!(
                 "{} {}, {} by {}, {}",
                 result.backend,
-                result.method,
+                method(&result.method, &result.methods),
                 parts(result.parts),
                 result.partitioner,
                 frames(result.frames, result.prune)
@@ -111,6 +112,18 @@ fn answer(result: &RunResult) -> String {
         ),
     ]);
     list(&entries)
+}
+
+/// The method, and why that one where it was chosen.
+pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
+    let estimate = |of: &MethodEstimate| {
+        let seconds = of.seconds.map_or("too little memory".into(), |seconds| format!("{:.1} ms", 1e3 * seconds));
+        format!("{} {seconds}", of.method)
+    };
+    match of {
+        [] => name.into(),
+        _ => format!("{name} (estimated on the GPU: {})", of.iter().map(estimate).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 fn partitions(partitions: &[PartitionResult], short: bool) -> String {

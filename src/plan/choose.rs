@@ -1,0 +1,170 @@
+//! Which of several methods counts a graph soonest on a device, by cheap statistics.
+//!
+//! Enters: the graph's size, how many probes its rows ask for, and for each method what it takes of the device and how
+//! fast it is. Leaves: an estimate for each; the least is taken. `O(n)` in parallel, nothing is assigned or built.
+//!
+//! ```text
+//! kernels = arc * m + probe * probes + parts * (streamed * m + frames * pass) + visit * n * frames
+//! seconds = max(kernels, parts * bytes of the rows / bus)
+//! ```
+//!
+//! As one partition there is neither part nor frame to repeat. Partitions are taken to be with shared frames, of which all
+//! rows pass for each: own ones are fewer bytes for every method alike.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::space::Space;
+use crate::bytes::Bytes;
+use crate::count::Terms;
+use crate::graph::OrientedGraph;
+
+/// Bytes a second to the device.
+const BUS: f64 = 55e9;
+
+/// What a method's kernels take, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// For each arc of the graph, once.
+    pub arc: f64,
+    /// For each probe: the sum of the lengths of all heads' rows.
+    pub probe: f64,
+    /// For each arc that passes in a frame.
+    pub streamed: f64,
+    /// For each frame of a partition.
+    pub pass: f64,
+    /// For each local and frame.
+    pub visit: f64,
+}
+
+/// A method that may count.
+pub struct Candidate<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub terms: &'a Terms,
+    /// How fast it is.
+    pub speed: Speed,
+}
+
+/// What a method was estimated to take.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodEstimate {
+    /// The method.
+    pub method: String,
+    /// Seconds on the device; null where the budget is below its floor.
+    pub seconds: Option<f64>,
+}
+
+/// Statistics of a graph.
+#[derive(Debug, Clone, Copy)]
+pub struct Statistics {
+    vertices: u32,
+    edges: u64,
+    probes: f64,
+    longest: u32,
+}
+
+impl Statistics {
+    /// Of `graph`. `O(n)` in the current thread pool.
+    pub fn of(graph: &OrientedGraph) -> Self {
+        let (offsets, degrees) = (graph.offsets(), graph.degrees());
+        let (probes, longest) = degrees
+            .par_iter()
+            .zip(offsets.par_windows(2))
+            .map(|(&degree, ends)| {
+                let out = ends[1] - ends[0];
+                // So often the vertex is a head, and each time its row is read.
+                (out as f64 * (u64::from(degree) - out) as f64, out as u32)
+            })
+            .reduce(|| (0.0, 0), |a, b| (a.0 + b.0, a.1.max(b.1)));
+        Self { vertices: graph.vertices(), edges: graph.edges(), probes, longest }
+    }
+}
+
+/// Estimates the candidates under a budget, with frames of at most `largest_frame`; says which takes the least.
+pub fn choose(
+    graph: Statistics,
+    candidates: &[Candidate<'_>],
+    (device, largest_frame): (Bytes, Bytes),
+) -> (usize, Vec<MethodEstimate>) {
+    let seconds: Vec<_> = candidates.iter().map(|candidate| seconds(graph, candidate, device, largest_frame)).collect();
+    let least = (0..candidates.len())
+        .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
+    let estimate =
+        |(candidate, &seconds): (&Candidate<'_>, _)| MethodEstimate { method: candidate.name.into(), seconds };
+    (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
+}
+
+fn seconds(graph: Statistics, candidate: &Candidate<'_>, device: Bytes, largest_frame: Bytes) -> Option<f64> {
+    let Statistics { vertices, edges, probes, longest } = graph;
+    let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_frame);
+    if !space.is_enough() {
+        return None;
+    }
+    let (n, m, rows) = (f64::from(vertices), edges as f64, Bytes::of::<u32>(edges).get() as f64);
+    let Speed { arc, probe, streamed, pass, visit } = candidate.speed;
+    let once = arc * m + probe * probes;
+    if space.whole_fits() {
+        return Some(once.max(rows / BUS));
+    }
+    let resident = candidate.terms.resident(u64::from(vertices), edges).get() as f64;
+    let parts = (resident / space.most(space.frame).get().max(1) as f64).ceil();
+    let frames = (rows / space.frame.get().max(1) as f64).ceil();
+    let kernels = once + parts * (streamed * m + frames * pass) + visit * n * frames;
+    Some(kernels.max(parts * rows / BUS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(per_resident_arc: u64) -> Terms {
+        Terms {
+            per_resident_arc,
+            per_local: 8,
+            tables: |_, _| Bytes::ZERO,
+            workers: 1,
+            slots: |_| 2,
+            fixed: Bytes(1000),
+            wish: None,
+        }
+    }
+
+    /// A method that takes little room and searches, and one that takes more and packs each frame.
+    fn chosen(graph: Statistics, device: Bytes) -> (usize, Vec<Option<f64>>) {
+        let (small, large) = (terms(4), terms(8));
+        let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
+        let fast = Speed { arc: 1e-10, probe: 1e-13, streamed: 1e-11, pass: 2e-4, visit: 0.0 };
+        let candidates = [
+            Candidate { name: "small", terms: &small, speed: slow },
+            Candidate { name: "fast", terms: &large, speed: fast },
+        ];
+        let (chosen, estimates) = choose(graph, &candidates, (device, Bytes::mib(256)));
+        (chosen, estimates.into_iter().map(|estimate| estimate.seconds).collect())
+    }
+
+    #[test]
+    fn much_to_probe_or_room_for_all_is_for_the_fast_and_many_passes_for_the_small() {
+        let kron = Statistics { vertices: 9_000_000, edges: 260_000_000, probes: 1.8e11, longest: 2000 };
+        let grid = Statistics { vertices: 64_000_000, edges: 256_000_000, probes: 1e9, longest: 4 };
+        for (graph, device, expected) in [
+            (kron, Bytes::mib(8192), 1),
+            (grid, Bytes::mib(8192), 1),
+            (kron, Bytes::mib(128), 1),
+            (kron, Bytes::mib(4), 0),
+            (grid, Bytes::mib(256), 0),
+        ] {
+            let (chosen, seconds) = chosen(graph, device);
+            assert_eq!(chosen, expected, "{graph:?} {device}: {seconds:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_chosen() {
+        let graph = Statistics { vertices: 100_000, edges: 1_000_000, probes: 1e9, longest: 50_000 };
+        // Room for the longest row, resident at 4 bytes an arc and in two frames, not at 8.
+        let (chosen, seconds) = chosen(graph, Bytes(740_000));
+        assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
+    }
+}
