@@ -167,6 +167,16 @@ impl Backend for Cuda {
         self.method.name()
     }
 
+    fn share(&mut self, share: u32, of: u32) -> bool {
+        match &mut self.kernels {
+            Kernels::Paper(papers::Method::Polak(options), _) => {
+                options.share = (share, of);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn take_less(&mut self) -> bool {
         let less = self.chose && self.method != CudaMethod::Lstc;
         if less {

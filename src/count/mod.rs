@@ -100,6 +100,12 @@ pub trait Backend: Send {
     fn whole(&self) -> bool {
         false
     }
+    /// Counts share `share` of `of` of a whole graph's edges from now on, where the method can: then all shares are to be
+    /// counted, each on a device of its own, and added.
+    fn share(&mut self, share: u32, of: u32) -> bool {
+        let _ = (share, of);
+        false
+    }
     /// Takes a method that needs less memory, where the method was its own choice and there is one; whether it did.
     fn take_less(&mut self) -> bool {
         false

@@ -5,24 +5,22 @@
 
 use std::time::{Duration, Instant};
 
-use super::busy::device_stations;
-use super::devices::{count_spilled, device_result};
+use super::devices::count_spilled;
 use super::graph::Input;
 use super::machine;
-use super::planned::{Planned, planned_of};
+use super::planned::planned_of;
 use super::setup::Setup;
 use super::shared::count_shared;
+use super::whole::count_whole;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
+use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
-use crate::partition::prune::prune;
 use crate::plan::Plan;
-use crate::report::{DeviceResult, InputReport, PartitionResult, RunResult, Station};
-use crate::run_dir::{JobRecord, Journal};
-use crate::stream::source::Whole;
-use crate::stream::{Counted, count_partition};
+use crate::report::{InputReport, PartitionResult, RunResult};
+use crate::run_dir::JobRecord;
+use crate::stream::Counted;
 
 /// Counts the triangles of a job's graph.
 ///
@@ -85,39 +83,6 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         setup.tidy(job);
     }
     Ok(result)
-}
-
-/// One partition that is the whole graph.
-fn count_whole(
-    planned: &mut Planned,
-    setup: &Setup,
-    control: &Control,
-    stations: &mut Vec<Station>,
-) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let Planned { graph, plan, backends, fingerprint, .. } = planned;
-    let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, 1));
-    if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
-        return Ok((vec![result], Vec::new()));
-    }
-    let backend = backends[0].as_mut();
-    let task = control.task("count", Some(1), Unit::Partitions);
-    let start = Instant::now();
-    let pruned = setup.pool.install(|| prune(graph, plan.assignment.locals(0), Default::default(), control))?;
-    let mut source = setup.pool.install(|| Whole::new(&pruned));
-    stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
-    let start = Instant::now();
-    let counted = count_partition(&mut source, backend, &setup.pool, control)?;
-    stations.push(Station::since("count", start, counted.streamed, Bytes::ZERO));
-    stations.extend(device_stations(counted.device, counted.streamed));
-    task.advance(1);
-    let device = backend.device().map(|device| device.ordinal);
-    let result = PartitionResult { device, ..partition_result(plan, 0, &counted, Bytes::ZERO, start.elapsed()) };
-    if let Some(journal) = &journal {
-        journal.record(&result)?;
-    }
-    let results = vec![result];
-    let devices = device_result(backend, &results, counted.counting).into_iter().collect();
-    Ok((results, devices))
 }
 
 /// What the report says of a partition.

@@ -284,7 +284,7 @@ fn count_built(
 }
 
 /// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
-pub(super) fn all_or_cause(outcomes: Vec<Result<Share>>, control: &Control) -> Result<Vec<Share>> {
+pub(super) fn all_or_cause<T>(outcomes: Vec<Result<T>>, control: &Control) -> Result<Vec<T>> {
     control.check()?;
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {

@@ -24,3 +24,4 @@ pub mod setup;
 mod shared;
 pub mod spill_dir;
 pub mod verify;
+mod whole;
