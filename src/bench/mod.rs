@@ -155,10 +155,14 @@ fn settings_of(request: &BenchRequest, job: Option<&Job>) -> Settings {
     let Some(job) = job else { return settings };
     Settings {
         threads: job.threads.map(std::num::NonZeroUsize::get),
+        devices: job.devices.clone(),
         device_memory: job.device_memory,
         host_memory: job.host_memory,
+        frame_bytes: job.frame_bytes,
         partitioner: job.partitioner.clone(),
         parts: job.parts,
+        seed: job.seed,
+        prune: job.prune,
         frames: job.frames,
         ..settings
     }

@@ -84,8 +84,8 @@ pub const BENCH: &str = "\
 Examples:
   trimill bench crawl.graph
       all methods that this machine can run, five times each
-  trimill bench k20.bin k22.bin --methods auto,lstc,polak --baseline lstc --output b.json --svg b.svg
-      some of them, as a table, as JSON and as a picture
+  trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --svg b.svg
+      some of them on two graphs, as tables, as JSON and as a picture
   trimill bench crawl.graph --methods auto,bitmap@cpu --parts 8 --device-memory 1GiB
       out of core, and against the CPU of the same machine
 
@@ -98,13 +98,13 @@ the reference: --expect, else --verify, else the baseline's count, else the firs
 
 /// Of `--methods`.
 pub const METHODS: &str = "\
-The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what
+The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what \
 `trimill count` takes by itself. NAME@cpu and NAME@cuda tell on what; without it, as --backend says.";
 
 /// Of `--timeout`.
 pub const TIMEOUT: &str = "\
-The most time for all runs of a method on a graph. A method that would exceed it runs fewer times,
-and one that does is stopped.";
+The most time for all runs of a method on a graph. A method that would exceed it runs fewer times, and \
+one that does is stopped.";
 
 /// Under `trimill generate --help`.
 pub const GENERATE: &str = "\

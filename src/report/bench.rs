@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::failure::Reason;
 use super::{RunResult, Station};
 use crate::bytes::Bytes;
-use crate::job::{Backend, FrameKind, Partitioner, Parts};
+use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune};
 
 /// Methods compared on graphs, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,14 +49,22 @@ pub struct Settings {
     pub timeout_seconds: f64,
     /// CPU threads.
     pub threads: Option<usize>,
+    /// The GPUs that count.
+    pub devices: Option<Devices>,
     /// The budget on the device.
     pub device_memory: Option<Bytes>,
     /// The budget of the host.
     pub host_memory: Option<Bytes>,
+    /// The most bytes of a frame.
+    pub frame_bytes: Option<Bytes>,
     /// How vertices are assigned.
     pub partitioner: Partitioner,
     /// The number of partitions.
     pub parts: Parts,
+    /// The seed of random choices.
+    pub seed: u64,
+    /// The prune level; without effect where frames are shared.
+    pub prune: Prune,
     /// Which rows pass the device.
     pub frames: FrameKind,
 }

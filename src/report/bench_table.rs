@@ -6,10 +6,11 @@ use super::table::{or_dash, plain_grid, seconds, thousands};
 /// A column: its head, and what stands in it.
 type Column = (&'static str, fn(&MethodReport) -> String);
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 15] = [
     ("method", MethodReport::title),
     ("on", |m| m.backend.to_string()),
     ("runs", |m| if m.runs.is_empty() { "-".into() } else { m.runs.len().to_string() }),
+    ("parts", |m| or_dash(m.parts, |parts| parts.to_string())),
     ("kernel\nms", |m| median(m.kernel_seconds)),
     ("±", |m| or_dash(m.kernel_seconds, plus_minus)),
     ("copy\nms", |m| median(m.copy_seconds)),
