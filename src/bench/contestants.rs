@@ -6,8 +6,8 @@ use crate::job::Backend;
 use crate::report::bench::MethodName;
 use crate::request::BenchRequest;
 
-/// What a backend takes by itself.
-pub(super) const AUTO: &str = "auto";
+/// The method that chooses among others, and so is one that takes part already on a backend beside the first.
+const AUTO: &str = "auto";
 
 /// What others are compared with where nothing else was asked for, the first that takes part.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
@@ -55,9 +55,8 @@ fn all(backend: Backend, gpu: bool) -> Vec<MethodName> {
         Backend::Auto | Backend::Cpu => &[Backend::Cpu],
         Backend::Cuda => &[Backend::Cuda],
     };
-    let auto = MethodName { method: AUTO.into(), backend: backends[0] };
     let of = |&backend: &Backend| Method::names(backend).map(move |name| MethodName { method: name.into(), backend });
-    std::iter::once(auto).chain(backends.iter().flat_map(of).filter(|name| name.method != AUTO)).collect()
+    backends.iter().flat_map(of).filter(|name| name.method != AUTO || name.backend == backends[0]).collect()
 }
 
 /// What `NAME` or `NAME@BACKEND` stands for.
@@ -75,7 +74,7 @@ fn named(typed: &str, backend: Backend, gpu: bool) -> Result<MethodName> {
         return Err(Error::usage(format!("the method '{typed}' with --backend {backend}"))
             .advice("leave out --backend to compare across backends"));
     }
-    let backend = match Choice::of(own, Some(name).filter(|name| *name != AUTO))? {
+    let backend = match Choice::of(own, Some(name))? {
         Choice::Cpu(_) => Backend::Cpu,
         Choice::Cuda(_) => Backend::Cuda,
         Choice::Either(..) if gpu => Backend::Cuda,

@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::contestants::AUTO;
 use super::rounds::{Outcome, Runner, Turn, late};
 use crate::assign::Helper;
 use crate::control::Control;
@@ -45,7 +44,7 @@ impl<'a> Workers<'a> {
         let job = |name: &MethodName| {
             let mut job = tables.clone();
             job.count.backend = Some(name.backend);
-            job.count.method = Some(name.method.clone()).filter(|method| method != AUTO);
+            job.count.method = Some(name.method.clone());
             job.count.devices = job.count.devices.filter(|_| name.backend != Backend::Cpu);
             job
         };
