@@ -22,7 +22,6 @@ use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::execute::{doctor, machine, verify};
 use crate::job::Job;
-use crate::job::file::Tables;
 use crate::report::bench::{BenchReport, GraphReport, Machine, MethodName, MethodReport, Settings};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
@@ -49,9 +48,8 @@ pub fn bench(
     })?;
     let found = doctor::doctor(None, None);
     let lineup = contestants::line_up(request, !found.gpus.is_empty())?;
-    let tables: Vec<&Tables> = request.graphs.iter().map(|graph| &graph.tables).collect();
-    let jobs =
-        tables.into_iter().map(|tables| Job::resolve(None, tables, Path::new(""))).collect::<Result<Vec<_>>>()?;
+    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
+    let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     jobs.iter().try_for_each(Job::check_files)?;
     let mut report = BenchReport {
         schema_version: SCHEMA_VERSION,
@@ -61,8 +59,8 @@ pub fn bench(
         baseline: lineup.baseline.clone(),
         graphs: Vec::new(),
     };
+    let comparison = Comparison { request, methods: &lineup.methods, baseline: &lineup.baseline, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
-        let comparison = Comparison { request, methods: &lineup.methods, baseline: &lineup.baseline, program, control };
         report.graphs.push(comparison.on(graph, job)?);
         done(&report)?;
     }
@@ -82,8 +80,7 @@ impl Comparison<'_> {
     /// Compares on one graph. Only a stop is an error.
     fn on(&self, graph: &BenchGraph, job: Job) -> Result<GraphReport> {
         let title = job.title();
-        let compared = self.compare(graph, job);
-        match compared {
+        match self.compare(graph, job) {
             Err(error) if error.kind() != Kind::Interrupted => {
                 Ok(GraphReport { graph: title, problem: Some(Reason::from(&error)), ..GraphReport::default() })
             }
@@ -115,7 +112,7 @@ impl Comparison<'_> {
             given = Some(Reference { triangles, from: "trimill verify".into() });
         }
         let runs = self.request.runs.get();
-        let task = control.task(&report.graph, Some((runs + 1) as u64 * self.methods.len() as u64), Unit::Runs);
+        let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
         let mut workers = Workers::new(self.program, &tables, self.methods, control);
         let limits = Limits { runs, time: self.request.timeout };
         let rows = rounds::run(self.methods, limits, &mut workers, &|runs| task.advance(runs))?;
