@@ -11,10 +11,12 @@ use crate::job::file::{OutputTable, RunTable, SpillTable, Tables};
 use crate::job::overrides::Override;
 
 mod args;
+mod bench;
 mod generate;
 pub mod help;
 
-pub use args::{HostArgs, InputArgs, JobArgs, SpillArgs};
+pub use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
+pub use bench::BenchCommand;
 pub use generate::{FamilyCommand, GenerateCommand};
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
@@ -83,6 +85,9 @@ pub enum Command {
     /// Count with the slow independent counter, to check the fast ones
     #[command(after_help = help::VERIFY)]
     Verify(VerifyCommand),
+    /// Compare counting methods on graphs: times, rates, memory, and whether the counts agree
+    #[command(after_help = help::BENCH)]
+    Bench(BenchCommand),
     /// Make a graph of any size, with its known counts where there are any
     #[command(after_help = help::GENERATE)]
     Generate(GenerateCommand),
@@ -105,6 +110,9 @@ pub enum Command {
     },
     /// Print the JSON schema of job files
     Schema,
+    /// Count the jobs that stand on standard input, one a line; trimill bench starts this itself
+    #[command(hide = true, disable_help_flag = true)]
+    BenchChild,
     /// Partition with METIS; trimill starts this itself
     #[command(hide = true, disable_help_flag = true)]
     MetisChild {

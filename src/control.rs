@@ -24,6 +24,8 @@ pub enum Unit {
     Arcs,
     /// Partitions.
     Partitions,
+    /// Whole counts of a graph.
+    Runs,
 }
 
 /// An [`Observer`] that tells nobody.

@@ -39,6 +39,8 @@ pub mod run_dir;
 
 pub mod execute;
 
+pub mod bench;
+
 pub mod generate;
 
 pub mod job;

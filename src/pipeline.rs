@@ -1,57 +1,75 @@
 //! The stations as the program's [`Engine`]: each command's work is one file of [`crate::execute`].
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::assign::{Helper, translated};
+use crate::bench;
 use crate::commands::engine::Engine;
 use crate::control::Control;
 use crate::error::Result;
 use crate::execute;
 use crate::job::Job;
-use crate::report::{CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport};
-use crate::request::{GenerateRequest, InspectRequest, RemoveRequest};
+use crate::report::{
+    BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
+};
+use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
-/// The name of the hidden command that runs METIS.
+/// The names of the hidden commands that run METIS, and the methods of a comparison.
 const METIS_CHILD: &str = "metis-child";
+const BENCH_CHILD: &str = "bench-child";
 
 /// The stations.
 #[derive(Debug, Clone, Default)]
 pub struct Pipeline {
-    helper: Option<Helper>,
+    program: Option<PathBuf>,
 }
 
 impl Pipeline {
-    /// The stations, with this very program as the one that METIS is run in.
+    /// The stations, with this very program as the one that children are.
     pub fn of_this_program() -> Self {
-        let helper =
-            std::env::current_exe().ok().map(|program| Helper { program, arguments: vec![METIS_CHILD.into()] });
-        Self { helper }
+        Self { program: std::env::current_exe().ok() }
     }
 
-    /// The stations within another program, which names the `trimill` program for METIS, or does without.
+    /// The stations within another program, which names the `trimill` program for METIS and comparisons, or does without.
     pub fn with_program(program: Option<&Path>) -> Self {
-        let helper =
-            program.map(|program| Helper { program: program.to_path_buf(), arguments: vec![METIS_CHILD.into()] });
-        Self { helper }
+        Self { program: program.map(Path::to_path_buf) }
+    }
+
+    fn helper(&self, arguments: &[&str]) -> Option<Helper> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        self.program.clone().map(|program| Helper { program, arguments })
+    }
+
+    fn metis(&self) -> Option<Helper> {
+        self.helper(&[METIS_CHILD])
     }
 }
 
 impl Engine for Pipeline {
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult> {
-        execute::count::count(job, self.helper.clone(), control)
+        execute::count::count(job, self.metis(), control)
     }
 
     fn plan(&self, job: &Job, control: &Control) -> Result<PlanReport> {
-        execute::plan::plan(job, self.helper.clone(), control)
+        execute::plan::plan(job, self.metis(), control)
     }
 
     fn partition(&self, job: &Job, control: &Control) -> Result<PartitionReport> {
-        execute::partition::partition(job, self.helper.clone(), control)
+        execute::partition::partition(job, self.metis(), control)
     }
 
     fn verify(&self, job: &Job, control: &Control) -> Result<VerifyReport> {
         execute::verify::verify(job, control)
+    }
+
+    fn bench(
+        &self,
+        request: &BenchRequest,
+        control: &Control,
+        done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+    ) -> Result<BenchReport> {
+        bench::bench(request, self.helper(&[BENCH_CHILD, "--quiet"]).as_ref(), control, done)
     }
 
     fn generate(&self, request: &GenerateRequest, control: &Control) -> Result<GenerateReport> {

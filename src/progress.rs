@@ -170,6 +170,7 @@ impl PlainTask {
             Unit::Bytes => Bytes(units).to_string(),
             Unit::Arcs => format!("{} arcs", thousands(units)),
             Unit::Partitions => format!("{} partitions", thousands(units)),
+            Unit::Runs => format!("{} runs", thousands(units)),
         }
     }
 
@@ -178,6 +179,7 @@ impl PlainTask {
         let rate = done as f64 / elapsed.as_secs_f64().max(1e-3);
         let rate_text = match self.unit {
             Unit::Partitions => format!("{rate:.2} partitions/s"),
+            Unit::Runs => format!("{rate:.2} runs/s"),
             _ => format!("{}/s", self.amount(rate as u64)),
         };
         match self.total.filter(|total| *total > 0 && done > 0) {
@@ -282,7 +284,7 @@ mod tests {
 
     #[test]
     fn every_template_is_understood() {
-        for unit in [Unit::Bytes, Unit::Arcs, Unit::Partitions] {
+        for unit in [Unit::Bytes, Unit::Arcs, Unit::Partitions, Unit::Runs] {
             for known in [false, true] {
                 ProgressStyle::with_template(template(unit, known)).unwrap();
             }

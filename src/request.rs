@@ -2,12 +2,42 @@
 //!
 //! The stations themselves stand behind [`crate::commands::engine::Engine`].
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::bytes::Bytes;
 use crate::generate::Family;
-use crate::job::Job;
+use crate::job::file::Tables;
+use crate::job::{Backend, Job};
+
+/// Methods to be compared on graphs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchRequest {
+    /// The graphs.
+    pub graphs: Vec<BenchGraph>,
+    /// The methods as typed, `NAME` or `NAME@BACKEND`; empty: all that the machine can run.
+    pub methods: Vec<String>,
+    /// The method that the others are compared with, as typed.
+    pub baseline: Option<String>,
+    /// On what a method counts that does not say it.
+    pub backend: Backend,
+    /// Runs of each method on each graph, beside the one that warms up.
+    pub runs: NonZeroU32,
+    /// The most time for all runs of a method on a graph.
+    pub timeout: Duration,
+    /// Whether the slow verifier counts, too.
+    pub verify: bool,
+}
+
+/// A graph of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BenchGraph {
+    /// The job that each method counts, but for its backend and method.
+    pub tables: Tables,
+    /// Its triangles, where they are known.
+    pub expected: Option<u128>,
+}
 
 /// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]

@@ -55,9 +55,19 @@ fn a_missing_or_empty_input_ends_with_1() {
 
 #[test]
 fn every_command_has_help_with_examples() {
-    for command in
-        ["count", "run", "plan", "partition", "inspect", "verify", "generate", "doctor", "cache", "completions"]
-    {
+    for command in [
+        "count",
+        "run",
+        "plan",
+        "partition",
+        "inspect",
+        "verify",
+        "bench",
+        "generate",
+        "doctor",
+        "cache",
+        "completions",
+    ] {
         let output = trimill(&[command, "--help"]);
         assert_eq!(output.status.code(), Some(0), "{command}");
         let help = text(&output.stdout);
@@ -65,12 +75,17 @@ fn every_command_has_help_with_examples() {
         assert!(help.lines().all(|line| line.chars().count() <= 110), "{command}: {help}");
     }
     let help = text(&trimill(&["--help"]).stdout);
-    assert!(help.contains("Exit codes:") && !help.contains("metis-child"), "{help}");
+    assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
 }
 
 #[test]
 fn the_help_of_count_is_as_it_was_read_last() {
     insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));
+}
+
+#[test]
+fn the_help_of_bench_is_as_it_was_read_last() {
+    insta::assert_snapshot!(text(&trimill(&["bench", "--help"]).stdout));
 }
 
 #[test]

@@ -69,7 +69,11 @@ fn every_command_of_the_readme_works() {
             .replace("16GB", "64MiB")
             .replace("--scale 22", "--scale 10");
         let output = trimill(&command.split(' ').collect::<Vec<_>>(), dir.path());
-        if command.starts_with("run ") || command.starts_with("count") || command.starts_with("verify") {
+        if command.starts_with("run ")
+            || command.starts_with("count")
+            || command.starts_with("verify")
+            || command.starts_with("bench")
+        {
             assert!(output.contains("20,977,629"), "{command}: {output}");
             counted = true;
         }

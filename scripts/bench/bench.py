@@ -28,21 +28,25 @@ class Wrong(Exception):
 
 
 class Graph:
-    """A graph by its name: kronS, urandS (GAP, scale S) or crawlK (cnr-2000 blown up K times)."""
+    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times) or kingsN (king's moves on N x N fields, as
+    kings500 or kings4k)."""
 
     def __init__(self, name):
-        match = re.fullmatch(r"(kron|urand|crawl)([1-9]\d*)", name)
-        family, size = (match[1], int(match[2])) if match else (None, 0)
-        known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3}
+        match = re.fullmatch(r"(kron|urand|crawl|kings)([1-9]\d*)(k?)", name)
+        family, size = (match[1], int(match[2]) * (1000 if match[3] else 1)) if match else (None, 0)
+        # Each block of 2 x 2 fields has four triangles, and there are no others.
+        known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3,
+                 "kings": 4 * (size - 1)**2}
         if known.get(family) is None:
             kron, urand = (", ".join(map(str, scales)) for scales in (KRON_TRIANGLES, URAND_TRIANGLES))
             raise argparse.ArgumentTypeError(f"'{name}' is no graph with a known count; expected kronS (S of {kron}), "
-                                             f"urandS (S of {urand}) or crawlK")
+                                             f"urandS (S of {urand}), crawlK or kingsN")
         self.name, self.triangles = name, known[family]
         self.recipe = {
             "kron": ["gap-kron", "--scale", str(size)],
             "urand": ["gap-urand", "--scale", str(size)],
             "crawl": ["blowup", CRAWL, "--copies", str(size)],
+            "kings": ["kings-grid", "--rows", str(size), "--columns", str(size)],
         }[family]
         self.path = self.csr_bytes = self.edges = None
 
@@ -89,7 +93,7 @@ class Bench:
             "seconds": round(time.monotonic() - start, 3),
         }
         if child.returncode == 0:
-            record["result"] = json.loads(answer)
+            record["result"] = json.loads(self.without_paths(answer))
         else:
             record["error"] = self.without_paths(said.strip())
         self.records.append(record)
@@ -137,11 +141,15 @@ class Bench:
                 break
         return results
 
-    def make(self, graph):
-        """The graph's file, and the size of its oriented CSR."""
+    def generate(self, graph):
+        """The graph's file."""
         graph.path = self.work / f"{graph.name}.bin"
         if not graph.path.exists():
             self.must(["generate", *graph.recipe, "--output", graph.path, "--json"])
+
+    def make(self, graph):
+        """The graph's file, and the size of its oriented CSR."""
+        self.generate(graph)
         result = self.count(graph)
         graph.edges, graph.csr_bytes = result["edges"], 8 * (result["vertices"] + 1) + 4 * result["edges"]
 

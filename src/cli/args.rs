@@ -8,9 +8,7 @@ use clap::Args;
 use super::help;
 use crate::bytes::Bytes;
 use crate::input::format::Format;
-use crate::job::file::{
-    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, PartitionTable, Tables, WorkTable,
-};
+use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, Tables, WorkTable};
 use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
@@ -76,13 +74,9 @@ pub struct SpillArgs {
     pub keep_spill: bool,
 }
 
-/// What counting, planning and partitioning have in common.
+/// How a graph is cut, within which budgets, and on what it is counted.
 #[derive(Debug, Clone, Args)]
-pub struct JobArgs {
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub input: InputArgs,
-
+pub struct SettingArgs {
     /// How vertices are assigned: random | contiguous | contiguous-vertices | metis | file:PATH
     #[arg(long, value_name = "NAME", default_value_t, help_heading = "Partition", long_help = help::PARTITIONER)]
     pub partitioner: Partitioner,
@@ -138,6 +132,18 @@ pub struct JobArgs {
     /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub devices: Option<Devices>,
+}
+
+/// What counting, planning and partitioning have in common.
+#[derive(Debug, Clone, Args)]
+pub struct JobArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub input: InputArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub settings: SettingArgs,
 
     /// A counting method of docs/methods.md [default: bitmap on the CPU, lstc on a GPU]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
@@ -173,30 +179,29 @@ impl HostArgs {
     }
 }
 
+impl SettingArgs {
+    /// Puts the settings where a job file has them.
+    pub fn fill(&self, tables: &mut Tables) {
+        tables.partition = PartitionTable {
+            partitioner: Some(self.partitioner.clone()),
+            parts: Some(self.parts),
+            seed: Some(self.seed),
+            prune: self.prune,
+            frames: Some(self.frames),
+            metis: MetisTable { contract: self.metis_contract },
+        };
+        (tables.memory.device, tables.memory.frame) = (self.device_memory, self.frame_bytes);
+        (tables.count.backend, tables.count.devices) = (Some(self.backend), self.devices.clone());
+    }
+}
+
 impl JobArgs {
     /// The same as a job's tables; spill and output stay as they are by default.
     pub fn tables(&self) -> Tables {
-        let mut tables = Tables {
-            input: self.input.table(),
-            partition: PartitionTable {
-                partitioner: Some(self.partitioner.clone()),
-                parts: Some(self.parts),
-                seed: Some(self.seed),
-                prune: self.prune,
-                frames: Some(self.frames),
-                metis: MetisTable { contract: self.metis_contract },
-            },
-            memory: MemoryTable { device: self.device_memory, host: None, frame: self.frame_bytes },
-            count: CountTable {
-                backend: Some(self.backend),
-                devices: self.devices.clone(),
-                method: self.method.clone(),
-                block_threads: self.block_threads,
-                tile: self.tile,
-                threads: None,
-            },
-            ..Tables::default()
-        };
+        let mut tables = Tables { input: self.input.table(), ..Tables::default() };
+        tables.count.method.clone_from(&self.method);
+        (tables.count.block_threads, tables.count.tile) = (self.block_threads, self.tile);
+        self.settings.fill(&mut tables);
         self.host.fill(&mut tables);
         tables
     }

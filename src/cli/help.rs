@@ -79,6 +79,33 @@ Examples:
 
 Shares no counting code with `trimill count`, is slow, and keeps the whole graph in memory.";
 
+/// Under `trimill bench --help`.
+pub const BENCH: &str = "\
+Examples:
+  trimill bench crawl.graph
+      all methods that this machine can run, five times each
+  trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --svg b.svg
+      some of them on two graphs, as tables, as JSON and as a picture
+  trimill bench crawl.graph --methods auto,bitmap@cpu --parts 8 --device-memory 1GiB
+      out of core, and against the CPU of the same machine
+
+Each graph is prepared once and then counted from the cache, which no method's time includes. A
+round counts by every method, the next round begins with another one, and the first is only to warm
+up. Each method runs in a process of its own, so that a crash or a timeout ends that method alone.
+A method that cannot count is a row with its reason. The exit code is 1 when a count differs from
+the reference: --expect, else --verify, else the baseline's count, else the first. --output and
+--svg are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
+
+/// Of `--methods`.
+pub const METHODS: &str = "\
+The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what \
+`trimill count` takes by itself. NAME@cpu and NAME@cuda tell on what; without it, as --backend says.";
+
+/// Of `--timeout`.
+pub const TIMEOUT: &str = "\
+The most time for all runs of a method on a graph. A method that would exceed it runs fewer times, and \
+one that does is stopped.";
+
 /// Under `trimill generate --help`.
 pub const GENERATE: &str = "\
 Examples:

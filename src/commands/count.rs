@@ -12,7 +12,7 @@ use crate::report::{RunResult, files, tables};
 use crate::stream::joined;
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    check_flags(&command.job)?;
+    check_flags(&command.job.settings)?;
     let job = job_of(&command.tables())?;
     let result = count(engine, &job, &context.control)?;
     let short = context.terminal;

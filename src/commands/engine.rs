@@ -6,8 +6,10 @@ use std::path::Path;
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
-use crate::report::{CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport};
-use crate::request::{GenerateRequest, InspectRequest, RemoveRequest};
+use crate::report::{
+    BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
+};
+use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// What the program can do. Jobs arrive resolved, their input files looked for; every method that takes a [`Control`]
 /// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves nothing behind.
@@ -35,6 +37,17 @@ pub trait Engine {
     /// # Errors
     /// Of reading and cleaning.
     fn verify(&self, job: &Job, control: &Control) -> Result<VerifyReport>;
+
+    /// Compares methods; `done` sees the report after each graph.
+    ///
+    /// # Errors
+    /// A wrong name; what `done` reports. What is wrong with a graph or a method stands in the report.
+    fn bench(
+        &self,
+        request: &BenchRequest,
+        control: &Control,
+        done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+    ) -> Result<BenchReport>;
 
     /// Makes a graph.
     ///

@@ -8,13 +8,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::{Command, JobArgs};
+use crate::cli::{Command, SettingArgs};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::job::file::Tables;
 use crate::job::{Job, Partitioner};
 use crate::report::json;
 
+pub mod bench;
 pub mod cache;
 pub mod count;
 pub mod engine;
@@ -57,6 +58,8 @@ pub fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> 
         Command::Partition(command) => partition::run(engine, &command, context),
         Command::Inspect(command) => inspect::run(engine, &command, context),
         Command::Verify(command) => verify::run(engine, &command, context),
+        Command::Bench(command) => bench::run(engine, &command, context),
+        Command::BenchChild => bench::child(engine, context),
         Command::Generate(command) => generate::run(engine, command, context),
         Command::Doctor(command) => inspect::doctor(engine, &command, context),
         Command::Cache(command) => cache::run(engine, command, context),
@@ -92,7 +95,7 @@ fn job_of(tables: &Tables) -> Result<Job> {
 }
 
 /// Refuses flags that would have no effect.
-fn check_flags(flags: &JobArgs) -> Result<()> {
+fn check_flags(flags: &SettingArgs) -> Result<()> {
     if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
         return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))
             .expected("--partitioner metis"));

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::report::{PartitionReport, files};
 
 pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    check_flags(&command.job)?;
+    check_flags(&command.job.settings)?;
     let job = job_of(&command.tables())?;
     files::prepare(&command.spill_dir)?;
     let report = engine.partition(&job, &context.control)?;

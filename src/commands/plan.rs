@@ -7,7 +7,7 @@ use crate::error::{Kind, Result};
 use crate::report::plan;
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    check_flags(&command.job)?;
+    check_flags(&command.job.settings)?;
     let report = engine.plan(&job_of(&command.job.tables())?, &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;

@@ -5,32 +5,16 @@
 
 use std::time::Instant;
 
-use serde::Serialize;
-
 use super::engine::Engine;
 use super::{Context, Outcome, count};
 use crate::bytes::Bytes;
 use crate::cli::RunCommand;
 use crate::error::{Error, Kind, Result};
 use crate::job::{Batch, BatchJob, Job};
+use crate::report::failure::{Failure, kind_name};
 use crate::report::other::{SummaryLine, summary};
 use crate::report::table::{Column, grid, or_dash};
-use crate::report::{SCHEMA_VERSION, json, tables};
-
-/// What stands in the place of a result when a job fails.
-#[derive(Serialize)]
-struct Failure<'a> {
-    schema_version: u32,
-    version: &'a str,
-    job: &'a str,
-    error: FailureReason,
-}
-
-#[derive(Serialize)]
-struct FailureReason {
-    kind: &'static str,
-    message: String,
-}
+use crate::report::{json, tables};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
@@ -78,20 +62,9 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
 fn tell(name: &str, error: &Error, as_json: bool, context: &mut Context<'_>) -> Result<()> {
     let _ = writeln!(context.err, "error: job '{name}': {error}");
     if as_json {
-        let error = FailureReason { kind: kind_name(error.kind()), message: error.to_string() };
-        let version = env!("CARGO_PKG_VERSION");
-        json::write_line(context.out, &Failure { schema_version: SCHEMA_VERSION, version, job: name, error })?;
+        json::write_line(context.out, &Failure::new(Some(name), error))?;
     }
     Ok(())
-}
-
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Data => "data",
-        Kind::Usage => "usage",
-        Kind::Resource => "resource",
-        Kind::Interrupted => "interrupted",
-    }
 }
 
 /// Prints what would run; asks for the files of every job.

@@ -15,10 +15,10 @@ use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::job::Job;
 use crate::report::{
-    CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
+    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
     PlannedPartition, RunResult, VerifyReport,
 };
-use crate::request::{GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// Answers every job with 7 triangles, but `--method` names an accident instead.
 #[derive(Default)]
@@ -61,6 +61,23 @@ impl Engine for Fake {
     }
     fn verify(&self, _: &Job, _: &Control) -> Result<VerifyReport> {
         Ok(VerifyReport::new(7, 6, 10, 42, InputReport::default(), 0.5))
+    }
+    fn bench(
+        &self,
+        request: &BenchRequest,
+        _: &Control,
+        done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+    ) -> Result<BenchReport> {
+        self.note(format!("bench {:?} {:?} {} {:?}", request.methods, request.baseline, request.runs, request.timeout));
+        let mut report = crate::report::bench::tests::example();
+        let methods = &mut report.graphs[0].methods;
+        match request.methods.first().map(String::as_str) {
+            Some("right") => methods.truncate(2),
+            Some("late") => drop(methods.drain(..3)),
+            _ => {}
+        }
+        done(&report)?;
+        Ok(report)
     }
     fn generate(&self, request: &GenerateRequest, _: &Control) -> Result<GenerateReport> {
         self.note(format!("{request:?}"));
@@ -168,6 +185,27 @@ fn a_plan_that_does_not_fit_is_said_and_is_a_lack_of_resources() {
     assert_eq!(short.kind(), Some(Kind::Resource));
     assert!(short.out.contains("advice: take more"), "{}", short.out);
     assert!(run(&dir, "plan @/g.txt --device-memory 999 --json").out.contains("\"fits\":false"));
+}
+
+#[test]
+fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
+    let (_guard, dir) = folder();
+    let right = run(&dir, "bench @/g.txt --methods right,other --baseline other --runs 3 --timeout 0.5");
+    assert_eq!(right.kind(), None);
+    assert_eq!(right.asked, [r#"bench ["right", "other"] Some("other") 3 500ms"#]);
+    let wrong = run(&dir, "bench @/g.txt --json --output @/new/b.json --svg @/new/b.svg");
+    assert_eq!(wrong.kind(), Some(Kind::Data));
+    assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
+    let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
+    let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
+    assert_eq!((&printed, &kept), (&crate::report::bench::tests::example(), &printed));
+    assert!(std::fs::read_to_string(dir.join("new/b.svg")).unwrap().starts_with("<svg"));
+    let late = run(&dir, "bench @/g.txt --methods late");
+    assert_eq!(late.kind(), Some(Kind::Resource));
+    assert!(late.err.contains("no method counted") && late.out.contains("stopped after 60 s"), "{}", late.err);
+    for line in ["bench -", "bench @/g.txt @/g.txt --expect 7", "bench @/g.txt --metis-contract 8"] {
+        assert_eq!(run(&dir, line).kind(), Some(Kind::Usage), "{line}");
+    }
 }
 
 const BATCH: &str = "

@@ -22,6 +22,13 @@ pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
+/// The product name of the processor, or its architecture where the system does not tell it.
+pub fn processor() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = info.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
+    named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
+}
+
 /// A value that the system tells in KiB; none where it does not tell.
 fn kib_of(file: &str, name: &str) -> Bytes {
     let text = fs::read_to_string(file).unwrap_or_default();

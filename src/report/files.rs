@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::{PartitionResult, RunResult};
 use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
@@ -47,10 +49,18 @@ pub fn prepare(dir: &Path) -> Result<()> {
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::make_dir(dir)?;
     let json = dir.join("result.json");
-    let mut text = serde_json::to_string_pretty(result).map_err(|error| Error::write(&json, error.into()))?;
-    text.push('\n');
     disk::replace(&dir.join("partitions.tsv"), partitions_tsv(&result.partitions).as_bytes())?;
-    disk::replace(&json, text.as_bytes())
+    write_json(&json, result)
+}
+
+/// Writes `report` to `file` as JSON that people can read.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; an older file stays as it was.
+pub fn write_json(file: &Path, report: &impl Serialize) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
+    text.push('\n');
+    disk::replace(file, text.as_bytes())
 }
 
 fn partitions_tsv(partitions: &[PartitionResult]) -> String {

@@ -40,7 +40,7 @@ pub fn read_result(path: &Path) -> Result<RunResult> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::report::result::tests::example;
 
@@ -65,7 +65,8 @@ mod tests {
         keys
     }
 
-    fn keys_of(value: &impl Serialize) -> Vec<String> {
+    /// The keys of a value's JSON object, in their order.
+    pub(crate) fn keys_of(value: &impl Serialize) -> Vec<String> {
         keys(&serde_json::to_string(value).unwrap())
     }
 

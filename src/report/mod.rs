@@ -3,17 +3,24 @@
 //! Enters: values that the stations fill in. Leaves: text on standard output, files in an output directory. A report is
 //! plain data: it can be written, read, checked, and (the result of a run) added to.
 
+pub mod bench;
+pub mod bench_table;
+pub mod chart;
 pub mod doctor;
+pub mod failure;
 pub mod files;
 pub mod generic;
 pub mod json;
 pub mod other;
 pub mod plan;
 pub mod result;
+mod svg;
 pub mod table;
 pub mod tables;
 
+pub use bench::BenchReport;
 pub use doctor::DoctorReport;
+pub use failure::Failure;
 pub use other::{CacheEntry, CacheReport, GenerateReport, PartitionReport, SpilledPartition, VerifyReport};
 pub use plan::{PlanReport, PlannedPartition};
 pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Station};

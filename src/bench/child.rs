@@ -1,0 +1,46 @@
+//! What a child process of a comparison does: it counts the jobs that it is told of.
+//!
+//! Enters, on standard input: lines, each with the [`Tables`] of a job as JSON. Leaves, on standard output: for each of them
+//! one line, the result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends when
+//! its input does, or after the job at hand when it is stopped or its parent dies.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::job::file::Tables;
+use crate::report::{Failure, RunResult, json};
+
+/// Lets this process be asked to stop when its parent dies.
+pub fn follow_parent() {
+    // Without it a child whose parent was killed counts to the end of its job.
+    let _ = set_parent_process_death_signal(Some(Signal::TERM));
+}
+
+/// Counts what `input` tells by `count`.
+///
+/// # Errors
+/// Input or output that fails, or a line that is no job; a stop.
+pub fn serve(
+    input: &mut dyn BufRead,
+    out: &mut dyn Write,
+    control: &Control,
+    count: impl Fn(&Job) -> Result<RunResult>,
+) -> Result<()> {
+    for line in input.lines() {
+        let line = line.map_err(|error| Error::read("standard input", error))?;
+        let tables: Tables = serde_json::from_str(&line).map_err(|error| {
+            Error::data("standard input", error.to_string()).expected("the tables of a job as JSON")
+        })?;
+        match Job::resolve(None, &tables, Path::new("")).and_then(|job| count(&job)) {
+            Ok(result) => json::write_line(out, &result)?,
+            Err(error) => json::write_line(out, &Failure::new(None, &error))?,
+        }
+        control.check()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! A graph of a comparison: prepared, kept in the cache, and looked at once.
+
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::execute::graph::Input;
+use crate::execute::setup::Setup;
+use crate::graph::OrientedGraph;
+use crate::job::Job;
+use crate::report::bench::GraphReport;
+
+/// Prepares the graph of `job`, unless that was done before, and leaves it in the cache.
+///
+/// # Errors
+/// What is wrong with the input; [`crate::error::Kind::Usage`] for one that cannot be read again;
+/// [`crate::error::Kind::Resource`] where the cache has no room for it.
+pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
+    let setup = Setup::new(job, None)?;
+    let input = Input::open(job, &setup)?;
+    if input.origin.is_none() {
+        return Err(Error::usage("is no file, and a comparison counts it many times")
+            .at(&job.inputs[0])
+            .expected("a file; write it to one first"));
+    }
+    let mut preparation = Vec::new();
+    let (graph, _) = input.graph(&setup, control, &mut preparation)?;
+    let mut again = Vec::new();
+    drop(input.graph(&setup, control, &mut again)?);
+    if again.iter().all(|station| station.name != "cached") {
+        return Err(Error::resource(format!(
+            "the prepared graph takes {}, more than the cache may",
+            graph.csr_bytes()
+        ))
+        .at(&job.inputs[0])
+        .advice("raise --cache-max, or name a --cache-dir on a larger disk"));
+    }
+    Ok(GraphReport {
+        graph: job.title(),
+        vertices: u64::from(graph.vertices()),
+        edges: graph.edges(),
+        probes: setup.pool.install(|| probes(&graph)),
+        preparation,
+        ..GraphReport::default()
+    })
+}
+
+/// The sum over all arcs of the length of the shorter of both ends' rows: what is looked up when the shorter row is
+/// looked up in the longer one. Takes 4 bytes a vertex, and a reading of the graph.
+fn probes(graph: &OrientedGraph) -> u64 {
+    // Rows side by side, so that pages that were read can be given back now and then.
+    const ROWS: usize = 1 << 14;
+    let lengths: Vec<u32> = graph.numbering().id_of.par_iter().map(|&id| graph.out_degree(id)).collect();
+    let ids: Vec<u32> = (0..graph.vertices()).collect();
+    let of_row = |id: u32| -> u64 {
+        let row = graph.row(id);
+        row.iter().map(|&head| u64::from(lengths[head as usize].min(row.len() as u32))).sum()
+    };
+    let sum = ids.par_chunks(ROWS).map(|ids| {
+        graph.relieve();
+        ids.iter().map(|&id| of_row(id)).sum::<u64>()
+    });
+    sum.sum()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::bytes::Bytes;
+    use crate::clean::Workspace;
+    use crate::input::arcs::ArcList;
+    use crate::prepare::prepare;
+
+    fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
+        let dir = tempfile::tempdir().unwrap();
+        let space = Workspace { memory: Bytes::mib(8), dir: dir.path() };
+        let source = ArcList { arcs, declared: None };
+        let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+        probes(&graph)
+    }
+
+    #[test]
+    fn a_complete_graph_is_probed_as_often_as_it_has_triangles() {
+        // Rows are 0, 1, ... long: an arc to a row of i entries stands in n - 1 - i longer ones, and the sum of
+        // i (n - 1 - i) is n over 3.
+        let n = 20;
+        let arcs = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        assert_eq!(probes_of(arcs), n * (n - 1) * (n - 2) / 6);
+    }
+
+    #[test]
+    fn a_tree_by_hand() {
+        // All arcs of a star lead to its middle, whose row is empty. With a tail of two at one leaf: 1 - 0, 2 - 0 and 3 - 0
+        // lead there, 3 - 4 leads from 4 to 3, whose row has one entry, as that of 4.
+        assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3)]), 0);
+        assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3), (3, 4)]), 1);
+    }
+}

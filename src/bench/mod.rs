@@ -1,0 +1,166 @@
+//! Compares counting methods: every method on every graph, several times, in one go.
+//!
+//! Enters: a [`BenchRequest`]. Leaves: a [`BenchReport`], also after each graph. The graph is prepared here, once, and lies
+//! in the cache when the methods begin. Each method counts in a child process of the same program (`worker`, [`child`]): what
+//! crashes, hangs or takes too long ends alone. The children of all methods stand by together, so that `rounds` can let
+//! them take turns; one at rest holds no graph and no device. What is measured is measured by the child's job itself, so
+//! neither the start of processes nor the words between them are part of any figure.
+
+pub mod child;
+mod contestants;
+mod graph;
+mod reference;
+mod rounds;
+mod worker;
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::assign::Helper;
+use crate::control::{Control, Unit};
+use crate::disk;
+use crate::error::{Error, Kind, Result};
+use crate::execute::{doctor, machine, verify};
+use crate::job::Job;
+use crate::report::bench::{BenchReport, GraphReport, Machine, MethodName, MethodReport, Settings};
+use crate::report::failure::Reason;
+use crate::report::{DoctorReport, SCHEMA_VERSION};
+use crate::request::{BenchGraph, BenchRequest};
+
+use reference::Reference;
+use rounds::Limits;
+use worker::Workers;
+
+/// Runs a comparison. `done` sees the report after each graph.
+///
+/// # Errors
+/// A wrong name, settings that contradict each other, a file that is not there, no program for the children, what `done`
+/// reports, a stop. What is wrong with one graph's data or with one method stands in the report.
+pub fn bench(
+    request: &BenchRequest,
+    program: Option<&Helper>,
+    control: &Control,
+    done: &mut dyn FnMut(&BenchReport) -> Result<()>,
+) -> Result<BenchReport> {
+    let program = program.ok_or_else(|| {
+        Error::usage("a comparison runs each method in a child process, and no program for it was named")
+            .advice("name the trimill program")
+    })?;
+    let found = doctor::doctor(None, None);
+    let lineup = contestants::line_up(request, !found.gpus.is_empty())?;
+    let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
+    let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
+    jobs.iter().try_for_each(Job::check_files)?;
+    let mut report = BenchReport {
+        schema_version: SCHEMA_VERSION,
+        version: env!("CARGO_PKG_VERSION").into(),
+        machine: machine_of(found),
+        settings: settings_of(request, jobs.first()),
+        baseline: lineup.baseline.clone(),
+        graphs: Vec::new(),
+    };
+    let comparison = Comparison { request, methods: &lineup.methods, baseline: &lineup.baseline, program, control };
+    for (graph, job) in request.graphs.iter().zip(jobs) {
+        report.graphs.push(comparison.on(graph, job)?);
+        done(&report)?;
+    }
+    Ok(report)
+}
+
+/// All that the graphs of a comparison have in common.
+struct Comparison<'a> {
+    request: &'a BenchRequest,
+    methods: &'a [MethodName],
+    baseline: &'a MethodName,
+    program: &'a Helper,
+    control: &'a Control,
+}
+
+impl Comparison<'_> {
+    /// Compares on one graph. Only a stop is an error.
+    fn on(&self, graph: &BenchGraph, job: Job) -> Result<GraphReport> {
+        let title = job.title();
+        match self.compare(graph, job) {
+            Err(error) if error.kind() != Kind::Interrupted => {
+                Ok(GraphReport { graph: title, problem: Some(Reason::from(&error)), ..GraphReport::default() })
+            }
+            other => other,
+        }
+    }
+
+    fn compare(&self, graph: &BenchGraph, mut job: Job) -> Result<GraphReport> {
+        let control = self.control;
+        let mut tables = graph.tables.clone();
+        // Without the user's cache the graph lies in one of its own while it is counted.
+        let own_cache = match job.cache {
+            true => None,
+            false => {
+                let dir = job.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+                disk::make_dir(&dir)?;
+                Some(disk::temporary_dir(&dir, "trimill-bench-")?)
+            }
+        };
+        if let Some(dir) = &own_cache {
+            (job.cache, job.cache_dir) = (true, Some(dir.path().to_path_buf()));
+            tables.cache.enabled = Some(true);
+            tables.cache.dir.clone_from(&job.cache_dir);
+        }
+        let mut report = graph::prepared(&job, control)?;
+        let mut given = graph.expected.map(|triangles| Reference { triangles, from: "--expect".into() });
+        if self.request.verify {
+            let triangles = verify::verify(&job, control)?.triangles;
+            given = Some(Reference { triangles, from: "trimill verify".into() });
+        }
+        let runs = self.request.runs.get();
+        let task = control.task(&report.graph, Some((u64::from(runs) + 1) * self.methods.len() as u64), Unit::Runs);
+        let mut workers = Workers::new(self.program, &tables, self.methods, control);
+        let limits = Limits { runs, time: self.request.timeout };
+        let rows = rounds::run(self.methods, limits, &mut workers, &|runs| task.advance(runs))?;
+        report.methods = rows.into_iter().map(|row| row.complete(report.edges, report.probes)).collect();
+        reference::judge(&mut report, given, self.baseline);
+        compare_with(self.baseline, &mut report.methods);
+        Ok(report)
+    }
+}
+
+/// Fills in how much faster each method is than the baseline.
+fn compare_with(baseline: &MethodName, methods: &mut [MethodReport]) {
+    let base = methods.iter().find(|method| method.is(baseline)).map(|base| (base.kernel_seconds, base.seconds));
+    let Some((Some(kernel), Some(whole))) = base else { return };
+    for method in methods {
+        let ratio = |base: f64, own: f64| Some(base / own).filter(|ratio| ratio.is_finite());
+        method.kernel_speedup = method.kernel_seconds.and_then(|own| ratio(kernel.median, own.median));
+        method.speedup = method.seconds.and_then(|own| ratio(whole.median, own.median));
+    }
+}
+
+fn machine_of(found: DoctorReport) -> Machine {
+    Machine {
+        processor: machine::processor(),
+        cores: found.cores,
+        memory: found.memory,
+        gpus: found.gpus.into_iter().map(|gpu| gpu.name).collect(),
+    }
+}
+
+fn settings_of(request: &BenchRequest, job: Option<&Job>) -> Settings {
+    let settings = Settings {
+        runs: request.runs.get(),
+        timeout_seconds: Duration::as_secs_f64(&request.timeout),
+        ..Settings::default()
+    };
+    let Some(job) = job else { return settings };
+    Settings {
+        threads: job.threads.map(std::num::NonZeroUsize::get),
+        devices: job.devices.clone(),
+        device_memory: job.device_memory,
+        host_memory: job.host_memory,
+        frame_bytes: job.frame_bytes,
+        partitioner: job.partitioner.clone(),
+        parts: job.parts,
+        seed: job.seed,
+        prune: job.prune,
+        frames: job.frames,
+        ..settings
+    }
+}

@@ -1,0 +1,206 @@
+//! The child processes of a comparison, one for each method: started when first asked, and again after one that ended.
+//!
+//! What passes between parent and child stands at [`super::child`]. A child that takes too long is asked to stop, so that it
+//! removes its temporary files, and killed where it does not; a thread reads its answers, so that waiting has an end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::rounds::{Outcome, Runner, Turn, late};
+use crate::assign::Helper;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::job::Backend;
+use crate::job::file::Tables;
+use crate::lock;
+use crate::report::bench::MethodName;
+use crate::report::failure::Reason;
+use crate::report::{Failure, RunResult};
+
+/// How long a child that was asked to stop may take for it.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often a stop is looked for while a child counts.
+const LOOK: Duration = Duration::from_millis(50);
+/// The most that is kept of what a child says on standard error.
+const SAID: usize = 4096;
+
+/// A child for each method, on one graph.
+pub(super) struct Workers<'a> {
+    program: &'a Helper,
+    jobs: Vec<Tables>,
+    children: Vec<Option<Worker>>,
+    control: &'a Control,
+}
+
+impl<'a> Workers<'a> {
+    /// Children that count the job of `tables`, each by its method; none is started yet.
+    pub(super) fn new(program: &'a Helper, tables: &Tables, methods: &[MethodName], control: &'a Control) -> Self {
+        let job = |name: &MethodName| {
+            let mut job = tables.clone();
+            job.count.backend = Some(name.backend);
+            job.count.method = Some(name.method.clone());
+            job.count.devices = job.count.devices.filter(|_| name.backend != Backend::Cpu);
+            job
+        };
+        let children = methods.iter().map(|_| None).collect();
+        Self { program, jobs: methods.iter().map(job).collect(), children, control }
+    }
+}
+
+impl Runner for Workers<'_> {
+    fn run(&mut self, place: usize, limit: Duration) -> Result<Turn> {
+        self.control.check()?;
+        let job = serde_json::to_string(&self.jobs[place]).map_err(|error| Error::usage(error.to_string()))?;
+        let mut worker = match self.children[place].take() {
+            Some(worker) => worker,
+            None => Worker::start(self.program)?,
+        };
+        let start = Instant::now();
+        let outcome = worker.count(&job, limit, self.control)?;
+        let elapsed = start.elapsed();
+        if matches!(outcome, Outcome::Counted(_)) {
+            self.children[place] = Some(worker);
+        }
+        Ok(Turn { outcome, elapsed })
+    }
+}
+
+/// A child process. Dropped, it ends.
+struct Worker {
+    child: Child,
+    jobs: Option<ChildStdin>,
+    answers: Receiver<String>,
+    said: Arc<Mutex<String>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn start(program: &Helper) -> Result<Self> {
+        let mut child = Command::new(&program.program)
+            .args(&program.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                Error::resource(format!("cannot be started as a child process ({error})")).at(&program.program)
+            })?;
+        let (sender, answers) = channel();
+        let said = Arc::<Mutex<String>>::default();
+        let mut readers = Vec::new();
+        if let Some(out) = child.stdout.take() {
+            readers.push(thread::spawn(move || {
+                // The receiver goes first only where the child is ended.
+                let lines = BufReader::new(out).lines().map_while(std::io::Result::ok);
+                let _ = lines.map(|line| sender.send(line)).find(std::result::Result::is_err);
+            }));
+        }
+        if let Some(mut err) = child.stderr.take() {
+            let said = Arc::clone(&said);
+            readers.push(thread::spawn(move || {
+                let mut bytes = [0; SAID];
+                while let Ok(length @ 1..) = err.read(&mut bytes) {
+                    let text = lock(&said).clone() + &String::from_utf8_lossy(&bytes[..length]);
+                    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= SAID);
+                    *lock(&said) = text[from.unwrap_or(0)..].to_owned();
+                }
+            }));
+        }
+        Ok(Self { jobs: child.stdin.take(), child, answers, said, readers })
+    }
+
+    /// Counts a job once. After anything but a result the child is not to be asked again.
+    fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Outcome> {
+        let end = Instant::now() + limit;
+        // Where the child does not take it, it has ended, and its answers have, too.
+        let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.answers.recv_timeout(LOOK.min(left)) {
+                Ok(answer) => {
+                    control.check()?;
+                    return Ok(self.understood(&answer));
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    control.check()?;
+                    return Ok(Outcome::Failed(self.crash()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    control.check()?;
+                    if left.is_zero() {
+                        return Ok(Outcome::Failed(late(limit, "stopped after")));
+                    }
+                }
+            }
+        }
+    }
+
+    fn understood(&mut self, answer: &str) -> Outcome {
+        if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
+            return Outcome::Failed(failure.error);
+        }
+        match serde_json::from_str::<RunResult>(answer) {
+            Ok(result) => Outcome::Counted(Box::new(result)),
+            Err(error) => {
+                let message = format!("the child process answered what is no result: {error}");
+                Outcome::Failed(Reason { kind: "crash".into(), message })
+            }
+        }
+    }
+
+    /// Why a child ended that was not asked to.
+    fn crash(&mut self) -> Reason {
+        let status = self.child.wait().ok();
+        self.readers.drain(..).for_each(|reader| drop(reader.join()));
+        let mut message = format!("the child process ended{}", status.map_or(String::new(), how));
+        if let Some(last) = lock(&self.said).lines().rev().find(|line| !line.trim().is_empty()) {
+            message.push_str(&format!(": {}", last.trim()));
+        }
+        Reason { kind: "crash".into(), message }
+    }
+
+    /// Asks the child to end, and kills it where it does not.
+    fn end(&mut self) -> std::io::Result<()> {
+        self.jobs = None;
+        let end = Instant::now() + GRACE;
+        let mut asked = false;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > end {
+                self.child.kill()?;
+                self.child.wait()?;
+                return Ok(());
+            }
+            if !asked {
+                // A child that is not yet reaped has its number still.
+                kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+                asked = true;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if self.end().is_err() {
+            let _ = self.child.kill();
+        }
+        self.readers.drain(..).for_each(|reader| drop(reader.join()));
+    }
+}
+
+fn how(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!(" with code {code}"),
+        (None, Some(signal)) => format!(" by signal {signal}"),
+        (None, None) => String::new(),
+    }
+}

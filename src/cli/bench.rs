@@ -1,0 +1,124 @@
+//! `trimill bench` as typed.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{HostArgs, SettingArgs, help};
+use crate::error::{Error, Result};
+use crate::input::format::Format;
+use crate::job::file::{InputTable, Tables};
+use crate::job::job::STANDARD_INPUT;
+use crate::request::{BenchGraph, BenchRequest};
+
+/// `trimill bench`
+#[derive(Debug, Args)]
+pub struct BenchCommand {
+    /// The graphs, a file each
+    #[arg(value_name = "GRAPH", required = true)]
+    pub graphs: Vec<PathBuf>,
+
+    /// The format of all of them [default: found from content and suffix]
+    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
+    pub format: Option<Format>,
+
+    /// The methods, by the names of docs/methods.md [default: all that this machine can run]
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
+    pub methods: Vec<String>,
+
+    /// What others are compared with [default: lstc, or forward without a GPU]
+    #[arg(long, value_name = "NAME", help_heading = "Comparison")]
+    pub baseline: Option<String>,
+
+    /// Runs of each method on each graph; another one before them warms up
+    #[arg(long, value_name = "N", default_value = "5", help_heading = "Comparison")]
+    pub runs: NonZeroU32,
+
+    /// The most time for all runs of a method on a graph
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = "60",
+        value_parser = seconds,
+        help_heading = "Comparison",
+        long_help = help::TIMEOUT
+    )]
+    pub timeout: Duration,
+
+    /// The triangles of each graph, in the order of the graphs
+    #[arg(long, value_name = "N,N", value_delimiter = ',', help_heading = "Comparison", conflicts_with = "verify")]
+    pub expect: Vec<u128>,
+
+    /// Count each graph with the slow independent counter too, and compare with that
+    #[arg(long, help_heading = "Comparison")]
+    pub verify: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub settings: SettingArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub host: HostArgs,
+
+    /// Print one JSON object instead of tables
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+
+    /// Also write the JSON object to FILE
+    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// Also draw a chart to FILE
+    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
+    pub svg: Option<PathBuf>,
+}
+
+fn seconds(typed: &str) -> Result<Duration, String> {
+    let seconds = typed.parse().ok().filter(|seconds| *seconds > 0.0);
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| format!("'{typed}' is not a time; expected seconds above 0, such as 60 or 0.5"))
+}
+
+impl BenchCommand {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`]: standard input, or not as many counts as graphs.
+    pub fn request(&self) -> Result<BenchRequest> {
+        if self.graphs.iter().any(|graph| graph.as_os_str() == STANDARD_INPUT) {
+            return Err(Error::usage("standard input (`-`) cannot be counted again and again")
+                .advice("write it to a file first"));
+        }
+        if !self.expect.is_empty() && self.expect.len() != self.graphs.len() {
+            return Err(Error::usage(format!(
+                "--expect has {} counts for {} graphs",
+                self.expect.len(),
+                self.graphs.len()
+            ))
+            .expected("one for each graph, parted by commas, in the order of the graphs"));
+        }
+        let mut settings = Tables::default();
+        self.settings.fill(&mut settings);
+        self.host.fill(&mut settings);
+        let graphs = self.graphs.iter().enumerate().map(|(i, path)| BenchGraph {
+            tables: Tables {
+                input: InputTable { path: Some(path.clone()), paths: None, format: self.format },
+                ..settings.clone()
+            },
+            expected: self.expect.get(i).copied(),
+        });
+        Ok(BenchRequest {
+            graphs: graphs.collect(),
+            methods: self.methods.clone(),
+            baseline: self.baseline.clone(),
+            backend: self.settings.backend,
+            runs: self.runs,
+            timeout: self.timeout,
+            verify: self.verify,
+        })
+    }
+}

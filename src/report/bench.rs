@@ -1,0 +1,288 @@
+//! The comparison of methods: what `trimill bench` leaves.
+//!
+//! Enters: what the runs measured. Leaves: one JSON object, described in `docs/bench.md`; [`super::bench_table`] and
+//! [`super::chart`] make text and a picture of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::failure::Reason;
+use super::{RunResult, Station};
+use crate::bytes::Bytes;
+use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune};
+
+/// Methods compared on graphs, on one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// What counted.
+    pub machine: Machine,
+    /// What all runs have in common.
+    pub settings: Settings,
+    /// What the other methods are compared with.
+    pub baseline: MethodName,
+    /// The graphs that are done.
+    pub graphs: Vec<GraphReport>,
+}
+
+/// A machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The product name of the processor.
+    pub processor: String,
+    /// CPU threads.
+    pub cores: usize,
+    /// RAM.
+    pub memory: Bytes,
+    /// The product names of the GPUs that can be used.
+    pub gpus: Vec<String>,
+}
+
+/// Settings of all runs; null: the program's default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Runs asked for, of each method on each graph.
+    pub runs: u32,
+    /// The most seconds for all runs of a method on a graph.
+    pub timeout_seconds: f64,
+    /// CPU threads.
+    pub threads: Option<usize>,
+    /// The GPUs that count.
+    pub devices: Option<Devices>,
+    /// The budget on the device.
+    pub device_memory: Option<Bytes>,
+    /// The budget of the host.
+    pub host_memory: Option<Bytes>,
+    /// The most bytes of a frame.
+    pub frame_bytes: Option<Bytes>,
+    /// How vertices are assigned.
+    pub partitioner: Partitioner,
+    /// The number of partitions.
+    pub parts: Parts,
+    /// The seed of random choices.
+    pub seed: u64,
+    /// The prune level; without effect where frames are shared.
+    pub prune: Prune,
+    /// Which rows pass the device.
+    pub frames: FrameKind,
+}
+
+/// A method on a backend.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct MethodName {
+    /// The name as asked for; `auto`: the backend's own choice.
+    pub method: String,
+    /// `cpu` or `cuda`.
+    pub backend: Backend,
+}
+
+/// A graph, and how each method did on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GraphReport {
+    /// The file.
+    pub graph: String,
+    /// Vertices with an edge after cleaning.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// The sum over all arcs of the length of the shorter of both ends' rows.
+    pub probes: u64,
+    /// The triangles that the counts are compared with; null where nothing counted.
+    pub triangles: Option<u128>,
+    /// Whose count that is.
+    pub reference: Option<String>,
+    /// The stations of the preparation; only `cached` where the graph was prepared before.
+    pub preparation: Vec<Station>,
+    /// Why nothing could be compared on this graph.
+    pub problem: Option<Reason>,
+    /// The methods, in the order asked for.
+    pub methods: Vec<MethodReport>,
+}
+
+/// How a method did on a graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodReport {
+    /// The name as asked for.
+    pub method: String,
+    /// On what it counted.
+    pub backend: Backend,
+    /// The method that counted; null where none did.
+    pub counted_by: Option<String>,
+    /// Partitions counted.
+    pub parts: Option<u32>,
+    /// Whether a run that is not among `runs` came before them.
+    pub warmed_up: bool,
+    /// What each run took.
+    pub runs: Vec<Run>,
+    /// Time of the kernels by the device's clock; on the CPU, of counting.
+    pub kernel_seconds: Option<Spread>,
+    /// Time of copying to the device, by its clock; null on the CPU.
+    pub copy_seconds: Option<Spread>,
+    /// Time of what the method makes on the device of its input; null where it makes nothing.
+    pub preprocess_seconds: Option<Spread>,
+    /// Time of the whole job, from the cached graph.
+    pub seconds: Option<Spread>,
+    /// Edges of the graph by the median of `kernel_seconds`.
+    pub edges_per_second: Option<f64>,
+    /// Probes of the graph by the median of `kernel_seconds`.
+    pub probes_per_second: Option<f64>,
+    /// The most memory of a device, or of counting on the CPU, in any run.
+    pub device_bytes: Option<Bytes>,
+    /// The most memory of the process, in any run.
+    pub host_bytes: Option<Bytes>,
+    /// The baseline's median of `kernel_seconds` by this one.
+    pub kernel_speedup: Option<f64>,
+    /// The baseline's median of `seconds` by this one.
+    pub speedup: Option<f64>,
+    /// The counts of all runs, each once.
+    pub triangles: Vec<u128>,
+    /// Whether all of them are the reference; null where nothing was counted.
+    pub correct: Option<bool>,
+    /// Why it did not run, or not as often as it should have.
+    pub problem: Option<Reason>,
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// As in [`MethodReport`].
+    pub kernel_seconds: f64,
+    /// As in [`MethodReport`].
+    pub copy_seconds: Option<f64>,
+    /// As in [`MethodReport`].
+    pub preprocess_seconds: Option<f64>,
+    /// As in [`MethodReport`].
+    pub seconds: f64,
+    /// The most memory of a device, or of counting on the CPU.
+    pub device_bytes: Bytes,
+    /// The most memory of the process.
+    pub host_bytes: Bytes,
+    /// The count.
+    pub triangles: u128,
+}
+
+/// The middle and the ends of some measurements.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The median.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+}
+
+impl std::fmt::Display for MethodName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}@{}", self.method, self.backend)
+    }
+}
+
+impl Run {
+    /// What a comparison keeps of a result.
+    pub fn of(result: &RunResult) -> Self {
+        let station = |name: &str| {
+            let stations = result.stations.iter().filter(|station| station.name == name);
+            stations.map(|station| station.seconds).reduce(|sum, more| sum + more)
+        };
+        Self {
+            kernel_seconds: station("kernel").or_else(|| station("count")).unwrap_or_default(),
+            copy_seconds: station("copy"),
+            preprocess_seconds: station("preprocess"),
+            seconds: result.seconds,
+            device_bytes: result.partitions.iter().map(|partition| partition.peak_bytes).max().unwrap_or_default(),
+            host_bytes: result.peak_host_bytes,
+            triangles: result.triangles,
+        }
+    }
+}
+
+impl Spread {
+    /// Of `values`; none where there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+        Some(Self { median, min, max })
+    }
+}
+
+impl MethodReport {
+    /// A method that was not run yet.
+    pub fn new(name: MethodName) -> Self {
+        Self {
+            method: name.method,
+            backend: name.backend,
+            counted_by: None,
+            parts: None,
+            warmed_up: false,
+            runs: Vec::new(),
+            kernel_seconds: None,
+            copy_seconds: None,
+            preprocess_seconds: None,
+            seconds: None,
+            edges_per_second: None,
+            probes_per_second: None,
+            device_bytes: None,
+            host_bytes: None,
+            kernel_speedup: None,
+            speedup: None,
+            triangles: Vec::new(),
+            correct: None,
+            problem: None,
+        }
+    }
+
+    /// Fills in what follows from the runs.
+    #[must_use]
+    pub fn complete(mut self, edges: u64, probes: u64) -> Self {
+        let spread = |value: fn(&Run) -> Option<f64>| Spread::of(self.runs.iter().filter_map(value));
+        self.kernel_seconds = spread(|run| Some(run.kernel_seconds));
+        self.copy_seconds = spread(|run| run.copy_seconds);
+        self.preprocess_seconds = spread(|run| run.preprocess_seconds);
+        self.seconds = spread(|run| Some(run.seconds));
+        let rate = |amount: u64| {
+            self.kernel_seconds.filter(|kernel| kernel.median > 0.0).map(|kernel| amount as f64 / kernel.median)
+        };
+        (self.edges_per_second, self.probes_per_second) = (rate(edges), rate(probes));
+        self.device_bytes = self.runs.iter().map(|run| run.device_bytes).max();
+        self.host_bytes = self.runs.iter().map(|run| run.host_bytes).max();
+        self
+    }
+
+    /// What it is called in tables: the name, and for `auto` what that was.
+    pub fn title(&self) -> String {
+        match &self.counted_by {
+            Some(by) if *by != self.method => format!("{} ({by})", self.method),
+            _ => self.method.clone(),
+        }
+    }
+
+    /// Whether it is this one.
+    pub fn is(&self, name: &MethodName) -> bool {
+        self.method == name.method && self.backend == name.backend
+    }
+}
+
+impl BenchReport {
+    /// Whether any count differs from the reference.
+    pub fn any_wrong(&self) -> bool {
+        self.graphs.iter().flat_map(|graph| &graph.methods).any(|method| method.correct == Some(false))
+    }
+
+    /// What the graphs are called in tables: the names of their files, or whole paths where these are not unique.
+    pub fn titles(&self) -> Vec<String> {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let names: Vec<String> = self.graphs.iter().map(|graph| name(&graph.graph)).collect();
+        let unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let titles = self.graphs.iter().zip(&names);
+        titles.map(|(graph, name)| if unique(name) { name.clone() } else { graph.graph.clone() }).collect()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+pub(crate) mod tests;

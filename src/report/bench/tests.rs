@@ -1,0 +1,119 @@
+//! A comparison small enough to be told by hand.
+
+use super::*;
+use crate::report::json::tests::keys_of;
+
+fn run(kernel: f64, copy: Option<f64>, triangles: u128) -> Run {
+    Run {
+        kernel_seconds: kernel,
+        copy_seconds: copy,
+        preprocess_seconds: None,
+        seconds: 2.0 * kernel,
+        device_bytes: Bytes::mib(3),
+        host_bytes: Bytes::mib(5),
+        triangles,
+    }
+}
+
+fn method(name: &str, backend: Backend, runs: &[Run]) -> MethodReport {
+    let mut report = MethodReport::new(MethodName { method: name.into(), backend });
+    report.runs = runs.to_vec();
+    report.warmed_up = true;
+    report.triangles = runs.first().map(|run| run.triangles).into_iter().collect();
+    report.correct = runs.first().map(|run| run.triangles == 7);
+    report.counted_by = runs.first().map(|_| name.into());
+    report
+}
+
+/// A comparison of which every figure can be told by hand: 1000 edges, 4000 probes, the baseline's kernels 2 s.
+pub(crate) fn example() -> BenchReport {
+    let baseline = MethodName { method: "slow".into(), backend: Backend::Cpu };
+    let copied = [0.5, 0.3, 0.4, 0.2].map(|kernel| run(kernel, Some(0.1), 7));
+    let mut auto = method("auto", Backend::Cuda, &copied);
+    auto.counted_by = Some("swift".into());
+    let mut late = method("late", Backend::Cuda, &[]);
+    late.problem = Some(Reason { kind: "timeout".into(), message: "stopped after 60 s".into() });
+    let slow = method("slow", Backend::Cpu, &[run(2.0, None, 7)]);
+    let odd = method("odd <&>", Backend::Cpu, &[run(20.0, None, 8)]);
+    let mut methods: Vec<MethodReport> =
+        [auto, slow, odd, late].into_iter().map(|method| method.complete(1000, 4000)).collect();
+    (methods[0].kernel_speedup, methods[0].speedup) = (Some(2.0 / 0.35), Some(4.0 / 0.7));
+    BenchReport {
+        schema_version: 1,
+        version: "0.0.0".into(),
+        machine: Machine {
+            processor: "Abacus".into(),
+            cores: 4,
+            memory: Bytes::mib(64),
+            gpus: vec!["Loom".into(), "Loom".into()],
+        },
+        settings: Settings { runs: 4, timeout_seconds: 60.0, ..Settings::default() },
+        baseline,
+        graphs: vec![GraphReport {
+            graph: "graphs/some & more.txt".into(),
+            vertices: 100,
+            edges: 1000,
+            probes: 4000,
+            triangles: Some(7),
+            reference: Some("--expect".into()),
+            preparation: vec![Station { name: "cached".into(), ..Station::default() }],
+            problem: None,
+            methods,
+        }],
+    }
+}
+
+#[test]
+fn what_follows_from_the_runs() {
+    let report = example();
+    let auto = &report.graphs[0].methods[0];
+    let kernel = auto.kernel_seconds.unwrap();
+    assert!((kernel.median - 0.35).abs() < 1e-12, "the mean of 0.3 and 0.4");
+    assert_eq!((kernel.min, kernel.max), (0.2, 0.5));
+    assert!((auto.edges_per_second.unwrap() - 1000.0 / 0.35).abs() < 1e-6);
+    assert!((auto.probes_per_second.unwrap() - 4000.0 / 0.35).abs() < 1e-6);
+    assert_eq!(auto.device_bytes, Some(Bytes::mib(3)));
+    let late = &report.graphs[0].methods[3];
+    assert_eq!((late.kernel_seconds, late.edges_per_second, late.device_bytes), (None, None, None));
+    assert_eq!(Spread::of([3.0, 1.0, 2.0]), Some(Spread { median: 2.0, min: 1.0, max: 3.0 }));
+    assert!(report.any_wrong());
+}
+
+#[test]
+fn a_run_takes_kernels_from_the_device_where_there_is_one() {
+    let mut result = crate::report::result::tests::example(2);
+    let station = |name: &str, seconds: f64| Station { name: name.into(), seconds, ..Station::default() };
+    result.stations = vec![station("stream", 9.0), station("count", 4.0)];
+    let cpu = Run::of(&result);
+    assert_eq!((cpu.kernel_seconds, cpu.copy_seconds, cpu.preprocess_seconds), (4.0, None, None));
+    result.stations.extend([station("copy", 1.0), station("preprocess", 0.5), station("kernel", 2.0)]);
+    let gpu = Run::of(&result);
+    assert_eq!((gpu.kernel_seconds, gpu.copy_seconds, gpu.preprocess_seconds), (2.0, Some(1.0), Some(0.5)));
+    assert_eq!((gpu.device_bytes, gpu.triangles), (Bytes(196_000), result.triangles), "of the second partition");
+}
+
+#[test]
+fn graphs_of_one_name_are_called_by_their_paths() {
+    let mut report = example();
+    assert_eq!(report.titles(), ["some & more.txt"]);
+    report.graphs.push(GraphReport { graph: "b/x".into(), ..GraphReport::default() });
+    report.graphs.push(GraphReport { graph: "a/x".into(), ..GraphReport::default() });
+    assert_eq!(report.titles(), ["some & more.txt", "b/x", "a/x"]);
+}
+
+#[test]
+fn every_field_is_documented_and_comes_back() {
+    let mut report = example();
+    report.graphs[0].triangles = Some(u128::MAX);
+    report.graphs[0].methods[0].triangles = vec![u128::MAX];
+    let text = serde_json::to_string(&report).unwrap();
+    assert_eq!(serde_json::from_str::<BenchReport>(&text).unwrap(), report);
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bench.md")).unwrap();
+    let graph = &report.graphs[0];
+    for field in [keys_of(&report), keys_of(graph), keys_of(&graph.methods[0])].concat() {
+        assert!(documented.contains(&format!("| `{field}` |")), "docs/bench.md lacks `{field}`");
+    }
+    for field in [keys_of(&report.machine), keys_of(&report.settings), keys_of(&graph.methods[0].runs[0])].concat() {
+        assert!(documented.contains(&format!("`{field}`")), "docs/bench.md lacks `{field}`");
+    }
+}

@@ -1,0 +1,56 @@
+//! What stands in the place of a result when a job fails.
+
+use serde::{Deserialize, Serialize};
+
+use super::SCHEMA_VERSION;
+use crate::error::{Error, Kind};
+
+/// A job that failed, as one JSON object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The job's name, where it has one.
+    pub job: Option<String>,
+    /// Why.
+    pub error: Reason,
+}
+
+/// Whose fault it was, and what was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// `data`, `usage`, `resource` or `interrupted`; in a comparison also `timeout` or `crash`.
+    pub kind: String,
+    /// The error's text.
+    pub message: String,
+}
+
+impl Failure {
+    /// The failure of the job called `job`.
+    pub fn new(job: Option<&str>, error: &Error) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            job: job.map(str::to_owned),
+            error: Reason::from(error),
+        }
+    }
+}
+
+impl From<&Error> for Reason {
+    fn from(error: &Error) -> Self {
+        Self { kind: kind_name(error.kind()).into(), message: error.to_string() }
+    }
+}
+
+/// What a kind is called in JSON.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Data => "data",
+        Kind::Usage => "usage",
+        Kind::Resource => "resource",
+        Kind::Interrupted => "interrupted",
+    }
+}
