@@ -95,6 +95,7 @@ impl Backend for Holder {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |frames| frames.min(2),
+            by_rows: None,
             wish: None,
             fixed: Bytes(8),
         }

@@ -70,6 +70,26 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
         Ok(Self { sections, local_lengths, proxy_lengths, frames })
     }
 
+    /// The lengths of the rows of the first `most` local numbers.
+    pub fn first_lengths(&self, most: u32) -> Vec<u32> {
+        let Sections { locals, proxies, .. } = self.sections;
+        let (mut local, mut proxy) = (0, 0);
+        let next = || {
+            let is_local = match (locals.get(local), proxies.get(proxy)) {
+                (Some(local), Some(proxy)) => local < proxy,
+                (local, _) => local.is_some(),
+            };
+            let (lengths, place) = match is_local {
+                true => (&self.local_lengths, &mut local),
+                false => (&self.proxy_lengths, &mut proxy),
+            };
+            let length = lengths.get(*place).copied();
+            *place += 1;
+            length
+        };
+        std::iter::from_fn(next).take(most as usize).collect()
+    }
+
     /// The rows of some locals, as they will stand in the resident section.
     pub fn resident(&self, locals: Range<usize>) -> Resident {
         let (pruned, numbers) = (self.sections.pruned, &self.sections.locals[locals]);
