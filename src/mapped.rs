@@ -30,6 +30,15 @@ pub fn give_back_what_is_freed() {
     }
 }
 
+/// Gives back what was freed in small pieces.
+pub fn give_back_the_rest() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// A mapped part of a file; its pages go when it is dropped.
 #[derive(Debug)]
 pub struct Window(Option<Mmap>);

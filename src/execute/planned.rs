@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::graph::Input;
+use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
@@ -29,14 +30,18 @@ pub(super) struct Planned {
     pub(super) on_host: Bytes,
     /// What counts: at least one, one for each device.
     pub(super) backends: Vec<Box<dyn Backend>>,
+    /// How many, and how many of them have memory of their own.
+    pub(super) devices: usize,
+    pub(super) gpus: u64,
     /// The budget of the device.
     pub(super) device: Bytes,
     /// The smallest budget that works.
     pub(super) floor: Floor,
     /// Marks the partitions of this job.
     pub(super) fingerprint: u128,
-    /// The most that a child process took.
-    pub(super) child_peak: Bytes,
+    /// The most that was resident up to the plan, a child process's added to what was resident while it ran. What is measured
+    /// from here on starts anew.
+    pub(super) peak: Bytes,
 }
 
 /// Takes a job up to its plan.
@@ -52,7 +57,18 @@ pub(super) fn planned_of(
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
-    let (graph, identity) = input.graph(setup, control, stations)?;
+    let prepared = input.graph(setup, control, stations)?;
+    planned_with(prepared, job, setup, control, stations)
+}
+
+/// Takes a job whose graph is there up to its plan; with the graph comes what tells its input from any other.
+pub(super) fn planned_with(
+    (graph, identity): (OrientedGraph, String),
+    job: &Job,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<Planned> {
     let recorded = match &setup.run {
         Some(run) => run.planned(graph.vertices())?,
         None => None,
@@ -70,6 +86,8 @@ pub(super) fn planned_of(
     graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames) = (job.frame_bytes, job.prune, job.frames);
     let limits = Limits { device, largest_frame, frame, prune, parts: devices, frames, shared, rates, whole };
+    let until_here = machine::peak_memory();
+    machine::forget_peak();
     let (plan, child_peak) = with_assigner(job, setup, &graph, terms, control, |assigner| {
         let plan = match recorded {
             Some((record, assignment)) => again(&graph, assignment, record.settled(), &terms, limits, control)?,
@@ -84,6 +102,9 @@ pub(super) fn planned_of(
             plan.assignment.parts()
         );
     }
+    graph.release();
+    let peak = until_here.max(machine::peak_memory() + child_peak);
+    machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
@@ -91,7 +112,8 @@ pub(super) fn planned_of(
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
     }
-    Ok(Planned { graph, plan, limits, on_host, backends, device, floor, fingerprint, child_peak })
+    let devices = backends.len();
+    Ok(Planned { graph, plan, limits, on_host, backends, devices, gpus, device, floor, fingerprint, peak })
 }
 
 /// Lends the partitioner of a job to `work`, in the job's threads.

@@ -146,6 +146,11 @@ impl OrientedGraph {
         self.pages.set(bytes.get());
     }
 
+    /// How many bytes of pages stay resident while a file that is larger is read.
+    pub fn usual_pages(&self) -> Bytes {
+        Bytes(self.pages.usual())
+    }
+
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
     /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {

@@ -9,8 +9,8 @@
 //! some room, so many accesses are free; then comes the next look. Every access by row counts ([`PageLimit::accessed`]); who
 //! reads many rows in the order of the file looks after every few thousand instead ([`PageLimit::look`]).
 //!
-//! Invariant: with the accesses that threads have not yet passed on, resident pages stay within the limit, if that is at
-//! least twice `threads * OWN * FAULT`.
+//! Invariant: resident pages stay within the limit, if that is at least four times `threads * OWN * FAULT`, and reach what
+//! [`PageLimit::usual`] says if the file is larger.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -72,14 +72,28 @@ impl PageLimit {
             return false;
         }
         let Some(resident) = resident_file_bytes() else { return false };
-        // What threads have not passed on, and an eighth, so that looks are seldom.
-        let unknown = rayon::current_num_threads() as u64 * u64::from(OWN) * FAULT;
-        let margin = unknown.max(limit / 8).min(limit / 2);
-        let full = resident > limit - margin;
-        let room = if full { limit - margin } else { limit - resident };
-        self.free.store((room.saturating_sub(unknown) / FAULT) as i64, Ordering::Relaxed);
+        let most = limit - margin(limit);
+        let full = resident > most;
+        let room = if full { most } else { most - resident };
+        self.free.store((room.max(not_passed_on()) / FAULT) as i64, Ordering::Relaxed);
         full
     }
+
+    /// How many bytes of mapped files stay, besides what is resident now.
+    pub fn usual(&self) -> u64 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (limit - margin(limit)).saturating_sub(resident_file_bytes().unwrap_or(0))
+    }
+}
+
+/// What the accesses may have touched that threads have not passed on.
+fn not_passed_on() -> u64 {
+    rayon::current_num_threads() as u64 * u64::from(OWN) * FAULT
+}
+
+/// How far below the limit pages are given back: what threads have not passed on, and the least that is free after a look.
+fn margin(limit: u64) -> u64 {
+    (2 * not_passed_on()).min(limit / 2)
 }
 
 /// Bytes of resident pages that belong to files.

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::cuts::Cut;
 use super::induce::RUN;
 use super::section::{FrameSize, Resident};
 use super::sections::{Sections, row_of};
@@ -58,12 +59,8 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
         let frames = sections
             .cuts(&proxy_lengths, limit)
             .into_iter()
-            .map(|(range, rows)| FrameOutline {
-                size: FrameSize {
-                    range: range.len() as u32,
-                    rows: rows.len() as u64,
-                    arcs: proxy_lengths[rows.clone()].iter().map(|&length| u64::from(length)).sum(),
-                },
+            .map(|Cut { range, rows, arcs }| FrameOutline {
+                size: FrameSize { range: range.len() as u32, rows: rows.len() as u64, arcs },
                 rows,
             })
             .collect();

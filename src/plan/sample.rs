@@ -246,14 +246,21 @@ fn encode<O: Offset>(
     Ok((raw_bytes(numbered, rows.rows() as u64, heads.len() as u64), stored.len() as u64))
 }
 
-/// The most that two buffers take through which frames pass by turns. A buffer that held a long frame keeps its words; what
-/// tells locals from proxies is made for each frame.
+/// The most that two buffers take through which frames pass by turns: as [`Frame::reset`] does, a buffer that held a long frame
+/// keeps its words as long as these and what tells locals from proxies are no more than the largest frame so far.
+///
+/// [`Frame::reset`]: crate::partition::section::Frame::reset
 fn two_buffers(frames: &[FrameSize]) -> Bytes {
-    let (mut words, mut held, mut most) = ([0; 2], [Bytes::ZERO; 2], Bytes::ZERO);
+    let (mut words, mut largest, mut held, mut most) = ([0; 2], [Bytes::ZERO; 2], [Bytes::ZERO; 2], Bytes::ZERO);
     for (i, frame) in frames.iter().enumerate() {
         let buffer = i % 2;
+        let bits = frame.bytes().saturating_sub(Bytes::of::<u32>(frame.words()));
+        largest[buffer] = largest[buffer].max(frame.bytes());
+        if Bytes::of::<u32>(words[buffer]) + bits > largest[buffer] {
+            words[buffer] = 0;
+        }
         words[buffer] = frame.words().max(words[buffer]);
-        held[buffer] = frame.bytes().saturating_sub(Bytes::of::<u32>(frame.words())) + Bytes::of::<u32>(words[buffer]);
+        held[buffer] = bits + Bytes::of::<u32>(words[buffer]);
         most = most.max(held[0] + held[1]);
     }
     most
