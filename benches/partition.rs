@@ -44,7 +44,7 @@ fn main() {
         });
         group.bench_function(format!("sizes and a sample, {level}"), |bencher| {
             bencher.iter(|| {
-                let mut sampler = Sampler::new(parts, Bytes::mib(256), Share::default(), &control);
+                let mut sampler = Sampler::new(parts, Bytes::mib(256), Share::default(), None, &control);
                 let sizes = sizes_and_look(&graph, &assignment, level, Some(&mut sampler), &control).unwrap();
                 sampler.layouts(&sizes)
             });

@@ -1,4 +1,4 @@
-//! Files mapped into memory: the only file of this crate with `unsafe` code.
+//! Files mapped into memory, and the allocator's settings: the only file of this crate with `unsafe` code.
 //!
 //! Pages of a mapped file count as memory of the process while they are resident, so a big file is read either through
 //! a [`Window`] that is dropped after use, or through a [`MappedFile`] whose pages are given back by
@@ -15,6 +15,29 @@ use bytemuck::Pod;
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
 use crate::error::{Error, Result};
+
+/// From this size on, memory goes back to the system as soon as it is freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE: i32 = 1 << 20;
+
+/// Asks the allocator to give all large memory back to the system when it is freed. By itself glibc keeps freed blocks of
+/// up to 32 MiB, in a heap for each thread, so that a job would take what it once took and not what it holds.
+pub fn give_back_what_is_freed() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    for setting in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+        // SAFETY: sets a number in the allocator, which it reads under its own lock. Where it is refused, nothing changes.
+        unsafe { libc::mallopt(setting, LARGE) };
+    }
+}
+
+/// Gives back what was freed in small pieces.
+pub fn give_back_the_rest() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
 
 /// A mapped part of a file; its pages go when it is dropped.
 #[derive(Debug)]

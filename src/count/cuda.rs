@@ -255,6 +255,7 @@ pub fn terms() -> Terms {
         tables: |_, _| Bytes::ZERO,
         workers: 1,
         slots: |_| 2,
+        by_rows: None,
         wish: None,
         fixed: Bytes(terms.fixed),
     }
@@ -270,6 +271,7 @@ fn packed_terms() -> Terms {
         workers: 1,
         slots: |_| packed::FRAMES,
         fixed: Bytes(terms.fixed),
+        by_rows: None,
         wish: Some(|Wish { resident: ResidentSize { locals, arcs }, numbered, frame }| {
             Bytes(packed::wished_bytes(&Size { locals, arcs, numbered, frame_limit: frame.get() }))
         }),
@@ -289,6 +291,7 @@ fn terms_of(paper: &papers::Method) -> Terms {
         tables: per_numbered,
         workers: 1,
         slots: if paper.whole() { |_| 0 } else { |_| 1 },
+        by_rows: None,
         wish: None,
         fixed: Bytes(terms.fixed),
     }

@@ -14,6 +14,7 @@ pub mod serial;
 mod testing;
 pub mod verify;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rayon::ThreadPool;
@@ -37,8 +38,38 @@ pub struct Terms {
     pub slots: fn(frames: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
+    /// Where what a method takes besides the resident section and frames depends on the rows themselves, and is less than the
+    /// terms above: what it is.
+    pub by_rows: Option<ByRows>,
     /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
     pub wish: Option<fn(Wish) -> Bytes>,
+}
+
+/// Tables that depend on the rows of a partition.
+#[derive(Debug, Clone, Copy)]
+pub struct ByRows {
+    /// The most hubs that have a table.
+    pub hubs: u32,
+    /// The most workers.
+    pub workers: u64,
+    /// Bytes of a worker, apart from its bitmap.
+    pub room: Bytes,
+    /// Bytes besides the resident section and frames.
+    pub overhead: fn(&Self, &dyn RowsAhead) -> Bytes,
+}
+
+/// A partition's rows before it is built.
+pub trait RowsAhead: Sync {
+    /// Its resident section.
+    fn size(&self) -> ResidentSize;
+    /// The vertices of its numbering.
+    fn numbered(&self) -> u32;
+    /// The numbers that each frame covers.
+    fn frames(&self) -> &[Range<u32>];
+    /// Shows the rows of some locals, counted from the first, as they will be in the resident section.
+    fn rows(&self, locals: Range<usize>, each: &mut dyn FnMut(&[u32]));
+    /// How long the row of a number below [`ByRows::hubs`] will be.
+    fn length(&self, number: u32) -> u32;
 }
 
 /// What a wish for memory depends on.

@@ -71,7 +71,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         partitions,
         devices,
         stations,
-        peak_host_bytes: machine::peak_memory() + planned.child_peak,
+        peak_host_bytes: machine::peak_memory().max(planned.peak),
         device_memory: planned.device,
         host_memory: setup.host_memory,
         seconds: begin.elapsed().as_secs_f64(),

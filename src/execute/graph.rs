@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::input::Source;
 use crate::job::Job;
+use crate::mapped::give_back_the_rest;
 use crate::prepare::prepare;
 use crate::report::Station;
 
@@ -47,6 +48,7 @@ impl Input {
             let (bytes, cache) = (Bytes(self.source.bytes()), setup.cache.as_ref());
             let space = setup.workspace();
             let graph = prepare(&self.source, identity.as_deref(), bytes, space, cache, control, stations)?;
+            give_back_the_rest();
             Ok((graph, identity.unwrap_or_default()))
         })
     }

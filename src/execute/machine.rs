@@ -17,6 +17,11 @@ pub fn peak_memory() -> Bytes {
     kib_of("/proc/self/status", "VmHWM:")
 }
 
+/// The resident memory of the process now.
+pub fn resident_memory() -> Bytes {
+    kib_of("/proc/self/status", "VmRSS:")
+}
+
 /// The memory that programs can still take, as the system estimates it.
 pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")

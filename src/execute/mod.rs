@@ -13,6 +13,7 @@ mod devices;
 pub mod doctor;
 pub mod generate;
 pub mod graph;
+mod host;
 pub mod inspect;
 pub mod machine;
 pub mod partition;

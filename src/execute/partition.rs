@@ -82,7 +82,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         parts,
         partitions,
         stations,
-        peak_host_bytes: machine::peak_memory() + planned.child_peak,
+        peak_host_bytes: machine::peak_memory().max(planned.peak),
         device_memory: planned.device,
         ..PartitionReport::of(job)
     })

@@ -2,8 +2,10 @@
 
 use super::build::disk_needed;
 use super::devices::spills_at_a_time;
-use super::planned::{planned, with_assigner};
+use super::graph::Input;
+use super::planned::{planned_with, with_assigner};
 use super::setup::Setup;
+use super::{host, machine};
 use crate::assign::{Assigner, Helper};
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -11,10 +13,10 @@ use crate::count::Terms;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::{FrameKind, Job};
-use crate::partition::sizes;
+use crate::partition::sizes::PartitionSize;
 use crate::plan::frames::own_sized;
-use crate::plan::sample::{self, Share};
-use crate::plan::{Assign, Limits, sized};
+use crate::plan::sample::Share;
+use crate::plan::{Assign, Limits, Sized, sized};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
@@ -23,8 +25,18 @@ use crate::report::{PlanReport, PlannedPartition};
 /// # Errors
 /// What any station up to the plan reports; a budget below the floor.
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
+    machine::forget_peak();
     let setup = Setup::new(job, helper)?;
-    let planned = planned(job, &setup, control, &mut Vec::new())?;
+    let program = machine::resident_memory();
+    let mut stations = Vec::new();
+    let prepared = Input::open(job, &setup)?.graph(&setup, control, &mut stations)?;
+    let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
+    machine::forget_peak();
+    let planned = planned_with(prepared, job, &setup, control, &mut stations)?;
+    let counting = host::counting(job, &planned, &setup, machine::resident_memory());
+    // Without the cache the job that follows prepares the graph again.
+    let again = preparing.filter(|_| setup.cache.is_none()).unwrap_or_default();
+    let host_peak = planned.peak.max(counting).max(again);
     let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
     let partitions: Vec<PlannedPartition> = plan
         .sizes
@@ -69,13 +81,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         ));
     }
     let n = u64::from(graph.vertices());
-    // The graph's numbers, the assignment, the sizes; marks, lengths and numbers of proxies while a partition is built.
-    let building = match &plan.shared {
-        // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
-        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
-        None => (sizes::array_bytes(graph.vertices()) + sample::array_bytes(graph.vertices())).max(Bytes(13 * n)),
-    };
-    let host_arrays = graph.array_bytes() + Bytes::of::<u32>(2 * n) + building;
+    let host_arrays = program + host::arrays(&planned);
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),
@@ -88,6 +94,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         frame_bytes: plan.frame_limit,
         host_memory: setup.host_memory,
         host_arrays_bytes: host_arrays,
+        host_peak_bytes: host_peak,
+        prepare_peak_bytes: preparing,
         disk_bytes: if let Some(shared) = &plan.shared {
             if shared.in_memory { Bytes::ZERO } else { Bytes::of::<u32>(graph.edges()) }
         } else if parts == 1 && !job.keep_spill {
@@ -119,10 +127,16 @@ fn alternatives(
         .into_iter()
         .map(|parts| {
             let assignment = assigner.assign(parts)?;
-            let predictions = sized(graph, &assignment, terms, (limits, frame_limit), None, control)?.predictions;
+            let Sized { sizes, predictions, .. } =
+                sized(graph, &assignment, terms, (limits, frame_limit), None, control)?;
             let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
+            let most = |of: fn(&PartitionSize) -> u64| sizes.iter().map(of).max().unwrap_or_default();
+            let kept: u64 = sizes.iter().map(|size| size.arcs_kept).sum();
             Ok(Alternative {
                 parts,
+                largest_arcs_kept: most(|size| size.arcs_kept),
+                largest_vertices_kept: most(|size| size.locals + size.proxies_kept),
+                duplication: kept as f64 / graph.edges().max(1) as f64,
                 largest_peak_bytes: largest,
                 stream_bytes: predictions.iter().map(|p| p.stream).sum(),
                 fits: largest <= limits.device,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::graph::Input;
+use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
@@ -30,6 +31,9 @@ pub(super) struct Planned {
     pub(super) on_host: Bytes,
     /// What counts: at least one, one for each device.
     pub(super) backends: Vec<Box<dyn Backend>>,
+    /// How many, and how many of them have memory of their own.
+    pub(super) devices: usize,
+    pub(super) gpus: u64,
     /// The budget of the device.
     pub(super) device: Bytes,
     /// The smallest budget that works.
@@ -38,8 +42,9 @@ pub(super) struct Planned {
     pub(super) methods: Vec<MethodEstimate>,
     /// Marks the partitions of this job.
     pub(super) fingerprint: u128,
-    /// The most that a child process took.
-    pub(super) child_peak: Bytes,
+    /// The most that was resident up to the plan, a child process's added to what was resident while it ran. What is measured
+    /// from here on starts anew.
+    pub(super) peak: Bytes,
 }
 
 /// Takes a job up to its plan.
@@ -55,7 +60,18 @@ pub(super) fn planned_of(
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
-    let (graph, identity) = input.graph(setup, control, stations)?;
+    let prepared = input.graph(setup, control, stations)?;
+    planned_with(prepared, job, setup, control, stations)
+}
+
+/// Takes a job whose graph is there up to its plan; with the graph comes what tells its input from any other.
+pub(super) fn planned_with(
+    (graph, identity): (OrientedGraph, String),
+    job: &Job,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<Planned> {
     let recorded = match &setup.run {
         Some(run) => run.planned(graph.vertices())?,
         None => None,
@@ -72,6 +88,8 @@ pub(super) fn planned_of(
     let (frame, prune, frames, parts) = (job.frame_bytes, job.prune, job.frames, backends.len() as u32);
     let whole = backends[0].whole().then(|| backends[0].method());
     let limits = Limits { device, largest_frame, frame, prune, parts, frames, shared, rates, whole };
+    let until_here = machine::peak_memory();
+    machine::forget_peak();
     let planned = |backends: &[Box<dyn Backend>]| {
         let terms = backends[0].terms();
         with_assigner(job, setup, &graph, terms, control, |assigner| {
@@ -101,6 +119,9 @@ pub(super) fn planned_of(
             plan.assignment.parts()
         );
     }
+    graph.release();
+    let peak = until_here.max(machine::peak_memory() + child_peak);
+    machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
@@ -108,7 +129,8 @@ pub(super) fn planned_of(
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
     }
-    Ok(Planned { graph, plan, limits, on_host, backends, device, floor, methods, fingerprint, child_peak })
+    let devices = backends.len();
+    Ok(Planned { graph, plan, limits, on_host, backends, devices, gpus, device, floor, methods, fingerprint, peak })
 }
 
 /// Lends the partitioner of a job to `work`, in the job's threads.

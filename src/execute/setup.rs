@@ -20,6 +20,7 @@ use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Devices, Job, SpillTo};
+use crate::mapped::give_back_what_is_freed;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
@@ -85,6 +86,7 @@ impl Setup {
     /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
     /// ([`crate::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        give_back_what_is_freed();
         let pool = ThreadPoolBuilder::new()
             .num_threads(job.threads.map_or(0, NonZeroUsize::get))
             .thread_name(|i| format!("trimill-{i}"))

@@ -62,7 +62,7 @@ pub(super) fn count_shared(
         return Ok((before.into_values().collect(), Vec::new()));
     }
     let start = Instant::now();
-    let shared = gathered(planned, backends.len() as u64, setup, control)?;
+    let shared = gathered(planned, setup, control)?;
     // One device locks the pages for all.
     let _locks: Vec<_> = shared.memory().into_iter().flatten().map(|memory| backends[0].lock_pages(memory)).collect();
     let graph = &planned.graph;
@@ -105,28 +105,54 @@ pub(super) fn count_shared(
     Ok((all.results, devices))
 }
 
+/// What gathering takes of the host's memory.
+pub(super) struct Gathering {
+    /// Rows that stay there.
+    pub(super) rows: Bytes,
+    /// Bytes of the graph's own rows that are mapped at a time.
+    pub(super) window: Bytes,
+    /// Rows that are gathered at a time, where they go to a file.
+    pub(super) batch: Option<Bytes>,
+}
+
+/// How the rows are gathered: by what the budget has left beside counting.
+pub(super) fn gathering(planned: &Planned, setup: &Setup) -> Gathering {
+    let Planned { graph, plan, .. } = planned;
+    let rest = setup.host_memory.saturating_sub(planned.on_host);
+    let rows = Bytes::of::<u32>(graph.edges());
+    match &plan.shared {
+        Some(SharedPlan { frames, in_memory: true }) => {
+            Gathering { rows, window: rest.saturating_sub(rows + frames.table_bytes()), batch: None }
+        }
+        _ => {
+            // Two frames are on their way to each device, and two runs of a resident section, each as long as a window.
+            let devices = planned.devices as u64;
+            let frames = Bytes(2 * plan.frame_limit.get() * devices);
+            let part = Bytes(rest.saturating_sub(frames).get() / (2 * devices + 1)).max(LEAST_WINDOW);
+            Gathering { rows: Bytes::ZERO, window: part, batch: Some(part.min(rows)) }
+        }
+    }
+}
+
 /// The rows in the order of numbers, where the plan has them.
-fn gathered<'p>(planned: &'p Planned, devices: u64, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
-    let Planned { graph, plan, on_host, .. } = planned;
-    let Some(SharedPlan { frames, in_memory }) = &plan.shared else {
+fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
+    let Planned { graph, plan, .. } = planned;
+    let Some(SharedPlan { frames, .. }) = &plan.shared else {
         return Err(Error::resource("shared frames that were not planned").advice("this is a defect; please report it"));
     };
-    let rest = setup.host_memory.saturating_sub(*on_host);
-    let rows = Bytes::of::<u32>(graph.edges());
-    let (place, window) = if *in_memory {
-        (Place::Memory, rest.saturating_sub(rows + frames.table_bytes()))
-    } else {
-        let free = free_space(&setup.work_dir)?;
-        if free < rows {
-            return Err(Error::resource(format!("{free} free on its disk"))
-                .at(&setup.work_dir)
-                .expected(format!("{rows} for the graph's rows"))
-                .advice("free some space, name another --work-dir, or use --frames own"));
+    let Gathering { window, batch, .. } = gathering(planned, setup);
+    let place = match batch {
+        None => Place::Memory,
+        Some(batch) => {
+            let (free, rows) = (free_space(&setup.work_dir)?, Bytes::of::<u32>(graph.edges()));
+            if free < rows {
+                return Err(Error::resource(format!("{free} free on its disk"))
+                    .at(&setup.work_dir)
+                    .expected(format!("{rows} for the graph's rows"))
+                    .advice("free some space, name another --work-dir, or use --frames own"));
+            }
+            Place::File { dir: &setup.work_dir, batch }
         }
-        // Two frames are on their way to each device, and two runs of a resident section, each as long as a window.
-        let frames = Bytes(2 * plan.frame_limit.get() * devices);
-        let part = Bytes(rest.saturating_sub(frames).get() / (2 * devices + 1)).max(LEAST_WINDOW);
-        (Place::File { dir: &setup.work_dir, batch: part }, part)
     };
     setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tempfile::TempPath;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::OrientedGraph;
 use super::numbering::Numbering;
@@ -38,6 +38,8 @@ const HEADER: usize = 40;
 const PAGE: u64 = 4096;
 /// Bytes under one checksum.
 const BLOCK: u64 = 16 << 20;
+/// Bytes that a thread maps at a time to check them; a part of a block.
+const WINDOW: usize = 1 << 20;
 
 /// Counts and places: everything about a graph file but the sections themselves.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -157,7 +159,11 @@ fn checksums(file: &File, path: &Path, end: u64) -> Result<Vec<u64>> {
         .into_par_iter()
         .map(|block| {
             let start = PAGE + block * BLOCK;
-            Ok(xxh3_64(&Window::new(file, path, start..end.min(start + BLOCK))?))
+            let mut hash = Xxh3Default::new();
+            for start in (start..end.min(start + BLOCK)).step_by(WINDOW) {
+                hash.update(&Window::new(file, path, start..end.min(start + WINDOW as u64))?);
+            }
+            Ok(hash.digest())
         })
         .collect()
 }
@@ -182,7 +188,9 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
     let layout = check(&path)?;
     let mapped = MappedFile::open(&path)?;
     check_rows(&mapped, &layout)?;
+    mapped.release(0..mapped.bytes().len());
     let numbering = Numbering::by_degree(mapped.slice(layout.degrees()));
+    mapped.release(0..mapped.bytes().len());
     Ok(OrientedGraph { file: mapped, layout, numbering, pages: PageLimit::default(), _temporary: temporary })
 }
 

@@ -66,14 +66,25 @@ impl OrientedGraph {
     #[inline]
     pub fn row(&self, id: u32) -> &[u32] {
         let offsets = self.offsets();
-        &self.heads()[offsets[id as usize] as usize..offsets[id as usize + 1] as usize]
+        let row = &self.heads()[offsets[id as usize] as usize..offsets[id as usize + 1] as usize];
+        self.accessed(4 * row.len() as u64);
+        row
     }
 
     /// The length of the row of `id`.
     #[inline]
     pub fn out_degree(&self, id: u32) -> u32 {
         let offsets = self.offsets();
+        self.accessed(0);
         (offsets[id as usize + 1] - offsets[id as usize]) as u32
+    }
+
+    /// Counts an access to so many bytes anywhere in the file; gives pages back when it is time.
+    #[inline]
+    fn accessed(&self, bytes: u64) {
+        if self.pages.accessed(bytes) {
+            self.release();
+        }
     }
 
     /// Numbers of ids and ids of numbers.
@@ -135,9 +146,15 @@ impl OrientedGraph {
         self.pages.set(bytes.get());
     }
 
-    /// Gives pages back if there are more than allowed; called every few thousand rows by all who read rows.
+    /// How many bytes of pages stay resident while a file that is larger is read.
+    pub fn usual_pages(&self) -> Bytes {
+        Bytes(self.pages.usual())
+    }
+
+    /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
+    /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {
-        if self.pages.is_exceeded() {
+        if self.pages.look() {
             self.release();
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod assignment;
 pub mod bit_counter;
+pub mod cuts;
 pub mod induce;
 mod masks;
 pub mod outline;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::cuts::Cut;
 use super::induce::RUN;
 use super::section::{FrameSize, Resident};
 use super::sections::{Sections, row_of};
@@ -58,16 +59,32 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
         let frames = sections
             .cuts(&proxy_lengths, limit)
             .into_iter()
-            .map(|(range, rows)| FrameOutline {
-                size: FrameSize {
-                    range: range.len() as u32,
-                    rows: rows.len() as u64,
-                    arcs: proxy_lengths[rows.clone()].iter().map(|&length| u64::from(length)).sum(),
-                },
+            .map(|Cut { range, rows, arcs }| FrameOutline {
+                size: FrameSize { range: range.len() as u32, rows: rows.len() as u64, arcs },
                 rows,
             })
             .collect();
         Ok(Self { sections, local_lengths, proxy_lengths, frames })
+    }
+
+    /// The lengths of the rows of the first `most` local numbers.
+    pub fn first_lengths(&self, most: u32) -> Vec<u32> {
+        let Sections { locals, proxies, .. } = self.sections;
+        let (mut local, mut proxy) = (0, 0);
+        let next = || {
+            let is_local = match (locals.get(local), proxies.get(proxy)) {
+                (Some(local), Some(proxy)) => local < proxy,
+                (local, _) => local.is_some(),
+            };
+            let (lengths, place) = match is_local {
+                true => (&self.local_lengths, &mut local),
+                false => (&self.proxy_lengths, &mut proxy),
+            };
+            let length = lengths.get(*place).copied();
+            *place += 1;
+            length
+        };
+        std::iter::from_fn(next).take(most as usize).collect()
     }
 
     /// The rows of some locals, as they will stand in the resident section.

@@ -123,6 +123,8 @@ pub struct Frame {
     pub range: Range<u32>,
     /// Its rows.
     rows: usize,
+    /// The most bytes that it was asked to hold so far.
+    most: Bytes,
     /// Where each row begins among the heads, and one more; then the heads, in local numbers.
     words: Words,
 }
@@ -150,6 +152,12 @@ impl Frame {
     /// # Errors
     /// When there is no memory; it has then no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
+        let size = FrameSize { range: range.len() as u32, rows, arcs };
+        self.most = self.most.max(size.bytes());
+        // Memory that served a frame of many words and few bits is too much for one of fewer words and many bits.
+        if Bytes::of::<u32>(self.words.capacity() as u64) + size.bits() > self.most {
+            self.words.give_back();
+        }
         (self.range, self.rows) = (range, 0);
         self.words.resize(rows + 1 + arcs)?;
         self.rows = rows as usize;
@@ -249,4 +257,22 @@ pub fn longest_frame_range(limit: Bytes) -> u32 {
 /// The smallest limit under which a frame can hold a row of `longest` heads.
 pub fn smallest_frame_limit(longest: u32) -> Bytes {
     Bytes((4 * u64::from(longest) + 8) * 4 / 3 + 512)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_never_holds_more_than_its_largest_frame() {
+        // Many words and few bits, then few words and many bits, as in partitions with runs of locals.
+        let frames = [(1000, 999, 50_000), (600_000, 10, 100), (10, 10, 49_000), (500_000, 1, 45_000), (2, 1, 1)];
+        let (mut frame, mut most) = (Frame::default(), Bytes::ZERO);
+        for (range, rows, arcs) in frames {
+            frame.reset(0..range, rows, arcs).unwrap();
+            most = most.max(FrameSize { range, rows, arcs }.bytes());
+            assert!(frame.heap() <= most, "{} of {most}", frame.heap());
+        }
+    }
 }

@@ -5,13 +5,12 @@
 //! proxies are read twice, once for their lengths (a frame's place must be known before it is filled) and once for their
 //! heads. Memory: 4 bytes a local, 8 bytes a proxy, and one chunk or frame.
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
+use super::cuts::{Cut, Cuts};
 use super::induce::RUN;
 use super::prune::Pruned;
-use super::section::{Frame, Resident, ResidentSize, frame_bytes, longest_frame_range};
+use super::section::{Frame, Resident, ResidentSize};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
@@ -118,10 +117,9 @@ impl<'p, 'g> Sections<'p, 'g> {
     /// When stopped, or what `each` reports.
     pub fn frames(&self, limit: Bytes, control: &Control, mut each: impl FnMut(Frame) -> Result<()>) -> Result<()> {
         let lengths = self.filtered_lengths(control)?;
-        for (range, rows) in self.cuts(&lengths, limit) {
+        for Cut { range, rows, arcs } in self.cuts(&lengths, limit) {
             control.check()?;
             let lengths = &lengths[rows.clone()];
-            let arcs = lengths.iter().map(|&len| u64::from(len)).sum();
             let mut frame = Frame::default();
             let (offsets, heads) = frame.reset(range, lengths.len() as u64, arcs)?;
             let mut end = 0;
@@ -157,34 +155,17 @@ impl<'p, 'g> Sections<'p, 'g> {
         row_of(self.pruned.graph, number).iter().map(|&head| u32::from(self.pruned.keeps_head(head))).sum()
     }
 
-    /// Cuts the numbering into frames: for each the range of local numbers and the range of proxies.
-    pub(super) fn cuts(&self, lengths: &[u32], limit: Bytes) -> Vec<(Range<u32>, Range<usize>)> {
-        let longest = longest_frame_range(limit);
-        let mut cuts = Vec::new();
-        let (mut start, mut first, mut arcs, mut locals_before) = (0u32, 0usize, 0u64, 0usize);
+    /// Cuts the numbering into frames, for proxies' rows of such lengths.
+    pub(super) fn cuts(&self, lengths: &[u32], limit: Bytes) -> Vec<Cut> {
+        let mut cuts = Cuts::new(limit);
+        let mut locals_before = 0;
         for (i, (&number, &length)) in self.proxies.iter().zip(lengths).enumerate() {
             while self.locals.get(locals_before).is_some_and(|&local| local < number) {
                 locals_before += 1;
             }
-            let place = (i + locals_before) as u32;
-            while place - start >= longest {
-                cuts.push((start..start + longest, first..i));
-                (start, first, arcs) = (start + longest, i, 0);
-            }
-            let grown = frame_bytes(place + 1 - start, (i + 1 - first) as u64, arcs + u64::from(length));
-            if grown > limit && i > first {
-                cuts.push((start..place, first..i));
-                (start, first, arcs) = (place, i, 0);
-            }
-            arcs += u64::from(length);
+            cuts.row((i + locals_before) as u32, length);
         }
-        let end = self.numbered();
-        while end - start > longest {
-            cuts.push((start..start + longest, first..self.proxies.len()));
-            (start, first) = (start + longest, self.proxies.len());
-        }
-        cuts.push((start..end, first..self.proxies.len()));
-        cuts
+        cuts.finish(self.numbered())
     }
 
     /// Fills `out` with the rows of `numbers`, filtered by `keeps` and renumbered; row `i` has `length(i)` heads.

@@ -61,6 +61,15 @@ impl Words {
         Ok(())
     }
 
+    /// Gives memory back that is its own; it is then empty.
+    pub fn give_back(&mut self) {
+        self.len = 0;
+        // Lent memory is of no use to anybody else until all frames have passed.
+        if let Memory::Own(own) = &mut self.memory {
+            *own = Vec::new();
+        }
+    }
+
     /// The most words that need no other memory.
     pub fn capacity(&self) -> usize {
         match &self.memory {

@@ -127,6 +127,7 @@ mod tests {
             workers: 1,
             slots: |_| 2,
             fixed: Bytes(1000),
+            by_rows: None,
             wish: None,
         }
     }

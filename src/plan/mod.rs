@@ -15,6 +15,7 @@
 //! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
 
 mod again;
+mod ahead;
 pub mod choose;
 pub mod frames;
 pub mod predict;

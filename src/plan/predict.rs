@@ -38,6 +38,8 @@ pub struct Layout {
     pub all_frames: Bytes,
     /// The spill file.
     pub spill: Bytes,
+    /// What a method takes besides sections, where it depends on the rows and they were looked at.
+    pub overhead: Option<Bytes>,
 }
 
 impl Layout {
@@ -54,20 +56,20 @@ impl Layout {
         let frames = all.get().div_ceil(limit.get().max(1)).max(by_range);
         let largest_frame = limit.min(all);
         let two_frames = (largest_frame + largest_frame).min(all);
-        Self { frames, largest_frame, two_frames, all_frames: all, spill: Bytes(raw) }
+        Self { frames, largest_frame, two_frames, all_frames: all, spill: Bytes(raw), overhead: None }
     }
 
     /// The layout of a partition that is the whole graph: one frame without rows, which is not cut.
     pub fn whole(vertices: u32, spill: Bytes) -> Self {
         let frame = frame_bytes(vertices, 0, 0);
-        Self { frames: 1, largest_frame: frame, two_frames: frame, all_frames: frame, spill }
+        Self { frames: 1, largest_frame: frame, two_frames: frame, all_frames: frame, spill, overhead: None }
     }
 }
 
 /// Predicts what a partition takes under a method.
 pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout) -> Prediction {
     let resident = terms.resident(size.locals, size.resident_arcs);
-    let overhead = terms.overhead((size.locals + size.proxies_kept) as u32);
+    let overhead = layout.overhead.unwrap_or_else(|| terms.overhead((size.locals + size.proxies_kept) as u32));
     // A method that sets room apart for two frames does so for one frame, too; others hold what there is.
     let frames = match (terms.slots)(1) {
         1 => layout.two_frames,

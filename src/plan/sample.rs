@@ -14,14 +14,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::ahead::Outlined;
 use super::predict::Layout;
 use super::walk::{Span, Walk};
 use crate::bytes::Bytes;
 use crate::control::Control;
+use crate::count::ByRows;
 use crate::error::Result;
 use crate::partition::outline::Outline;
 use crate::partition::prune::Pruned;
-use crate::partition::section::FrameSize;
+use crate::partition::section::{FrameSize, ResidentSize};
 use crate::partition::sections::Sections;
 use crate::partition::sizes::{Look, PartitionSize};
 use crate::spill::codec::{Encoder, Numbers, Offset, Rows};
@@ -59,6 +61,7 @@ pub struct Sampler<'a> {
     groups: u64,
     limit: Bytes,
     share: Share,
+    tables: Option<ByRows>,
     control: &'a Control,
     resident: Walk,
     frames: Walk,
@@ -72,16 +75,18 @@ struct Looked {
     resident: Span,
     in_frames: Span,
     blocks: u64,
+    overhead: Option<Bytes>,
 }
 
 impl<'a> Sampler<'a> {
-    /// For `parts` partitions with frames of at most `limit`.
-    pub fn new(parts: u32, limit: Bytes, share: Share, control: &'a Control) -> Self {
+    /// For `parts` partitions with frames of at most `limit`, and tables of the method that depend on the rows.
+    pub fn new(parts: u32, limit: Bytes, share: Share, tables: Option<ByRows>, control: &'a Control) -> Self {
         Self {
             stride: parts.div_ceil(LOOKED_AT).max(1),
             groups: u64::from(parts.div_ceil(64)).max(1),
             limit,
             share,
+            tables,
             control,
             resident: Walk::default(),
             frames: Walk::default(),
@@ -107,10 +112,23 @@ impl<'a> Sampler<'a> {
             let (offsets, heads, end) = outline.in_frames(rows);
             encode(encoder, Numbers::Below(end), &offsets, &heads)
         })?;
+        let whole = u64::from(pruned.graph.vertices()) == size.locals;
+        let overhead = self.tables.map(|tables| {
+            let ranges = outline.frames.iter().scan(0, |end, frame| {
+                let start = *end;
+                *end += frame.size.range;
+                Some(start..*end)
+            });
+            // The graph as one partition passes in one frame.
+            let frames = if whole { std::iter::once(0..sections.numbered()).collect() } else { ranges.collect() };
+            let size = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
+            let lengths = outline.first_lengths(tables.hubs);
+            (tables.overhead)(&tables, &Outlined { outline: &outline, size, frames, lengths })
+        });
         pruned.graph.relieve();
         let frames = outline.frames.iter().map(|frame| frame.size).collect();
         let blocks = (resident_blocks.len() + frame_blocks.len()) as u64;
-        self.looked.push(Looked { part, frames, resident, in_frames, blocks });
+        self.looked.push(Looked { part, frames, resident, in_frames, blocks, overhead });
         Ok(())
     }
 
@@ -228,14 +246,21 @@ fn encode<O: Offset>(
     Ok((raw_bytes(numbered, rows.rows() as u64, heads.len() as u64), stored.len() as u64))
 }
 
-/// The most that two buffers take through which frames pass by turns. A buffer that held a long frame keeps its words; what
-/// tells locals from proxies is made for each frame.
+/// The most that two buffers take through which frames pass by turns: as [`Frame::reset`] does, a buffer that held a long frame
+/// keeps its words as long as these and what tells locals from proxies are no more than the largest frame so far.
+///
+/// [`Frame::reset`]: crate::partition::section::Frame::reset
 fn two_buffers(frames: &[FrameSize]) -> Bytes {
-    let (mut words, mut held, mut most) = ([0; 2], [Bytes::ZERO; 2], Bytes::ZERO);
+    let (mut words, mut largest, mut held, mut most) = ([0; 2], [Bytes::ZERO; 2], [Bytes::ZERO; 2], Bytes::ZERO);
     for (i, frame) in frames.iter().enumerate() {
         let buffer = i % 2;
+        let bits = frame.bytes().saturating_sub(Bytes::of::<u32>(frame.words()));
+        largest[buffer] = largest[buffer].max(frame.bytes());
+        if Bytes::of::<u32>(words[buffer]) + bits > largest[buffer] {
+            words[buffer] = 0;
+        }
         words[buffer] = frame.words().max(words[buffer]);
-        held[buffer] = frame.bytes().saturating_sub(Bytes::of::<u32>(frame.words())) + Bytes::of::<u32>(words[buffer]);
+        held[buffer] = bits + Bytes::of::<u32>(words[buffer]);
         most = most.max(held[0] + held[1]);
     }
     most
@@ -249,7 +274,7 @@ struct Found<'l> {
 
 impl Found<'_> {
     fn layout(&self, whole: bool) -> Layout {
-        let Looked { frames, resident, in_frames, blocks, .. } = self.looked;
+        let Looked { frames, resident, in_frames, blocks, overhead, .. } = self.looked;
         let spill = self.stored([resident.raw(), in_frames.raw()]) + bytes_beside_blocks(frames.len() as u64, *blocks);
         let layout = Layout {
             frames: frames.len() as u64,
@@ -257,8 +282,10 @@ impl Found<'_> {
             two_frames: two_buffers(frames),
             all_frames: frames.iter().map(FrameSize::bytes).sum(),
             spill: Bytes(spill),
+            overhead: *overhead,
         };
-        if whole { Layout::whole(frames.iter().map(|frame| frame.range).sum(), layout.spill) } else { layout }
+        let whole = whole.then(|| Layout::whole(frames.iter().map(|frame| frame.range).sum(), layout.spill));
+        whole.map_or(layout, |whole| Layout { overhead: *overhead, ..whole })
     }
 
     /// The layout of another partition, of such a size.
@@ -274,7 +301,8 @@ impl Found<'_> {
         };
         let raw = raw(size);
         let blocks = raw[0].div_ceil(BLOCK_BYTES) + raw[1].div_ceil(BLOCK_BYTES).max(frames);
-        Layout { frames, spill: Bytes(self.stored(raw) + bytes_beside_blocks(frames, blocks)), ..rough }
+        let spill = Bytes(self.stored(raw) + bytes_beside_blocks(frames, blocks));
+        Layout { frames, spill, overhead: self.looked.overhead, ..rough }
     }
 
     fn stored(&self, raw: [u64; 2]) -> u64 {

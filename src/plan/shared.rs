@@ -1,7 +1,9 @@
-//! What a partition with shared frames will take: exactly, from the lengths of rows alone.
+//! What a partition with shared frames will take: exactly, from the lengths of rows, and from a sample of the rows where
+//! the method's tables depend on them.
 
 use rayon::prelude::*;
 
+use super::ahead::Global;
 use super::predict::Prediction;
 use crate::bytes::Bytes;
 use crate::count::Terms;
@@ -10,19 +12,23 @@ use crate::partition::assignment::Assignment;
 use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
 use crate::shared::Frames;
-use crate::shared::part::FEWEST_HEADS;
+use crate::shared::part::{FEWEST_HEADS, starting};
 
-/// Sizes and predictions of all partitions of `assignment`, for each of which `frames` pass. `O(n)`.
+/// Sizes and predictions of all partitions of `assignment`, for each of which `frames` pass. `O(n)`; where `tables` that depend
+/// on rows are to be foretold, a sample of those, and 4 bytes a vertex.
 pub fn predictions(
     graph: &OrientedGraph,
     assignment: &Assignment,
     frames: &Frames,
     terms: &Terms,
+    tables: bool,
 ) -> (Vec<PartitionSize>, Vec<Prediction>) {
     let largest = frames.sizes().map(|size| size.bytes()).max().unwrap_or_default();
     let all = frames.sizes().map(|size| size.bytes()).sum::<Bytes>();
     let count = frames.count() as u64;
-    let besides = terms.overhead(graph.vertices()) + Bytes(largest.get() * (terms.slots)(count));
+    let slots = Bytes(largest.get() * (terms.slots)(count));
+    let ranges: Vec<_> = (0..frames.count()).map(|i| frames.range(i)).collect();
+    let by_rows = terms.by_rows.filter(|_| tables);
     (0..assignment.parts())
         .into_par_iter()
         .map(|part| {
@@ -32,6 +38,14 @@ pub fn predictions(
                 .fold(|| (0, 0), |(rows, arcs), length| (rows + 1, arcs + u64::from(length)))
                 .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
             let resident = terms.resident(rows, arcs);
+            let overhead = match &by_rows {
+                None => terms.overhead(graph.vertices()),
+                Some(tables) => {
+                    let numbers = &starting(graph, locals);
+                    let size = ResidentSize { locals: rows, arcs };
+                    (tables.overhead)(tables, &Global { graph, numbers, size, frames: &ranges })
+                }
+            };
             let size = PartitionSize {
                 locals: locals.len() as u64,
                 resident_arcs: arcs,
@@ -45,7 +59,7 @@ pub fn predictions(
                 largest_frame: largest,
                 spill: Bytes::ZERO,
                 stream: ResidentSize { locals: rows, arcs }.bytes() + all,
-                peak: resident + besides,
+                peak: resident + overhead + slots,
             };
             (size, prediction)
         })

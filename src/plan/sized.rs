@@ -45,7 +45,7 @@ pub fn sized(
     let own = || -> Result<(_, Vec<_>)> {
         let (sizes, layouts) = match sample {
             Some(share) => {
-                let mut sampler = Sampler::new(assignment.parts(), frame_limit, share, control);
+                let mut sampler = Sampler::new(assignment.parts(), frame_limit, share, terms.by_rows, control);
                 let sizes = sizes_and_look(graph, assignment, limits.prune, Some(&mut sampler), control)?;
                 let layouts = sampler.layouts(&sizes);
                 (sizes, layouts)
@@ -82,7 +82,7 @@ pub fn sized(
         }
         estimates = Some(found);
     }
-    let (sizes, mut predictions) = shared::predictions(graph, assignment, &frames, terms);
+    let (sizes, mut predictions) = shared::predictions(graph, assignment, &frames, terms, sample.is_some());
     for (size, predicted) in sizes.iter().zip(&mut predictions) {
         wish(predicted, size.resident_arcs, n, terms, limits.device);
     }

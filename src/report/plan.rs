@@ -45,8 +45,14 @@ pub struct PlanReport {
     pub frame_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// The arrays of `O(n)` that the host needs beside its budget.
+    /// What the host needs beside its budget: arrays of `O(n)`, and the program itself.
     pub host_arrays_bytes: Bytes,
+    /// The most that will be resident in the host's memory, from the cached graph to the answer.
+    #[serde(default)]
+    pub host_peak_bytes: Bytes,
+    /// The most that was resident while the graph was prepared; null where it came from the cache.
+    #[serde(default)]
+    pub prepare_peak_bytes: Option<Bytes>,
     /// Raw bytes that pass the device, over all partitions.
     pub stream_bytes: Bytes,
     /// Bytes on disk at once, estimated.
@@ -102,7 +108,16 @@ pub struct PlannedPartition {
 pub struct Alternative {
     /// The number.
     pub parts: u32,
-    /// The peak of its largest partition.
+    /// Arcs left after pruning in the partition that has most of them; with shared frames, its resident arcs.
+    #[serde(default)]
+    pub largest_arcs_kept: u64,
+    /// Locals and kept proxies of the partition that has most of them.
+    #[serde(default)]
+    pub largest_vertices_kept: u64,
+    /// Arcs kept over all partitions, divided by the edges.
+    #[serde(default)]
+    pub duplication: f64,
+    /// The peak of its largest partition, at most.
     pub largest_peak_bytes: Bytes,
     /// Raw bytes that would pass the device.
     pub stream_bytes: Bytes,
@@ -131,6 +146,8 @@ impl PlanReport {
             frame_bytes: job.frame_bytes.unwrap_or_default(),
             host_memory: job.host_memory.unwrap_or_default(),
             host_arrays_bytes: Bytes::ZERO,
+            host_peak_bytes: Bytes::ZERO,
+            prepare_peak_bytes: None,
             stream_bytes: Bytes::ZERO,
             disk_bytes: Bytes::ZERO,
             duplication: 0.0,
@@ -173,8 +190,11 @@ const PARTITIONS: [Column<PlannedPartition>; 12] = [
     Column { head: "fits", cell: |p| yes(p.fits) },
 ];
 
-const ALTERNATIVES: [Column<Alternative>; 4] = [
+const ALTERNATIVES: [Column<Alternative>; 7] = [
     Column { head: "parts", cell: |a| a.parts.to_string() },
+    Column { head: "largest:\narcs kept", cell: |a| thousands(a.largest_arcs_kept) },
+    Column { head: "largest:\nvertices", cell: |a| thousands(a.largest_vertices_kept) },
+    Column { head: "duplication", cell: |a| format!("{:.3}", a.duplication) },
     Column { head: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
     Column { head: "streamed", cell: |a| a.stream_bytes.to_string() },
     Column { head: "fits", cell: |a| yes(a.fits) },
@@ -231,7 +251,8 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         (
             "host memory",
             format!(
-                "{} (the budget of {}, and {} for arrays over the vertices)",
+                "{}; at most {} (the budget of {}, and {} for arrays over the vertices)",
+                plan.host_peak_bytes,
                 Bytes(plan.host_memory.get().saturating_add(plan.host_arrays_bytes.get())),
                 plan.host_memory,
                 plan.host_arrays_bytes

@@ -7,6 +7,7 @@ use super::{SharedGraph, Store};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
+use crate::graph::OrientedGraph;
 use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
 use crate::stream::source::PartitionSource;
 
@@ -26,13 +27,20 @@ pub struct SharedPart<'s> {
 impl<'s> SharedPart<'s> {
     /// The partition of `locals` (ids). Lists them in the current thread pool: 4 bytes each.
     pub fn new(shared: &'s SharedGraph<'s>, locals: &[u32], control: &Control) -> Self {
-        let graph = shared.graph;
-        let starts = |id: &&u32| graph.out_degree(**id) >= FEWEST_HEADS;
-        let number_of = &graph.numbering().number_of;
-        let mut numbers: Vec<u32> = locals.par_iter().filter(starts).map(|&id| number_of[id as usize]).collect();
-        numbers.par_sort_unstable();
+        let numbers = starting(shared.graph, locals);
+        // Their lengths were read in the graph.
+        shared.graph.release();
         Self { shared, numbers, next: 0, control: control.clone() }
     }
+}
+
+/// The numbers of those `locals` (ids) that start triangles, ascending.
+pub fn starting(graph: &OrientedGraph, locals: &[u32]) -> Vec<u32> {
+    let starts = |id: &&u32| graph.out_degree(**id) >= FEWEST_HEADS;
+    let number_of = &graph.numbering().number_of;
+    let mut numbers: Vec<u32> = locals.par_iter().filter(starts).map(|&id| number_of[id as usize]).collect();
+    numbers.par_sort_unstable();
+    numbers
 }
 
 impl<'s> PartitionSource<'s> for SharedPart<'s> {

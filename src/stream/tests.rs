@@ -69,6 +69,7 @@ impl Backend for Onlooker {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |_| 2,
+            by_rows: None,
             wish: None,
             fixed: Bytes::ZERO,
         }

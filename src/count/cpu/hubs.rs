@@ -10,8 +10,6 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
-use crate::count::heads::HeadRows;
-use crate::partition::section::Resident;
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
@@ -101,44 +99,50 @@ impl Hubs {
     }
 }
 
-/// How many hubs, counted from number 0 and at most `most`, are worth their bits for the arcs of `resident` whose heads
-/// lie in `range`.
+/// For each of some consecutive frames, which cover `ranges`: up to which number, at most `most`, its hubs are worth their bits.
 ///
-/// With bits an arc costs as many words as the part of its tail's row before its head touches, without them as many
-/// probes as its head's row is long. Blocks of hubs are taken as long as the sum of what they save grows.
+/// `rows` shows the rows of some of the `locals`, `length` tells how long a head's row is. With bits an arc costs as many words
+/// as the part of its tail's row before its head touches, without them as many probes as its head's row is long. Blocks of
+/// hubs are taken as long as the sum of what they save grows.
 pub(super) fn worthwhile(
-    resident: &Resident,
-    cursors: &[u32],
-    range: &Range<u32>,
+    locals: usize,
+    rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
+    length: impl Fn(u32) -> usize + Sync,
+    ranges: &[Range<u32>],
     most: u32,
-    heads: &HeadRows<'_>,
-) -> u32 {
-    let end = most.min(range.end);
-    if range.start >= end {
-        return range.start;
+) -> Vec<u32> {
+    let Some(first) = ranges.first().map(|range| range.start) else { return Vec::new() };
+    let end_of = |range: &Range<u32>| most.min(range.end).max(range.start);
+    let end = ranges.last().map_or(first, end_of);
+    // Where the blocks of each range begin among those of all: a block that two ranges share is there twice.
+    let (mut begins, mut blocks) = (Vec::with_capacity(ranges.len()), 0);
+    for range in ranges {
+        begins.push(blocks);
+        blocks += (end_of(range).div_ceil(64) - range.start / 64) as usize;
     }
-    let first = range.start / 64;
-    let blocks = (end.div_ceil(64) - first) as usize;
-    let saved = cursors
-        .par_chunks(GROUP)
-        .enumerate()
-        .filter(|(group, _)| group % SAMPLED == 0)
+    let groups = if end == first { 0 } else { locals.div_ceil(GROUP) };
+    let saved = (0..groups)
+        .into_par_iter()
+        .step_by(SAMPLED)
         .fold(
             || vec![0; blocks],
-            |mut saved: Vec<i64>, (group, cursors)| {
-                for (i, &start) in cursors.iter().enumerate() {
-                    let row = resident.row(group * GROUP + i);
+            |mut saved: Vec<i64>, group| {
+                rows(group * GROUP..locals.min((group + 1) * GROUP), &mut |row| {
                     let row = &row[..row.partition_point(|&b| b < end)];
-                    let mut words = 0;
-                    let mut last = u32::MAX;
+                    let (mut words, mut last, mut at) = (0, u32::MAX, 0);
                     for (k, &b) in row.iter().enumerate() {
                         words += i64::from(b / 64 != last);
                         last = b / 64;
-                        if k >= (start as usize).max(1) {
-                            saved[(b / 64 - first) as usize] += heads.row(b).len() as i64 - COST_OF_MEETING - 2 * words;
+                        if k == 0 || b < first {
+                            continue;
                         }
+                        while b >= ranges[at].end {
+                            at += 1;
+                        }
+                        let block = begins[at] + (b / 64 - ranges[at].start / 64) as usize;
+                        saved[block] += length(b) as i64 - COST_OF_MEETING - 2 * words;
                     }
-                }
+                });
                 saved
             },
         )
@@ -149,14 +153,18 @@ pub(super) fn worthwhile(
                 a
             },
         );
-    let (mut best, mut most_saved, mut sum) = (range.start, 0, 0);
-    for (block, saved) in (first..).zip(saved) {
-        sum += saved * SAMPLED as i64 - COST_OF_WORD * 64 * i64::from(block + 1);
-        if sum > most_saved {
-            (best, most_saved) = (end.min((block + 1) * 64), sum);
+    let best_of = |(range, &begin): (&Range<u32>, &usize)| {
+        let (end, first) = (end_of(range), range.start / 64);
+        let (mut best, mut most_saved, mut sum) = (range.start, 0, 0);
+        for (block, saved) in (first..end.div_ceil(64)).zip(saved.get(begin..).unwrap_or_default()) {
+            sum += saved * SAMPLED as i64 - COST_OF_WORD * 64 * i64::from(block + 1);
+            if sum > most_saved {
+                (best, most_saved) = (end.min((block + 1) * 64), sum);
+            }
         }
-    }
-    best
+        best
+    };
+    ranges.iter().zip(&begins).map(best_of).collect()
 }
 
 #[cfg(test)]

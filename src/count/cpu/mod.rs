@@ -14,6 +14,7 @@
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker that
 //! has one a bitmap over the numbering and the arcs that it puts off, and the hubs' bits.
 
+mod ahead;
 mod hubs;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -63,17 +64,21 @@ impl Cpu {
         Self { workers, hubs, room }
     }
 
-    fn work(&self, numbered: u32, locals: u64) -> Work {
+    fn work(&self, numbered: u32, size: ResidentSize) -> Work {
+        let worker = || Mutex::new(Worker::new(numbered, self.room));
         Work {
-            numbered,
-            room: self.room,
             most_hubs: self.hubs.min(numbered),
-            cursors: vec![0; locals as usize],
-            workers: (0..self.workers).map(|_| Mutex::default()).collect(),
+            cursors: vec![0; size.locals as usize],
+            workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             triangles: 0,
         }
     }
+}
+
+/// How many workers of `most` have something to do: no run is shorter than [`SMALLEST_RUN`].
+fn workers_for(most: u64, size: ResidentSize) -> u64 {
+    most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
 
 /// Bytes of a bitmap over so many vertices.
@@ -100,11 +105,12 @@ impl Backend for Cpu {
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
+            by_rows: Some(self.by_rows()),
         }
     }
 
     fn begin<'a>(&'a mut self, size: ResidentSize, numbered: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(Counting { resident: Resident::default(), work: self.work(numbered, size.locals) }))
+        Ok(Box::new(Counting { resident: Resident::default(), work: self.work(numbered, size) }))
     }
 }
 
@@ -129,7 +135,7 @@ impl PartitionCounter for Counting {
         pool.install(|| {
             let heads = HeadRows::new(resident, frame);
             let range = &frame.range;
-            let end_of_hubs = hubs::worthwhile(resident, &work.cursors, range, work.most_hubs, &heads);
+            let end_of_hubs = end_of_hubs(resident, range, &heads, work.most_hubs);
             work.count(resident, range, &heads, end_of_hubs);
         });
         Ok(())
@@ -144,15 +150,19 @@ impl PartitionCounter for Counting {
     }
 }
 
+/// Up to which number the hubs of `range`, at most `most`, are worth their bits.
+fn end_of_hubs(resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, most: u32) -> u32 {
+    let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
+    let length = |number| heads.row(number).len();
+    hubs::worthwhile(resident.numbers.len(), rows, length, &[range.clone()], most).pop().unwrap_or(range.start)
+}
+
 /// The tables, and what was found.
 struct Work {
-    numbered: u32,
-    room: Room,
     most_hubs: u32,
     /// How much of each local's row the frames so far have covered.
     cursors: Vec<u32>,
-    /// The workers, made when they are first needed.
-    workers: Vec<Mutex<Option<Worker>>>,
+    workers: Vec<Mutex<Worker>>,
     hubs: Hubs,
     triangles: u64,
 }
@@ -161,30 +171,23 @@ impl Work {
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
-        let (hubs, workers, numbered, room) = (&self.hubs, &self.workers, self.numbered, self.room);
+        let (hubs, workers) = (&self.hubs, &self.workers);
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)
-            .map(|run| {
-                let mut worker = free(workers);
-                let worker = worker.get_or_insert_with(|| Worker::new(numbered, room));
-                count_run(worker, run, resident, range, heads, hubs)
-            })
+            .map(|run| count_run(&mut free(workers), run, resident, range, heads, hubs))
             .sum::<u64>();
-        self.triangles += workers
-            .par_iter()
-            .map(|worker| lock(worker).as_mut().map_or(0, |worker| count_put_off(worker, hubs)))
-            .sum::<u64>();
+        self.triangles += workers.par_iter().map(|worker| count_put_off(&mut lock(worker), hubs)).sum::<u64>();
     }
 
     fn bytes(&self) -> Bytes {
-        let workers = self.workers.iter().filter_map(|worker| lock(worker).as_ref().map(Worker::bytes)).sum::<Bytes>();
+        let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
         workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes()
     }
 }
 
 /// A free worker; where there are fewer workers than threads, waits for one.
-fn free(workers: &[Mutex<Option<Worker>>]) -> MutexGuard<'_, Option<Worker>> {
+fn free(workers: &[Mutex<Worker>]) -> MutexGuard<'_, Worker> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);
     all.map(|w| &workers[w]).find_map(|worker| worker.try_lock().ok()).unwrap_or_else(|| lock(&workers[mine]))

@@ -25,7 +25,7 @@ impl Rows {
     ) -> u64 {
         let n = self.0.len() as u32;
         let resident = self.resident(local);
-        let mut work = cpu.work(n, resident.size().locals);
+        let mut work = cpu.work(n, resident.size());
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
             let frame = self.frame(start..end, absent);
@@ -118,7 +118,7 @@ fn hubs_that_pay_are_taken_and_others_are_not() {
         let frame = rows.frame(0..n, |_| true);
         let frame = frame.view();
         let heads = HeadRows::new(&resident, &frame);
-        hubs::worthwhile(&resident, &vec![0; n as usize], &frame.range, n, &heads)
+        end_of_hubs(&resident, &frame.range, &heads, n)
     };
     // A clique: rows are long, and 64 entries make a word.
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);

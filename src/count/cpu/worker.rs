@@ -85,7 +85,7 @@ pub(super) struct Worker {
     room: Room,
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
-    /// Words of packed rows that are not empty.
+    /// Words of packed rows that are not empty; this and the following once there is a hub.
     packed: Vec<u64>,
     /// Which words they are.
     places: Vec<u16>,
@@ -101,12 +101,22 @@ impl Worker {
         Self {
             room,
             marks: vec![0; (numbered as usize).div_ceil(64)],
-            packed: Vec::with_capacity(room.packed),
-            places: Vec::with_capacity(room.packed),
-            put_off: Vec::with_capacity(room.put_off),
-            by_block: vec![PutOff::default(); room.put_off],
-            starts: vec![0; room.blocks + 1],
+            packed: Vec::new(),
+            places: Vec::new(),
+            put_off: Vec::new(),
+            by_block: Vec::new(),
+            starts: Vec::new(),
         }
+    }
+
+    /// Makes the arrays for hubs, which a graph without them does not need.
+    #[cold]
+    fn make_room(&mut self) {
+        self.packed.reserve_exact(self.room.packed);
+        self.places.reserve_exact(self.room.packed);
+        self.put_off.reserve_exact(self.room.put_off);
+        self.by_block = vec![PutOff::default(); self.room.put_off];
+        self.starts = vec![0; self.room.blocks + 1];
     }
 
     /// Bytes that it holds.
@@ -122,6 +132,9 @@ impl Worker {
     #[inline(always)]
     fn meet_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
         let mut count = 0;
+        if self.starts.is_empty() {
+            self.make_room();
+        }
         if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
             count += self.meet_put_off(hubs);
         }

@@ -26,7 +26,9 @@ impl Forward {
         for (i, &a) in resident.numbers.iter().enumerate() {
             resident.row(i).iter().for_each(|&b| later[b as usize].push(a));
         }
-        Self { met: vec![Vec::new(); later.len()], later }
+        // In the end they are the rows, so they need not grow by doubling.
+        let met = (0..later.len()).map(|i| Vec::with_capacity(resident.row(i).len())).collect();
+        Self { met, later }
     }
 }
 

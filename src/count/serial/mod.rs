@@ -71,8 +71,7 @@ impl Method {
     /// Bytes of its own lists: for each arc, and for each vertex.
     fn lists(self) -> (u64, u64) {
         match self {
-            // Vectors that grow hold at most twice their elements, and have room for four of them at once.
-            Self::Forward => (4 + 2 * 4, 2 * VECTOR + 4 * 4),
+            Self::Forward => (2 * 4, 2 * VECTOR),
             Self::CompactForward => (2 * 4, VECTOR),
             Self::ReverseEdge => (4, VECTOR),
             Self::ReverseEdgeSerial => (4, 0),
@@ -87,6 +86,7 @@ impl Method {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |frames| frames.min(2),
+            by_rows: None,
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: Bytes(8),

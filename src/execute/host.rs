@@ -1,0 +1,148 @@
+//! What a job will take of the host's memory, from its plan.
+//!
+//! Enters: a job up to its plan, and what the process holds then. Leaves: the most that will be resident until the answer is there.
+//! Up to the plan nothing needs to be foretold: `trimill plan` goes the same way as `trimill count`, and its own peak is
+//! the answer. What comes after is added up stage by stage; at each
+//!
+//! ```text
+//! what is held once the plan stands + sets and lists of partitions + mapped pages + sections and frames + tables + spills
+//! ```
+//!
+//! Mapped pages are as many as the file has or, where that is less, as may stay before they are given back ([`crate::graph::pages`]).
+
+use super::devices::order;
+use super::planned::Planned;
+use super::setup::Setup;
+use super::shared::{Gathering, gathering};
+use crate::bytes::Bytes;
+use crate::graph::OrientedGraph;
+use crate::graph::bits::Bits;
+use crate::job::Job;
+use crate::partition::section::ResidentSize;
+use crate::partition::sizes;
+use crate::plan::sample;
+use crate::spill::{BLOCK_BYTES, raw_bytes};
+
+/// For each thread: a block as values, planes and stored bytes on its way to a spill; planes and stored bytes on its way back.
+const CODERS: u64 = 5 * BLOCK_BYTES;
+
+/// Rows of the resident section that wait to be encoded, and a chunk on its way there.
+const WAITING: Bytes = Bytes(32 * BLOCK_BYTES);
+const CHUNK: Bytes = Bytes::mib(4);
+
+/// The most that is resident from the plan to the answer, when `held` is resident once the plan stands.
+pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes) -> Bytes {
+    let after = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
+        whole(planned)
+    } else if planned.plan.shared.is_some() {
+        shared(planned, setup)
+    } else {
+        spilled(job, planned, setup)
+    };
+    held + after
+}
+
+/// The arrays of `O(n)` that a job needs beside its budget, at their largest.
+pub(super) fn arrays(planned: &Planned) -> Bytes {
+    let graph = &planned.graph;
+    let n = u64::from(graph.vertices());
+    // Degrees and numbers of all ids up to the largest; or a table of those that occur, made from what threads collected.
+    let preparing = match graph.declared_lines() {
+        Some(lines) => Bytes(9 * (lines + graph.first_declared_id()) + 4 * n),
+        None => Bytes(40 * n),
+    };
+    // Numbers of ids and back, while offsets and degrees are checked.
+    let opening = graph.array_bytes() + Bytes(12 * n);
+    let sizing = sizes::array_bytes(graph.vertices()) + sample::array_bytes(graph.vertices());
+    let building = match &planned.plan.shared {
+        // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
+        Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
+        // Marks, lengths and numbers of proxies.
+        None => Bytes(13 * n),
+    };
+    let planned = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizing.max(building);
+    preparing.max(opening).max(planned)
+}
+
+/// The file's rows and where they begin.
+fn file(graph: &OrientedGraph) -> Bytes {
+    graph.csr_bytes()
+}
+
+/// Of the graph's file, what stays resident while its rows are read.
+fn pages(planned: &Planned) -> Bytes {
+    file(&planned.graph).min(planned.graph.usual_pages())
+}
+
+/// The resident section, and all that counting partition `part` takes.
+fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
+    let (size, predicted) = (&planned.plan.sizes[part as usize], &planned.plan.predictions[part as usize]);
+    let terms = planned.backends[0].terms();
+    let locals = predicted.resident.saturating_sub(Bytes(terms.per_resident_arc * size.resident_arcs));
+    let section = ResidentSize { locals: locals.get() / terms.per_local.max(1), arcs: size.resident_arcs }.bytes();
+    match planned.gpus {
+        0 => (section, predicted.peak),
+        // Runs of the section, page-locked buffers, and two frames of each.
+        gpus => {
+            let on_host = planned.on_host + Bytes(2 * gpus * predicted.largest_frame.get());
+            (section.min(on_host), on_host)
+        }
+    }
+}
+
+/// The graph as one partition: its rows are gathered, then counted when the file is no longer read.
+fn whole(planned: &Planned) -> Bytes {
+    let n = planned.graph.vertices();
+    // Who is local, who is kept, where arcs may lead; and the list of them.
+    let sets = Bytes(3 * Bits::bytes(n).get()) + Bytes::of::<u32>(u64::from(n));
+    let (section, all) = partition(planned, 0);
+    sets + (section + pages(planned)).max(all)
+}
+
+/// Shared frames: the rows of all are gathered, then each partition is counted.
+fn shared(planned: &Planned, setup: &Setup) -> Bytes {
+    let plan = &planned.plan;
+    let Gathering { rows, window, batch } = gathering(planned, setup);
+    let window = window.min(file(&planned.graph));
+    let counting = (0..plan.assignment.parts()).map(|part| {
+        let predicted = &plan.predictions[part as usize];
+        let (section, all) = partition(planned, part);
+        let list = Bytes::of::<u32>(plan.assignment.locals(part).len() as u64);
+        let slots = (planned.backends[0].terms().slots)(predicted.frames);
+        match batch {
+            // Frames are lent where they lie.
+            None => list + all.saturating_sub(Bytes(slots * predicted.largest_frame.get())).max(section),
+            Some(_) => list + (list + section + window).max(all),
+        }
+    });
+    rows + (batch.unwrap_or_default() + window).max(counting.max().unwrap_or_default())
+}
+
+/// Own frames: while a partition is counted, the next ones are built.
+fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
+    let plan = &planned.plan;
+    let devices = planned.devices;
+    let order = order(plan, devices);
+    let build = |place: usize| order.get(place).map_or(Bytes::ZERO, |&part| building(planned, part));
+    let spill = |place: usize| order.get(place).map_or(Bytes::ZERO, |&part| plan.predictions[part as usize].spill);
+    let most = (0..order.len()).map(|place| {
+        // One waits, one is built.
+        let ahead = place + devices..place + 2 * devices + 1;
+        let waiting: Bytes = (place..ahead.end).map(spill).sum();
+        let counted = partition(planned, order[place]).1;
+        counted + ahead.map(build).max().unwrap_or_default() + waiting.min(setup.spill_memory(job))
+    });
+    let coders = Bytes(setup.pool.current_num_threads() as u64 * CODERS);
+    most.max().unwrap_or_default() + coders + pages(planned)
+}
+
+/// Building a partition.
+fn building(planned: &Planned, part: u32) -> Bytes {
+    let (size, predicted) = (&planned.plan.sizes[part as usize], &planned.plan.predictions[part as usize]);
+    // Who is local, who is kept, who is both or neither, where arcs may lead.
+    let sets = Bytes(4 * Bits::bytes(planned.graph.vertices()).get());
+    let lists = Bytes::of::<u32>(size.locals + size.proxies_kept);
+    let resident = Bytes(raw_bytes(true, size.locals, size.resident_arcs)).min(WAITING) + CHUNK;
+    let frames = Bytes::of::<u32>(size.proxies_kept) + predicted.largest_frame;
+    sets + lists + resident.max(frames)
+}

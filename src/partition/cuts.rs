@@ -1,0 +1,135 @@
+//! Where a partition's frames end, found as its rows come.
+//!
+//! Enters: the local number and the length of each kept proxy's row, ascending. Leaves: [`Cut`]s that tile the numbering, none
+//! larger than the limit unless it is a single row. Memory: the cuts.
+
+use std::ops::Range;
+
+use super::section::{frame_bytes, longest_frame_range};
+use crate::bytes::Bytes;
+
+/// A frame that is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The local numbers that it covers.
+    pub range: Range<u32>,
+    /// The proxies whose rows it holds, counted from the first proxy of the partition.
+    pub rows: Range<usize>,
+    /// The arcs of these.
+    pub arcs: u64,
+}
+
+/// Cuts under way.
+#[derive(Debug)]
+pub struct Cuts {
+    limit: Bytes,
+    longest: u32,
+    done: Vec<Cut>,
+    /// Where the frame begins that is being filled.
+    start: u32,
+    first: usize,
+    /// Rows so far, and the arcs of those in that frame.
+    rows: usize,
+    arcs: u64,
+    /// The local number after that of the last row.
+    next: u32,
+}
+
+impl Cuts {
+    /// Nothing yet; frames will take at most `limit` bytes.
+    pub fn new(limit: Bytes) -> Self {
+        let longest = longest_frame_range(limit);
+        Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
+    }
+
+    /// The next proxy has this local number and a row of this length.
+    pub fn row(&mut self, place: u32, length: u32) {
+        self.cover(place);
+        if self.bytes(place + 1, 1, u64::from(length)) > self.limit && self.is_filled()
+            || place - self.start >= self.longest
+        {
+            self.end_at(place);
+        }
+        self.rows += 1;
+        self.arcs += u64::from(length);
+        self.next = place + 1;
+    }
+
+    /// All frames, of so many locals and proxies together; at least one.
+    pub fn finish(mut self, numbered: u32) -> Vec<Cut> {
+        self.cover(numbered);
+        self.end_at(numbered);
+        self.done
+    }
+
+    /// Makes the frame reach to `end`, over locals whose bits it has to hold: ends it as often as that takes.
+    fn cover(&mut self, end: u32) {
+        loop {
+            let reached = end.min(self.start.saturating_add(self.longest));
+            if self.is_filled() && self.bytes(reached, 0, 0) > self.limit && self.next < reached {
+                self.end_at(self.next);
+            } else if reached < end {
+                self.end_at(reached);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn is_filled(&self) -> bool {
+        self.rows > self.first
+    }
+
+    /// What the frame takes when it ends at `end` and has so much more.
+    fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
+        frame_bytes(end - self.start, (self.rows - self.first) as u64 + rows, self.arcs + arcs)
+    }
+
+    fn end_at(&mut self, end: u32) {
+        self.done.push(Cut { range: self.start..end, rows: self.first..self.rows, arcs: self.arcs });
+        (self.start, self.first, self.arcs) = (end, self.rows, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::partition::section::smallest_frame_limit;
+
+    /// Runs of locals between proxies, and the lengths of the proxies' rows.
+    fn partitions() -> impl Strategy<Value = (Vec<(u32, u32)>, u32)> {
+        let gap = prop_oneof![4 => 0u32..3, 1 => 0u32..20_000];
+        (prop::collection::vec((gap, 0u32..200), 0..300), 0u32..50_000)
+    }
+
+    proptest! {
+        #[test]
+        fn frames_tile_the_numbering_and_keep_to_the_limit((rows, locals_after) in partitions(), more in 0u64..20_000) {
+            let longest = rows.iter().map(|row| row.1).max().unwrap_or(0);
+            let limit = smallest_frame_limit(longest) + Bytes(more);
+            let mut cuts = Cuts::new(limit);
+            let mut place = 0;
+            let mut places = Vec::new();
+            for &(locals, length) in &rows {
+                place += locals;
+                cuts.row(place, length);
+                places.push(place);
+                place += 1;
+            }
+            let numbered = place + locals_after;
+            let cuts = cuts.finish(numbered);
+            let mut end = (0, 0);
+            for Cut { range, rows: mine, arcs } in &cuts {
+                prop_assert_eq!((range.start, mine.start), end);
+                end = (range.end, mine.end);
+                prop_assert!(places[mine.clone()].iter().all(|place| range.contains(place)));
+                prop_assert_eq!(*arcs, rows[mine.clone()].iter().map(|row| u64::from(row.1)).sum::<u64>());
+                let bytes = frame_bytes(range.len() as u32, mine.len() as u64, *arcs);
+                prop_assert!(bytes <= limit, "{} of {limit}", bytes);
+            }
+            prop_assert_eq!(end, (numbered, rows.len()));
+        }
+    }
+}

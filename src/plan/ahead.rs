@@ -1,0 +1,75 @@
+//! A partition's rows before it is built, for methods whose tables depend on them.
+//!
+//! Either the rows of the graph as they stand, in global numbers (shared frames), or those of a partition in outline (own
+//! frames, and the graph as one partition). Rows are read one by one: a method looks at a sample of them.
+
+use std::ops::Range;
+
+use crate::count::RowsAhead;
+use crate::graph::OrientedGraph;
+use crate::partition::outline::Outline;
+use crate::partition::section::ResidentSize;
+
+/// Rows of the graph in global numbers.
+pub(super) struct Global<'a> {
+    pub(super) graph: &'a OrientedGraph,
+    /// Those that are resident, ascending.
+    pub(super) numbers: &'a [u32],
+    pub(super) size: ResidentSize,
+    pub(super) frames: &'a [Range<u32>],
+}
+
+impl RowsAhead for Global<'_> {
+    fn size(&self) -> ResidentSize {
+        self.size
+    }
+
+    fn numbered(&self) -> u32 {
+        self.graph.vertices()
+    }
+
+    fn frames(&self) -> &[Range<u32>] {
+        self.frames
+    }
+
+    fn rows(&self, locals: Range<usize>, each: &mut dyn FnMut(&[u32])) {
+        let id_of = &self.graph.numbering().id_of;
+        self.numbers[locals].iter().for_each(|&number| each(self.graph.row(id_of[number as usize])));
+    }
+
+    fn length(&self, number: u32) -> u32 {
+        self.graph.out_degree(self.graph.numbering().id_of[number as usize])
+    }
+}
+
+/// A partition in outline.
+pub(super) struct Outlined<'a, 's, 'p, 'g> {
+    pub(super) outline: &'a Outline<'s, 'p, 'g>,
+    pub(super) size: ResidentSize,
+    pub(super) frames: Vec<Range<u32>>,
+    /// The lengths of the first numbers' rows.
+    pub(super) lengths: Vec<u32>,
+}
+
+impl RowsAhead for Outlined<'_, '_, '_, '_> {
+    fn size(&self) -> ResidentSize {
+        self.size
+    }
+
+    fn numbered(&self) -> u32 {
+        self.frames.last().map_or(0, |last| last.end)
+    }
+
+    fn frames(&self) -> &[Range<u32>] {
+        &self.frames
+    }
+
+    fn rows(&self, locals: Range<usize>, each: &mut dyn FnMut(&[u32])) {
+        let rows = self.outline.resident(locals);
+        (0..rows.numbers.len()).for_each(|i| each(rows.row(i)));
+    }
+
+    fn length(&self, number: u32) -> u32 {
+        self.lengths[number as usize]
+    }
+}
