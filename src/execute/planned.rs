@@ -78,7 +78,7 @@ pub(super) fn planned_with(
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     let chosen = setup.backend(job, &graph)?;
-    let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen));
+    let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen, &graph));
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
     let gpus = chosen.gpus() as u64;
     let Chosen { mut backends, device, largest_frame, floor, methods } = chosen;

@@ -17,8 +17,12 @@ pub struct Numbering {
 impl Numbering {
     /// Numbers vertices by their degrees.
     pub fn by_degree(degrees: &[u32]) -> Self {
-        let number_of = numbers(degrees);
-        let mut id_of = vec![0; degrees.len()];
+        Self::of(numbers(degrees))
+    }
+
+    /// The way there and back, from the numbers of all ids.
+    pub fn of(number_of: Vec<u32>) -> Self {
+        let mut id_of = vec![0; number_of.len()];
         for (id, &number) in number_of.iter().enumerate() {
             id_of[number as usize] = id as u32;
         }
