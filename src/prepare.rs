@@ -52,7 +52,7 @@ pub fn prepare(
                 let written = oriented.file_bytes;
                 (file(oriented)?, written)
             }
-            Made::Memory(graph) => (graph, Bytes::ZERO),
+            Made::Memory(graph) => (*graph, Bytes::ZERO),
         };
         stations.push(Station::since("orient", start, input_bytes, written));
         return Ok(graph);

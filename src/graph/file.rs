@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::OrientedGraph;
 use super::numbering::Numbering;
-use super::oriented::Sections;
+use super::oriented::Storage;
 use super::pages::PageLimit;
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
@@ -198,8 +198,8 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
     mapped.release(0..mapped.bytes().len());
     let numbering = Numbering::by_degree(mapped.slice(layout.degrees()));
     mapped.release(0..mapped.bytes().len());
-    let sections = Sections::File { file: mapped, _temporary: temporary };
-    Ok(OrientedGraph { sections, layout, numbering, pages: PageLimit::default() })
+    let storage = Storage::File { file: mapped, _temporary: temporary };
+    Ok(OrientedGraph { storage, layout, numbering, pages: PageLimit::default() })
 }
 
 /// Checks offsets and degrees, which everything else relies on. Damage is found by the checksums before; this finds what

@@ -19,7 +19,7 @@ use super::pages::PageLimit;
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
 pub struct OrientedGraph {
-    pub(super) sections: Sections,
+    pub(super) storage: Storage,
     pub(super) layout: Layout,
     pub(super) numbering: Numbering,
     pub(super) pages: PageLimit,
@@ -27,7 +27,7 @@ pub struct OrientedGraph {
 
 /// Where the sections lie.
 #[derive(Debug)]
-pub(super) enum Sections {
+pub(super) enum Storage {
     /// In a graph file.
     File {
         file: MappedFile,
@@ -54,7 +54,7 @@ pub struct Arrays {
 impl OrientedGraph {
     /// A graph whose sections are in memory, as `layout` says.
     pub fn in_memory(layout: Layout, arrays: Arrays, numbering: Numbering) -> Self {
-        Self { sections: Sections::Memory(arrays), layout, numbering, pages: PageLimit::default() }
+        Self { storage: Storage::Memory(arrays), layout, numbering, pages: PageLimit::default() }
     }
 
     /// The number of vertices with an edge.
@@ -79,25 +79,25 @@ impl OrientedGraph {
 
     /// Where each row begins, in arcs; `vertices() + 1` values.
     pub fn offsets(&self) -> &[u64] {
-        match &self.sections {
-            Sections::File { file, .. } => file.slice(self.layout.offsets()),
-            Sections::Memory(arrays) => &arrays.offsets,
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.offsets()),
+            Storage::Memory(arrays) => &arrays.offsets,
         }
     }
 
     /// The undirected degree of each id.
     pub fn degrees(&self) -> &[u32] {
-        match &self.sections {
-            Sections::File { file, .. } => file.slice(self.layout.degrees()),
-            Sections::Memory(arrays) => &arrays.degrees,
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.degrees()),
+            Storage::Memory(arrays) => &arrays.degrees,
         }
     }
 
     /// The heads of all rows, as numbers.
     pub fn heads(&self) -> &[u32] {
-        match &self.sections {
-            Sections::File { file, .. } => file.slice(self.layout.heads()),
-            Sections::Memory(arrays) => &arrays.heads,
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.heads()),
+            Storage::Memory(arrays) => &arrays.heads,
         }
     }
 
@@ -133,9 +133,9 @@ impl OrientedGraph {
 
     /// The input's ids, where they are not consecutive.
     fn ids(&self) -> Option<&[u64]> {
-        self.layout.ids().map(|range| match &self.sections {
-            Sections::File { file, .. } => file.slice(range),
-            Sections::Memory(arrays) => &arrays.ids,
+        self.layout.ids().map(|range| match &self.storage {
+            Storage::File { file, .. } => file.slice(range),
+            Storage::Memory(arrays) => &arrays.ids,
         })
     }
 
@@ -185,17 +185,17 @@ impl OrientedGraph {
 
     /// The file that holds the rows, where one does.
     pub fn path(&self) -> Option<&std::path::Path> {
-        match &self.sections {
-            Sections::File { file, .. } => Some(file.path()),
-            Sections::Memory(_) => None,
+        match &self.storage {
+            Storage::File { file, .. } => Some(file.path()),
+            Storage::Memory(_) => None,
         }
     }
 
     /// Bytes of the host's memory that the rows take and cannot give back.
     pub fn held_bytes(&self) -> Bytes {
-        match &self.sections {
-            Sections::File { .. } => Bytes::ZERO,
-            Sections::Memory(_) => self.layout.sections_bytes(),
+        match &self.storage {
+            Storage::File { .. } => Bytes::ZERO,
+            Storage::Memory(_) => self.layout.sections_bytes(),
         }
     }
 
@@ -212,14 +212,14 @@ impl OrientedGraph {
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
     /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {
-        if matches!(self.sections, Sections::File { .. }) && self.pages.look() {
+        if matches!(self.storage, Storage::File { .. }) && self.pages.look() {
             self.release();
         }
     }
 
     /// Gives all pages back.
     pub fn release(&self) {
-        if let Sections::File { file, .. } = &self.sections {
+        if let Storage::File { file, .. } = &self.storage {
             file.release(0..file.bytes().len());
         }
     }

@@ -27,7 +27,7 @@ pub enum Made {
     /// A complete graph file.
     File(Oriented),
     /// In memory.
-    Memory(OrientedGraph),
+    Memory(Box<OrientedGraph>),
 }
 
 /// A graph that is being made; rows are put one after another.
@@ -113,7 +113,7 @@ impl Target {
             To::Memory(layout, arrays) => {
                 let number_of: Vec<u32> = compact.par_iter().map(|&id| number_of[id as usize]).collect();
                 let numbering = Numbering::of(number_of);
-                Ok(Made::Memory(OrientedGraph::in_memory(layout, arrays, numbering)))
+                Ok(Made::Memory(Box::new(OrientedGraph::in_memory(layout, arrays, numbering))))
             }
         }
     }

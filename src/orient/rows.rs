@@ -62,7 +62,7 @@ pub fn orient_rows(
     let last = vertices.compact.last().map_or(0, |&last| u64::from(last));
     // Cleaning ranks the ids of graphs as sparse as this.
     let sparse = last >= ALWAYS_PLAIN && last / 8 > arcs;
-    if arcs == 0 || arcs % 2 != 0 || sparse || last >= MOST_VERTICES {
+    if arcs == 0 || !arcs.is_multiple_of(2) || sparse || last >= MOST_VERTICES {
         return Ok(None);
     }
     let Some(declared) = source.declared_vertices() else { return Ok(None) };

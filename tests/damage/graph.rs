@@ -25,7 +25,7 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
     let graph = prepare(&source, Some("x"), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
-    graph.path().to_path_buf()
+    graph.path().unwrap().to_path_buf()
 }
 
 /// Opening must fail and say which file to make again.
