@@ -63,7 +63,7 @@ pub(super) fn planned_of(
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
     let prepared = input.graph(setup, control, stations)?;
-    planned_with(prepared, job, setup, control, stations)
+    planned_with(prepared, job, setup, spills_whole, control, stations)
 }
 
 /// Takes a job whose graph is there up to its plan; with the graph comes what tells its input from any other.
@@ -71,6 +71,7 @@ pub(super) fn planned_with(
     (graph, identity): (OrientedGraph, String),
     job: &Job,
     setup: &Setup,
+    spills_whole: bool,
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
+use crate::mapped::zeros;
+
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;
 
@@ -73,7 +75,7 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
             counts[degree] = end;
         }
     }
-    let mut numbers = vec![0; degrees.len()];
+    let mut numbers = zeros(degrees.len());
     numbers.par_chunks_mut(run).zip(degrees.par_chunks(run)).zip(counts).for_each(|((numbers, degrees), mut next)| {
         for (number, &degree) in numbers.iter_mut().zip(degrees) {
             if let Some(next) = next.get_mut(degree as usize) {

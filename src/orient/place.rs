@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::Numbering;
 use crate::graph::{Arrays, OrientedGraph};
+use crate::mapped::zeros;
 
 /// Where the graph is to be.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ impl Target {
                     true => compact.par_iter().map(|&id| u64::from(id)).collect(),
                     false => Vec::new(),
                 };
-                let (offsets, heads) = (vec![0; compact.len() + 1], vec![0; layout.edges as usize]);
+                let (offsets, heads) = (zeros(compact.len() + 1), zeros(layout.edges as usize));
                 To::Memory(layout, Arrays { offsets, heads, degrees, ids })
             }
             Place::Memory(_, dir) | Place::File(dir) => {

@@ -95,6 +95,7 @@ struct Piece {
 }
 
 /// The rows of a piece, oriented.
+#[derive(Default)]
 pub(super) struct Oriented {
     /// The heads that are kept, as numbers, ascending in each row.
     pub(super) heads: Vec<u32>,
@@ -102,6 +103,8 @@ pub(super) struct Oriented {
     pub(super) ends: Vec<u32>,
     /// The hashes of arcs that lead up, less those of arcs that lead down.
     sum: u64,
+    /// Where heads are read.
+    buffer: Vec<u32>,
 }
 
 impl Known<'_> {
@@ -114,26 +117,30 @@ impl Known<'_> {
         let size = (space.memory.get() / 4 / 16 / batch as u64).clamp(SMALLEST_PIECE, PIECE);
         let pieces = self.pieces(size);
         let (mut sum, mut kept) = (0u64, 0);
-        let mut before = Vec::new();
+        // Batches take turns in what they fill, so it is made once.
+        let [mut before, mut next] = [(); 2].map(|()| (0..batch).map(|_| Oriented::default()).collect::<Vec<_>>());
         for batch in pieces.chunks(batch).chain([&[][..]]) {
-            let orient = || -> Result<Option<Vec<Oriented>>> {
-                let oriented = batch.par_iter().with_max_len(1).map(|piece| {
+            next.truncate(batch.len());
+            let orient = || {
+                let oriented = batch.par_iter().zip(&mut next).with_max_len(1).map(|(piece, oriented)| {
                     control.check()?;
-                    let oriented = self.orient_piece(piece)?;
+                    let clean = self.orient_piece(piece, oriented)?;
                     task.advance(piece.arcs.end - piece.arcs.start);
-                    Ok(oriented)
+                    Ok(clean)
                 });
-                oriented.collect()
+                oriented.try_reduce(|| true, |a, b| Ok(a & b))
             };
-            let (put, oriented) = rayon::join(|| target.put(&before), orient);
+            let (put, clean) = rayon::join(|| target.put(&before), orient);
             put?;
-            let Some(oriented) = oriented? else { return Ok(None) };
-            sum = oriented.iter().fold(sum, |sum, piece| sum.wrapping_add(piece.sum));
-            kept += oriented.iter().map(|piece| piece.heads.len() as u64).sum::<u64>();
+            if !clean? {
+                return Ok(None);
+            }
+            sum = next.iter().fold(sum, |sum, piece| sum.wrapping_add(piece.sum));
+            kept += next.iter().map(|piece| piece.heads.len() as u64).sum::<u64>();
             if kept > edges {
                 return Ok(None);
             }
-            before = oriented;
+            std::mem::swap(&mut before, &mut next);
         }
         if sum != 0 || kept != edges {
             return Ok(None);
@@ -157,12 +164,14 @@ impl Known<'_> {
         pieces
     }
 
-    /// Orients the rows of a piece; nothing where they are not clean.
-    fn orient_piece(&self, piece: &Piece) -> Result<Option<Oriented>> {
+    /// Orients the rows of a piece; false where they are not clean.
+    fn orient_piece(&self, piece: &Piece, oriented: &mut Oriented) -> Result<bool> {
         let arcs = piece.arcs.end - piece.arcs.start;
-        let mut buffer = vec![0; arcs.min(CHUNK) as usize];
-        let mut oriented = Oriented { heads: Vec::new(), ends: Vec::with_capacity(piece.vertices.len()), sum: 0 };
-        oriented.heads.reserve((arcs / 2) as usize);
+        let mut buffer = std::mem::take(&mut oriented.buffer);
+        buffer.resize(arcs.min(CHUNK) as usize, 0);
+        oriented.heads.clear();
+        oriented.ends.clear();
+        oriented.sum = 0;
         let mut vertices = self.vertices[piece.vertices.clone()].iter();
         let mut row = Row::default();
         let mut at = piece.arcs.start;
@@ -172,8 +181,8 @@ impl Known<'_> {
             let mut rest = &mut chunk[..];
             while !rest.is_empty() {
                 if row.left == 0 {
-                    let Some(&id) = vertices.next() else { return Ok(None) };
-                    row = Row::new(id, self, at, &oriented);
+                    let Some(&id) = vertices.next() else { return Ok(false) };
+                    row = Row::new(id, self, at, oriented);
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
@@ -181,20 +190,21 @@ impl Known<'_> {
                     if now == row.length {
                         part.sort_unstable();
                     } else {
-                        if !row.take_sorted(self, &mut oriented)? {
-                            return Ok(None);
+                        if !row.take_sorted(self, oriented)? {
+                            return Ok(false);
                         }
                         at = row.at + row.length as u64;
                         continue 'chunks;
                     }
                 }
-                if !row.take(part, self, &mut oriented) {
-                    return Ok(None);
+                if !row.take(part, self, oriented) {
+                    return Ok(false);
                 }
                 (rest, at) = (after, at + now as u64);
             }
         }
-        Ok(Some(oriented))
+        oriented.buffer = buffer;
+        Ok(true)
     }
 }
 

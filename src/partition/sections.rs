@@ -5,6 +5,8 @@
 //! proxies are read twice, once for their lengths (a frame's place must be known before it is filled) and once for their
 //! heads. Memory: 4 bytes a local, 8 bytes a proxy, and one chunk or frame.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::cuts::{Cut, Cuts};
@@ -15,6 +17,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
+use crate::mapped::{large_pages, zeros};
 
 /// The arcs of a resident chunk, about.
 const CHUNK_ARCS: u64 = 1 << 20;
@@ -84,6 +87,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         offsets.clear();
         offsets.reserve_exact(rows + 1);
+        large_pages(offsets);
         offsets.push(0);
         let mut end = 0u64;
         // Rows are at random places, so their lengths are looked up in parallel, as many at a time as are likely to be needed.
@@ -103,7 +107,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         if heads.capacity() < end as usize {
             // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
             *heads = Vec::new();
-            *heads = vec![0; end as usize];
+            *heads = zeros(end as usize);
         } else {
             heads.resize(end as usize, 0);
         }
