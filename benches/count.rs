@@ -139,7 +139,7 @@ fn measure(
 
 fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes(8 << 30), dir };
+    let space = Workspace { memory: Bytes(8 << 30), dir, graph: Bytes::ZERO };
     let mut stations = Vec::new();
     let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stations).unwrap();
     let seconds = stations.iter().filter(|station| station.name == "orient").map(|station| station.seconds).sum();

@@ -68,6 +68,6 @@ fn kronecker(scale: u32, dir: &Path) -> OrientedGraph {
     let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
     let arcs = std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes(8 << 30), dir };
+    let space = Workspace { memory: Bytes(8 << 30), dir, graph: Bytes::ZERO };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Files mapped into memory, and the allocator's settings: the only file of this crate with `unsafe` code.
+//! Files mapped into memory, large pages, and the allocator's settings: the only file of this crate with `unsafe` code.
 //!
 //! Pages of a mapped file count as memory of the process while they are resident, so a big file is read either through
 //! a [`Window`] that is dropped after use, or through a [`MappedFile`] whose pages are given back by
@@ -123,4 +123,29 @@ impl MappedFile {
             let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
         }
     }
+}
+
+/// Shorter arrays have no large pages: what they save is little, and up to a page of them is wasted.
+const WORTH_LARGE_PAGES: usize = 8 << 20;
+
+/// So many zeros, none of which takes memory before it is touched; in large pages as [`large_pages`].
+pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
+    let mut zeros = bytemuck::zeroed_vec(len);
+    large_pages(&mut zeros);
+    zeros
+}
+
+/// Asks the system to back what `values` has room for by large pages, if that is much and was not touched yet. Large pages
+/// are made many times as fast as small ones, and found faster where values are looked up at random.
+pub fn large_pages<T: Pod>(values: &mut Vec<T>) {
+    let page = rustix::param::page_size();
+    let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), values.capacity() * size_of::<T>());
+    let skipped = start.align_offset(page);
+    if bytes < WORTH_LARGE_PAGES {
+        return;
+    }
+    let len = (bytes - skipped) / page * page;
+    // SAFETY: the range lies within the allocation of `values`, which is borrowed; it begins and ends with a page, and the
+    // advice changes no byte of it. Where it is refused, pages are small and nothing else.
+    let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }

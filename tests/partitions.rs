@@ -320,6 +320,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             shared: Bytes::ZERO,
             rates: Rates::new(1, 0),
             whole: None,
+            spills_whole: true,
         };
         let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
         assert_eq!(plan.assignment.parts() == 1, one);

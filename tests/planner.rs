@@ -221,6 +221,7 @@ fn check(case: u64, graphs: &[OrientedGraph]) {
     let way = draws.below(3);
     let limits = Limits {
         whole: None,
+        spills_whole: true,
         device,
         largest_frame: Bytes::mib(256),
         frame,
@@ -289,6 +290,7 @@ fn a_sample_tells_what_is_spilled() {
         let limit = Bytes::mib(1);
         let limits = Limits {
             whole: None,
+            spills_whole: true,
             device: Bytes::mib(1 << 10),
             largest_frame: limit,
             frame: Some(limit),

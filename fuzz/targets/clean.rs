@@ -26,7 +26,7 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     let wanted: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
     let count = arcs.len() as u64;
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes::mib(1), dir: place.dir() };
+    let space = Workspace { memory: Bytes::mib(1), dir: place.dir(), graph: Bytes::ZERO };
     let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
         .expect("any arcs are a graph");
     assert_eq!(edges(&graph), wanted);

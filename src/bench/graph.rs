@@ -74,7 +74,7 @@ mod tests {
 
     fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
         let dir = tempfile::tempdir().unwrap();
-        let space = Workspace { memory: Bytes::mib(8), dir: dir.path() };
+        let space = Workspace { memory: Bytes::mib(8), dir: dir.path(), graph: Bytes::ZERO };
         let source = ArcList { arcs, declared: None };
         let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
         probes(&graph)

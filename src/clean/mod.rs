@@ -55,6 +55,8 @@ pub struct Workspace<'a> {
     pub memory: Bytes,
     /// Where buckets go that do not fit.
     pub dir: &'a Path,
+    /// Bytes of host memory that an oriented graph may take which is not cached; one that takes more goes to a file.
+    pub graph: Bytes,
 }
 
 impl Workspace<'_> {
@@ -62,6 +64,11 @@ impl Workspace<'_> {
     /// for sorting.
     pub fn for_buckets(&self) -> u64 {
         self.memory.get() * 5 / 16
+    }
+
+    /// The share of rows that had to be decoded before they could be oriented.
+    pub fn for_rows(&self) -> Bytes {
+        Bytes(self.memory.get() / 4)
     }
 }
 

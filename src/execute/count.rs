@@ -40,7 +40,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         }
     }
     let mut stations = Vec::new();
-    let mut planned = planned_of(&input, job, &setup, control, &mut stations)?;
+    let mut planned = planned_of(&input, job, &setup, job.keep_spill, control, &mut stations)?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let (partitions, devices) = if planned.plan.assignment.parts() == 1 && !job.keep_spill {

@@ -48,7 +48,7 @@ pub(super) fn arrays(planned: &Planned) -> Bytes {
     let n = u64::from(graph.vertices());
     // Degrees and numbers of all ids up to the largest; or a table of those that occur, made from what threads collected.
     let preparing = match graph.declared_lines() {
-        Some(lines) => Bytes(9 * (lines + graph.first_declared_id()) + 4 * n),
+        Some(lines) => Bytes(9 * (lines + graph.first_declared_id()) + 8 * n),
         None => Bytes(40 * n),
     };
     // Numbers of ids and back, while offsets and degrees are checked.
@@ -64,9 +64,9 @@ pub(super) fn arrays(planned: &Planned) -> Bytes {
     preparing.max(opening).max(planned)
 }
 
-/// The file's rows and where they begin.
+/// The file's rows and where they begin; nothing where they are in memory, held already.
 fn file(graph: &OrientedGraph) -> Bytes {
-    graph.csr_bytes()
+    if graph.path().is_some() { graph.csr_bytes() } else { Bytes::ZERO }
 }
 
 /// Of the graph's file, what stays resident while its rows are read.

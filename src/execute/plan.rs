@@ -32,7 +32,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let prepared = Input::open(job, &setup)?.graph(&setup, control, &mut stations)?;
     let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
     machine::forget_peak();
-    let planned = planned_with(prepared, job, &setup, control, &mut stations)?;
+    let planned = planned_with(prepared, job, &setup, true, control, &mut stations)?;
     let counting = host::counting(job, &planned, &setup, machine::resident_memory());
     // Without the cache the job that follows prepares the graph again.
     let again = preparing.filter(|_| setup.cache.is_none()).unwrap_or_default();

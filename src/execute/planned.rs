@@ -49,19 +49,21 @@ pub(super) struct Planned {
 
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    planned_of(&Input::open(job, setup)?, job, setup, control, stations)
+    planned_of(&Input::open(job, setup)?, job, setup, true, control, stations)
 }
 
-/// Takes a job whose input is open up to its plan: that of the run directory, where an earlier start made one.
+/// Takes a job whose input is open up to its plan: that of the run directory, where an earlier start made one. `spills_whole`:
+/// whether a graph that is one partition is spilled, too.
 pub(super) fn planned_of(
     input: &Input,
     job: &Job,
     setup: &Setup,
+    spills_whole: bool,
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
     let prepared = input.graph(setup, control, stations)?;
-    planned_with(prepared, job, setup, control, stations)
+    planned_with(prepared, job, setup, spills_whole, control, stations)
 }
 
 /// Takes a job whose graph is there up to its plan; with the graph comes what tells its input from any other.
@@ -69,6 +71,7 @@ pub(super) fn planned_with(
     (graph, identity): (OrientedGraph, String),
     job: &Job,
     setup: &Setup,
+    spills_whole: bool,
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
@@ -78,7 +81,7 @@ pub(super) fn planned_with(
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     let chosen = setup.backend(job, &graph)?;
-    let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen));
+    let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen, &graph));
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
     let gpus = chosen.gpus() as u64;
     let Chosen { mut backends, device, largest_frame, floor, methods } = chosen;
@@ -87,7 +90,7 @@ pub(super) fn planned_with(
     graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames, parts) = (job.frame_bytes, job.prune, job.frames, backends.len() as u32);
     let whole = backends[0].whole().then(|| backends[0].method());
-    let limits = Limits { device, largest_frame, frame, prune, parts, frames, shared, rates, whole };
+    let limits = Limits { device, largest_frame, frame, prune, parts, frames, shared, rates, whole, spills_whole };
     let until_here = machine::peak_memory();
     machine::forget_peak();
     let planned = |backends: &[Box<dyn Backend>]| {

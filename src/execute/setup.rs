@@ -43,6 +43,8 @@ pub struct Setup {
     /// Where the job is resumed.
     pub run: Option<RunDir>,
     device_memory: Option<Bytes>,
+    /// Bytes of the host's memory that the oriented graph may take where it is not cached.
+    graph_memory: Bytes,
 }
 
 /// Bytes of mapped graph pages for which there is always room.
@@ -109,7 +111,8 @@ impl Setup {
             // Without the cache the graph is kept for the later starts of this job.
             false => run.as_ref().map(|run| Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))).transpose()?,
         };
-        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory: job.device_memory })
+        let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host_memory));
+        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory, graph_memory })
     }
 
     /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
@@ -123,7 +126,7 @@ impl Setup {
 
     /// Where cleaning and orienting may work.
     pub fn workspace(&self) -> Workspace<'_> {
-        Workspace { memory: self.host_memory, dir: &self.work_dir }
+        Workspace { memory: self.host_memory, dir: &self.work_dir, graph: self.graph_memory }
     }
 
     /// The backend of a job for a graph, and its budget.
@@ -214,8 +217,8 @@ impl Setup {
     }
 
     /// Bytes of the host's memory that the rows of shared frames may take beside what counts.
-    pub fn shared_memory(&self, chosen: &Chosen) -> Bytes {
-        self.host_memory.saturating_sub(chosen.on_host()).saturating_sub(LEAST_PAGES)
+    pub fn shared_memory(&self, chosen: &Chosen, graph: &OrientedGraph) -> Bytes {
+        self.host_memory.saturating_sub(chosen.on_host() + graph.held_bytes()).saturating_sub(LEAST_PAGES)
     }
 
     /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
@@ -241,6 +244,24 @@ fn places(job: &Job, run: Option<&RunDir>) -> (PathBuf, PathBuf) {
     };
     run_dir::remove_unfinished(&spill);
     (spill, work)
+}
+
+/// What the oriented graph may take of the host's memory beside what counts it, whatever that will be: a quarter of the
+/// budget, as far as counting on the CPU and building partitions leave so much. Spills in memory leave nothing.
+fn graph_memory(job: &Job, host: Bytes) -> Bytes {
+    if job.spill_to == SpillTo::Memory {
+        return Bytes::ZERO;
+    }
+    let on_gpu = match Choice::of(job.backend, job.method.as_deref()) {
+        Ok(Choice::Cuda(_)) => true,
+        Ok(Choice::Either(..)) => trimill_kernels::find().is_ok(),
+        _ => false,
+    };
+    let counting = job.device_memory.filter(|_| !on_gpu).unwrap_or(Bytes(host.get() / 2));
+    // A frame is an eighth of the device's budget where the user chose none.
+    let frame = job.frame_bytes.unwrap_or(Bytes(counting.get() / 8));
+    let builder = Bytes(3 * frame.get()) + Bytes::mib(16) + LEAST_PAGES;
+    host.saturating_sub(counting).saturating_sub(builder).min(Bytes(host.get() / 4))
 }
 
 /// Half of the memory.

@@ -118,7 +118,7 @@ pub(super) struct Gathering {
 /// How the rows are gathered: by what the budget has left beside counting.
 pub(super) fn gathering(planned: &Planned, setup: &Setup) -> Gathering {
     let Planned { graph, plan, .. } = planned;
-    let rest = setup.host_memory.saturating_sub(planned.on_host);
+    let rest = setup.host_memory.saturating_sub(planned.on_host + graph.held_bytes());
     let rows = Bytes::of::<u32>(graph.edges());
     match &plan.shared {
         Some(SharedPlan { frames, in_memory: true }) => {

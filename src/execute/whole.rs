@@ -14,7 +14,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
 use crate::error::Result;
-use crate::partition::prune::{Pruned, prune};
+use crate::partition::prune::Pruned;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::stream::source::Whole;
@@ -40,7 +40,7 @@ pub(super) fn count_whole(
     let backends = if shared { &mut backends[..] } else { &mut backends[..1] };
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
-    let pruned = setup.pool.install(|| prune(graph, plan.assignment.locals(0), Default::default(), control))?;
+    let pruned = Pruned::whole(graph);
     stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
     let start = Instant::now();
     let shares = counted_together(&pruned, backends, setup, control)?;

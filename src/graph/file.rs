@@ -25,7 +25,9 @@ use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::OrientedGraph;
 use super::numbering::Numbering;
+use super::oriented::Storage;
 use super::pages::PageLimit;
+use crate::bytes::Bytes;
 use crate::clean::CleanReport;
 use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
@@ -81,6 +83,11 @@ impl Layout {
     /// Bytes of the input's ids, where they are stored.
     pub fn ids(&self) -> Option<Range<usize>> {
         self.has_ids.then(|| section(self.degrees().end as u64, u64::from(self.vertices) * 8))
+    }
+
+    /// Bytes of all sections.
+    pub fn sections_bytes(&self) -> Bytes {
+        Bytes(self.end() - PAGE)
     }
 
     fn end(&self) -> u64 {
@@ -191,7 +198,8 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
     mapped.release(0..mapped.bytes().len());
     let numbering = Numbering::by_degree(mapped.slice(layout.degrees()));
     mapped.release(0..mapped.bytes().len());
-    Ok(OrientedGraph { file: mapped, layout, numbering, pages: PageLimit::default(), _temporary: temporary })
+    let storage = Storage::File { file: mapped, _temporary: temporary };
+    Ok(OrientedGraph { storage, layout, numbering, pages: PageLimit::default() })
 }
 
 /// Checks offsets and degrees, which everything else relies on. Damage is found by the checksums before; this finds what

@@ -6,7 +6,7 @@ pub mod numbering;
 pub mod oriented;
 pub mod pages;
 
-pub use oriented::OrientedGraph;
+pub use oriented::{Arrays, OrientedGraph};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

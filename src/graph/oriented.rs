@@ -5,7 +5,8 @@
 //! locality is kept where partitions are made of neighbouring ids; heads are numbers, so a partition's marks and ranks
 //! are bits over numbers and filtered rows stay sorted in every partition's own numbering.
 //!
-//! The rows lie in a mapped file ([`super::file`]); in memory are 8 bytes a vertex (number of an id, id of a number).
+//! The rows lie in a mapped file ([`super::file`]), or in memory where a graph that is not kept fits the budget; beside them are
+//! 8 bytes a vertex (number of an id, id of a number).
 
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
@@ -18,15 +19,44 @@ use super::pages::PageLimit;
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
 pub struct OrientedGraph {
-    pub(super) file: MappedFile,
+    pub(super) storage: Storage,
     pub(super) layout: Layout,
     pub(super) numbering: Numbering,
     pub(super) pages: PageLimit,
-    /// Keeps a graph file that is not cached alive, and removes it in the end.
-    pub(super) _temporary: Option<tempfile::TempPath>,
+}
+
+/// Where the sections lie.
+#[derive(Debug)]
+pub(super) enum Storage {
+    /// In a graph file.
+    File {
+        file: MappedFile,
+        /// Keeps a graph file that is not cached alive, and removes it in the end.
+        _temporary: Option<tempfile::TempPath>,
+    },
+    /// In memory.
+    Memory(Arrays),
+}
+
+/// The sections of a graph file, in memory.
+#[derive(Debug)]
+pub struct Arrays {
+    /// Where each row begins, and where the last one ends.
+    pub offsets: Vec<u64>,
+    /// The heads of all rows, as numbers.
+    pub heads: Vec<u32>,
+    /// Undirected degrees.
+    pub degrees: Vec<u32>,
+    /// The input's ids, where they are not consecutive.
+    pub ids: Vec<u64>,
 }
 
 impl OrientedGraph {
+    /// A graph whose sections are in memory, as `layout` says.
+    pub fn in_memory(layout: Layout, arrays: Arrays, numbering: Numbering) -> Self {
+        Self { storage: Storage::Memory(arrays), layout, numbering, pages: PageLimit::default() }
+    }
+
     /// The number of vertices with an edge.
     pub fn vertices(&self) -> u32 {
         self.layout.vertices
@@ -49,17 +79,26 @@ impl OrientedGraph {
 
     /// Where each row begins, in arcs; `vertices() + 1` values.
     pub fn offsets(&self) -> &[u64] {
-        self.file.slice(self.layout.offsets())
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.offsets()),
+            Storage::Memory(arrays) => &arrays.offsets,
+        }
     }
 
     /// The undirected degree of each id.
     pub fn degrees(&self) -> &[u32] {
-        self.file.slice(self.layout.degrees())
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.degrees()),
+            Storage::Memory(arrays) => &arrays.degrees,
+        }
     }
 
     /// The heads of all rows, as numbers.
     pub fn heads(&self) -> &[u32] {
-        self.file.slice(self.layout.heads())
+        match &self.storage {
+            Storage::File { file, .. } => file.slice(self.layout.heads()),
+            Storage::Memory(arrays) => &arrays.heads,
+        }
     }
 
     /// The row of `id`: numbers, ascending.
@@ -92,18 +131,26 @@ impl OrientedGraph {
         &self.numbering
     }
 
+    /// The input's ids, where they are not consecutive.
+    fn ids(&self) -> Option<&[u64]> {
+        self.layout.ids().map(|range| match &self.storage {
+            Storage::File { file, .. } => file.slice(range),
+            Storage::Memory(arrays) => &arrays.ids,
+        })
+    }
+
     /// The id that the input used for vertex `id`.
     pub fn original_id(&self, id: u32) -> u64 {
-        match self.layout.ids() {
-            Some(range) => self.file.slice::<u64>(range)[id as usize],
+        match self.ids() {
+            Some(ids) => ids[id as usize],
             None => self.layout.offset_of_ids + u64::from(id),
         }
     }
 
     /// The vertex that the input called `original`, if it has an edge.
     pub fn vertex_of(&self, original: u64) -> Option<u32> {
-        match self.layout.ids() {
-            Some(range) => self.file.slice::<u64>(range).binary_search(&original).ok().map(|id| id as u32),
+        match self.ids() {
+            Some(ids) => ids.binary_search(&original).ok().map(|id| id as u32),
             None => original
                 .checked_sub(self.layout.offset_of_ids)
                 .filter(|&id| id < u64::from(self.vertices()))
@@ -136,9 +183,20 @@ impl OrientedGraph {
         Bytes::of::<u32>(2 * u64::from(self.vertices()))
     }
 
-    /// The file that holds the rows.
-    pub fn path(&self) -> &std::path::Path {
-        self.file.path()
+    /// The file that holds the rows, where one does.
+    pub fn path(&self) -> Option<&std::path::Path> {
+        match &self.storage {
+            Storage::File { file, .. } => Some(file.path()),
+            Storage::Memory(_) => None,
+        }
+    }
+
+    /// Bytes of the host's memory that the rows take and cannot give back.
+    pub fn held_bytes(&self) -> Bytes {
+        match &self.storage {
+            Storage::File { .. } => Bytes::ZERO,
+            Storage::Memory(_) => self.layout.sections_bytes(),
+        }
     }
 
     /// Bounds the resident pages of this graph (and of other mapped files of the process).
@@ -154,13 +212,15 @@ impl OrientedGraph {
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
     /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {
-        if self.pages.look() {
+        if matches!(self.storage, Storage::File { .. }) && self.pages.look() {
             self.release();
         }
     }
 
     /// Gives all pages back.
     pub fn release(&self) {
-        self.file.release(0..self.file.bytes().len());
+        if let Storage::File { file, .. } = &self.storage {
+            file.release(0..file.bytes().len());
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! A source of arcs as the next station sees it, and one that lies in memory.
 
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
+use crate::input::rows::AdjacencyRows;
 use crate::input::{ArcSink, Source};
 
 /// Something that delivers the arcs of a graph, as often as it is asked.
@@ -20,6 +22,15 @@ pub trait ArcSource: Sync {
 
     /// At most so many arcs (an estimate where the format does not tell): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
+
+    /// The rows, as [`Source::rows`].
+    ///
+    /// # Errors
+    /// As [`Source::rows`].
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let _ = (memory, control);
+        Ok(None)
+    }
 }
 
 impl ArcSource for Source {
@@ -37,6 +48,10 @@ impl ArcSource for Source {
 
     fn arcs_at_most(&self) -> u64 {
         Self::arcs_at_most(self)
+    }
+
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Self::rows(self, memory, control)
     }
 }
 

@@ -19,8 +19,11 @@ use super::bvgraph_bits::{Trouble, Words};
 use super::bvgraph_rows::{RowLimits, Rows, quietly};
 use super::file::InputFile;
 use super::parallel::hand_over;
+use super::row_store::{RowStore, may_be_symmetric, unless_damaged};
+use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
-use crate::control::{Control, Task};
+use crate::bytes::Bytes;
+use crate::control::{Control, Task, Unit};
 use crate::error::{Error, Result};
 
 /// Arcs handed over at once.
@@ -93,29 +96,69 @@ impl Bvgraph {
     where
         for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
     {
+        self.decode::<E>(control, task, |rows| {
+            hand_over(rows, |batch| {
+                control.check()?;
+                sink.arcs(batch)
+            })
+            .map(|()| true)
+        })?;
+        Ok(self.properties.arcs)
+    }
+
+    /// Decodes the rows: `take` is lent what fills a batch with the next arcs, and tells whether there were any. Where
+    /// `take` says that it has taken all, they are checked to be all.
+    fn decode<E: Endianness>(
+        &self,
+        control: &Control,
+        task: &Task,
+        take: impl FnOnce(&mut dyn FnMut(&mut Vec<(u64, u64)>) -> Result<bool>) -> Result<bool>,
+    ) -> Result<bool>
+    where
+        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
+    {
         let Properties { nodes, arcs, flags, .. } = &self.properties;
         let trouble = RefCell::new(Trouble::default());
         let bits = BufBitReader::<E, _>::new(Words::new(&self.file.file, self.file.bytes, task, &trouble));
         let limits = RowLimits { nodes: *nodes, arcs: *arcs, bytes: self.file.bytes };
         let mut rows = Rows::new(bits, flags, limits).map_err(|e| self.damaged(format!("unknown codes ({e})")))?;
-        hand_over(
-            |batch: &mut Vec<(u64, u64)>| {
-                control.check()?;
-                batch.clear();
-                rows.fill(batch, BATCH).map_err(|found| match trouble.take() {
-                    Trouble::Unreadable(e) => Error::read(&self.file.path, e),
-                    Trouble::Ended => self.damaged(format!("{found}: the stream ends too early")),
-                    Trouble::None => self.damaged(found),
-                })?;
-                Ok(!batch.is_empty())
-            },
-            |batch| {
-                control.check()?;
-                sink.arcs(batch)
-            },
-        )?;
-        self.check_end(&mut rows)?;
-        Ok(*arcs)
+        let whole = take(&mut |batch| {
+            control.check()?;
+            batch.clear();
+            rows.fill(batch, BATCH).map_err(|found| match trouble.take() {
+                Trouble::Unreadable(e) => Error::read(&self.file.path, e),
+                Trouble::Ended => self.damaged(format!("{found}: the stream ends too early")),
+                Trouble::None => self.damaged(found),
+            })?;
+            Ok(!batch.is_empty())
+        })?;
+        if whole {
+            self.check_end(&mut rows)?;
+        }
+        Ok(whole)
+    }
+
+    /// Decodes all rows into memory; nothing where some of the first arcs have no reverse.
+    fn store_as<E: Endianness>(&self, control: &Control, task: &Task) -> Result<Option<RowStore>>
+    where
+        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
+    {
+        let mut store = RowStore::new(self.properties.nodes);
+        let mut first = true;
+        self.decode::<E>(control, task, |rows| {
+            let mut batch = Vec::new();
+            while rows(&mut batch)? {
+                if std::mem::take(&mut first) && !may_be_symmetric(&batch) {
+                    return Ok(false);
+                }
+                let piece = store.piece();
+                piece.arcs(&batch)?;
+                let heads = piece.into_heads();
+                store.push(heads);
+            }
+            Ok(true)
+        })
+        .map(|whole| whole.then_some(store))
     }
 
     /// Checks that the rows held all arcs and filled the file.
@@ -195,6 +238,21 @@ impl Properties {
 }
 
 impl Reader for Bvgraph {
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let Properties { nodes, arcs, .. } = self.properties;
+        // A row takes at least a bit.
+        if nodes > 8 * self.file.bytes || !RowStore::fits(nodes, arcs, memory) {
+            return Ok(None);
+        }
+        let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
+        let store = if self.properties.little_endian {
+            self.store_as::<LE>(control, &task)
+        } else {
+            self.store_as::<BE>(control, &task)
+        };
+        Ok(unless_damaged(store)?.map(|store| Box::new(store) as Box<dyn AdjacencyRows>))
+    }
+
     fn declared_vertices(&self) -> Option<u64> {
         Some(self.properties.nodes)
     }

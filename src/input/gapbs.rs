@@ -15,12 +15,17 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use super::batch::Batch;
 use super::file::InputFile;
 use super::lines::Sizes;
 use super::parallel::in_order;
+use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
+use crate::bytes::Bytes;
 use crate::control::{Control, Task};
+use crate::disk;
 use crate::error::{Error, Result};
 
 /// Where the offsets begin.
@@ -29,6 +34,7 @@ const OFFSETS: u64 = 17;
 /// A graph whose header and size were checked.
 pub(super) struct GapbsSg {
     file: InputFile,
+    directed: bool,
     vertices: u64,
     arcs: u64,
     window: u64,
@@ -79,7 +85,8 @@ impl GapbsSg {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
                 .advice("the file is cut; write or fetch it again"));
         }
-        let mut graph = Self { vertices, arcs: 0, window: tuning.window.max(8), checked: OnceLock::new(), file };
+        let mut graph =
+            Self { directed, vertices, arcs: 0, window: tuning.window.max(8), checked: OnceLock::new(), file };
         let arcs = graph.offset(vertices)?;
         let wrong = |found: String| {
             Error::data(&graph.file.path, found).advice("the file is cut or damaged; write or fetch it again")
@@ -187,7 +194,44 @@ impl GapbsSg {
     }
 }
 
+impl AdjacencyRows for GapbsSg {
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+        if self.offset(0)? != 0 {
+            return Ok(None);
+        }
+        let mut lengths = vec![0; self.vertices as usize];
+        let step = (self.window / 8) as usize;
+        let ascend = lengths
+            .par_chunks_mut(step)
+            .enumerate()
+            .map(|(i, lengths)| {
+                control.check()?;
+                let start = OFFSETS + 8 * (i * step) as u64;
+                let window = self.file.window(start, start + 8 * (lengths.len() as u64 + 1))?;
+                let offsets = window.as_chunks::<8>().0;
+                let mut fit = true;
+                for (length, pair) in lengths.iter_mut().zip(offsets.windows(2)) {
+                    let between = i64::from_le_bytes(pair[1]).wrapping_sub(i64::from_le_bytes(pair[0]));
+                    fit &= u32::try_from(between).is_ok();
+                    *length = between as u32;
+                }
+                Ok(fit)
+            })
+            .try_reduce(|| true, |a, b| Ok(a & b))?;
+        Ok(ascend.then_some(lengths))
+    }
+
+    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()> {
+        let at = self.neighbours_at() + 4 * first;
+        disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at).map_err(|e| Error::read(&self.file.path, e))
+    }
+}
+
 impl Reader for GapbsSg {
+    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Ok((!self.directed).then(|| Box::new(self) as Box<dyn AdjacencyRows + '_>))
+    }
+
     fn declared_vertices(&self) -> Option<u64> {
         Some(self.vertices)
     }

@@ -19,8 +19,11 @@ use super::lines::{self, Sizes};
 use super::metis_rows::{Header, Rows};
 use super::number::{columns, shown, whole};
 use super::parallel::in_order;
+use super::row_store::{RowStore, unless_damaged};
+use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
-use crate::control::{Control, Task};
+use crate::bytes::Bytes;
+use crate::control::{Control, Task, Unit};
 use crate::error::{Error, Result};
 
 /// A graph whose header was read and checked.
@@ -114,12 +117,44 @@ impl Metis {
         batch.finish()
     }
 
+    /// Parses all rows into memory; nothing where they are not what the header says.
+    fn store(&self, control: &Control) -> Result<Option<RowStore>> {
+        let Header { vertices, edges, .. } = self.header;
+        let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
+        let ranges = self.ranges();
+        let first_vertices = self.count_lines(&ranges, control)?;
+        if first_vertices.last().is_none_or(|next| next - 1 < vertices) {
+            return Ok(None);
+        }
+        let mut store = RowStore::new(vertices + 1);
+        let parsed: Vec<OnceLock<Vec<u32>>> = ranges.iter().map(|_| OnceLock::new()).collect();
+        let pieces: Vec<_> = ranges.iter().zip(first_vertices).zip(&parsed).collect();
+        let found = in_order(&pieces, |((range, vertex), parsed)| {
+            control.check()?;
+            let piece = store.piece();
+            let found = self.scan_range(range, **vertex, Batch::new(&piece, control))?;
+            let _ = parsed.set(piece.into_heads());
+            task.advance(range.end - range.start);
+            Ok(found)
+        })?;
+        parsed.into_iter().for_each(|heads| store.push(heads.into_inner().unwrap_or_default()));
+        Ok((Some(found) == edges.checked_mul(2)).then_some(store))
+    }
+
     fn locate(&self, failure: Failure, start: u64) -> Error {
         failure.locate(|error, at| self.file.locate(error, start + at as u64))
     }
 }
 
 impl Reader for Metis {
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        if !RowStore::fits(self.header.vertices, self.arcs_at_most(), memory) {
+            return Ok(None);
+        }
+        let store = unless_damaged(self.store(control))?;
+        Ok(store.map(|store| Box::new(store) as Box<dyn AdjacencyRows>))
+    }
+
     fn declared_vertices(&self) -> Option<u64> {
         Some(self.header.vertices)
     }

@@ -15,6 +15,7 @@
 //! | `gapbs`, `binary` | binary formats |
 //! | `lines`, `pairs`, `number`, `head`, `metis_rows` | pieces of text |
 //! | `file`, `batch`, `parallel` | files in, arcs out, tasks between |
+//! | `rows`, `row_store` | rows as they stand in the input, where they do |
 
 pub mod arcs;
 mod batch;
@@ -36,6 +37,8 @@ mod metis_rows;
 mod number;
 mod pairs;
 mod parallel;
+mod row_store;
+pub mod rows;
 mod source;
 mod text;
 
@@ -50,6 +53,9 @@ pub use format::Format;
 pub use identity::{FileIdentity, Identity};
 pub use source::Source;
 
+use rows::AdjacencyRows;
+
+use crate::bytes::Bytes;
 use crate::control::{Control, Task};
 use crate::error::{Error, Result};
 
@@ -76,6 +82,13 @@ trait Reader: Send + Sync {
 
     /// Delivers every arc once; returns their number. `task` hears of the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
+
+    /// The rows, where arcs stand in rows that may hold every edge from both ends. Where they must be decoded first, they may
+    /// take `memory`; nothing where that is too little, or what was decoded contradicts itself.
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let _ = (memory, control);
+        Ok(None)
+    }
 }
 
 /// Refuses a number of declared vertices that ids of 32 bits cannot name.

@@ -14,8 +14,10 @@ use super::identity::Identity;
 use super::lines::Sizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
+use super::rows::AdjacencyRows;
 use super::text::Text;
 use super::{ArcSink, Reader};
+use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 
@@ -185,6 +187,15 @@ impl Source {
         control.check()?;
         let task = control.task("read", Some(self.bytes), Unit::Bytes);
         self.reader.scan(sink, control, &task)
+    }
+
+    /// The rows, where the format stores rows that may hold every edge from both ends. Where they must be decoded first, they
+    /// may take `memory`. Nothing where there are none, or too many, or the input contradicts itself, which [`Self::scan`] says.
+    ///
+    /// # Errors
+    /// Files that cannot be read; the wish to stop.
+    pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        self.reader.rows(memory, control)
     }
 
     /// What tells this input from another: canonical paths, sizes, times and hashes of both ends of all files (of a

@@ -69,6 +69,11 @@ impl<'g> Pruned<'g> {
         Self { graph, local, kept, inducing: Duration::ZERO, closing: None }
     }
 
+    /// The whole graph as one partition: all of it is local, so there is nothing to drop.
+    pub fn whole(graph: &'g OrientedGraph) -> Self {
+        Self::of(graph, Bits::full(graph.vertices()), Bits::full(graph.vertices()))
+    }
+
     /// Level `direct`: `pointed` are the heads of the locals' arcs.
     pub(super) fn direct(graph: &'g OrientedGraph, local: Bits, pointed: Bits) -> Self {
         let kept = local.union(&pointed);

@@ -5,6 +5,8 @@
 //! proxies are read twice, once for their lengths (a frame's place must be known before it is filled) and once for their
 //! heads. Memory: 4 bytes a local, 8 bytes a proxy, and one chunk or frame.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::cuts::{Cut, Cuts};
@@ -15,9 +17,13 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
+use crate::mapped::{large_pages, zeros};
 
 /// The arcs of a resident chunk, about.
 const CHUNK_ARCS: u64 = 1 << 20;
+
+/// Rows whose lengths are looked up together.
+const LENGTHS: usize = 1 << 16;
 
 /// A pruned subgraph with the numbers of its locals and proxies in order.
 pub struct Sections<'p, 'g> {
@@ -81,30 +87,45 @@ impl<'p, 'g> Sections<'p, 'g> {
         let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
         offsets.clear();
         offsets.reserve_exact(rows + 1);
+        large_pages(offsets);
         offsets.push(0);
         let mut end = 0u64;
-        for &number in &rest[..rows] {
-            let len = u64::from(graph.out_degree(id_of[number as usize]));
-            if end + len > most && offsets.len() > 1 {
-                break;
+        // Rows are at random places, so their lengths are looked up in parallel, as many at a time as are likely to be needed.
+        'runs: for run in rest[..rows].chunks(LENGTHS) {
+            let lengths: Vec<u32> = run.par_iter().map(|&number| graph.out_degree(id_of[number as usize])).collect();
+            for length in lengths.into_iter().map(u64::from) {
+                if end + length > most && offsets.len() > 1 {
+                    break 'runs;
+                }
+                end += length;
+                offsets.push(end);
             }
-            end += len;
-            offsets.push(end);
         }
         // What grew beyond need would count against the budget.
         offsets.shrink_to_fit();
         let rows = offsets.len() - 1;
-        heads.resize(end as usize, 0);
+        if heads.capacity() < end as usize {
+            // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+            *heads = Vec::new();
+            *heads = zeros(end as usize);
+        } else {
+            heads.resize(end as usize, 0);
+        }
         let kept = &self.pruned.kept;
         rest[..rows].par_iter().map(|&number| kept.rank(number)).collect_into_vec(numbers);
-        // In pieces, so that pages of the graph can be given back between.
+        // In pieces, so that pages of the graph can be given back between, where it has such pages.
+        let piece = if graph.held_bytes() > Bytes::ZERO { u64::MAX } else { CHUNK_ARCS };
         let (mut from, mut left) = (0, &mut heads[..]);
         while from < rows {
-            let to =
-                from + offsets[from + 1..].partition_point(|&end| end <= offsets[from] + CHUNK_ARCS).clamp(1, rows);
-            let to = to.min(rows);
+            let most = offsets[from].saturating_add(piece);
+            let to = (from + offsets[from + 1..].partition_point(|&end| end <= most).max(1)).min(rows);
             let (mine, after) = left.split_at_mut((offsets[to] - offsets[from]) as usize);
-            self.fill(&rest[from..to], |i| (offsets[from + i + 1] - offsets[from + i]) as usize, mine, |_| true);
+            self.fill(
+                &rest[from..to],
+                |rows| (offsets[from + rows.end] - offsets[from + rows.start]) as usize,
+                mine,
+                None,
+            );
             graph.relieve();
             (from, left) = (to, after);
         }
@@ -128,7 +149,8 @@ impl<'p, 'g> Sections<'p, 'g> {
                 *offset = end;
             }
             let keeps = |head| self.pruned.keeps_head(head);
-            self.fill(&self.proxies[rows], |i| lengths[i] as usize, heads, keeps);
+            let length = |rows: Range<usize>| lengths[rows].iter().map(|&length| length as usize).sum();
+            self.fill(&self.proxies[rows], length, heads, Some(&keeps));
             self.pruned.graph.relieve();
             each(frame)?;
         }
@@ -168,19 +190,20 @@ impl<'p, 'g> Sections<'p, 'g> {
         cuts.finish(self.numbered())
     }
 
-    /// Fills `out` with the rows of `numbers`, filtered by `keeps` and renumbered; row `i` has `length(i)` heads.
+    /// Fills `out` with the rows of `numbers`, filtered by `keeps` (none: all are kept) and renumbered; a range of the rows has
+    /// `length(range)` heads.
     fn fill(
         &self,
         numbers: &[u32],
-        length: impl Fn(usize) -> usize + Sync,
+        length: impl Fn(Range<usize>) -> usize,
         out: &mut [u32],
-        keeps: impl Fn(u32) -> bool + Sync,
+        keeps: Option<&(dyn Fn(u32) -> bool + Sync)>,
     ) {
         const ROWS: usize = 512;
         let mut pieces = Vec::with_capacity(numbers.len().div_ceil(ROWS));
         let mut rest = out;
         for (piece, rows) in numbers.chunks(ROWS).enumerate() {
-            let len = (piece * ROWS..piece * ROWS + rows.len()).map(&length).sum();
+            let len = length(piece * ROWS..piece * ROWS + rows.len());
             let (mine, after) = rest.split_at_mut(len);
             pieces.push((rows, mine));
             rest = after;
@@ -188,16 +211,27 @@ impl<'p, 'g> Sections<'p, 'g> {
         let kept = &self.pruned.kept;
         let all = kept.count() == kept.universe();
         pieces.into_par_iter().for_each(|(rows, out)| {
-            let mut slots = out.iter_mut();
+            let mut rest = out;
             for &number in rows {
                 let row = row_of(self.pruned.graph, number);
-                let heads = row.iter().copied().filter(|&head| keeps(head));
-                for (head, slot) in heads.zip(&mut slots) {
-                    *slot = if all { head } else { kept.rank(head) };
-                }
+                let len = match keeps {
+                    None if all => {
+                        rest[..row.len()].copy_from_slice(row);
+                        row.len()
+                    }
+                    None => renumber(rest, row.iter().map(|&head| kept.rank(head))),
+                    Some(keeps) => renumber(rest, row.iter().filter(|&&head| keeps(head)).map(|&head| kept.rank(head))),
+                };
+                rest = &mut std::mem::take(&mut rest)[len..];
             }
         });
     }
+}
+
+/// Puts `heads` in front of `out`; returns how many there are.
+#[inline]
+fn renumber(out: &mut [u32], heads: impl Iterator<Item = u32>) -> usize {
+    heads.zip(out).map(|(head, slot)| *slot = head).count()
 }
 
 /// The row of the vertex with this number.

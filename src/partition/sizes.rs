@@ -14,7 +14,6 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::graph::bits::Bits;
 
 /// The sizes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,8 +79,7 @@ pub fn sizes_and_look(
         let whole =
             PartitionSize { locals, resident_arcs: arcs, arcs_induced: arcs, arcs_kept: arcs, ..Default::default() };
         if let Some(look) = look {
-            let all = || Bits::full(graph.vertices());
-            look.look(0, &[whole], &|_| Pruned::of(graph, all(), all()))?;
+            look.look(0, &[whole], &|_| Pruned::whole(graph))?;
         }
         return Ok(vec![whole]);
     }

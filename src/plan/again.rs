@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use super::sample::Share;
 use super::{Limits, Plan, Sized, sized};
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -42,7 +41,7 @@ pub fn again(
     let Settled { frame_limit, frames, .. } = settled;
     let limits = Limits { frames, ..limits };
     let Sized { sizes, predictions, shared, estimates } =
-        sized(graph, &assignment, terms, (&limits, frame_limit), Some(Share::default()), control)?;
+        sized(graph, &assignment, terms, (&limits, frame_limit), limits.share(assignment.parts()), control)?;
     let largest = predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default();
     if largest > limits.device {
         // A quarter more than is missing: a method's tables may grow with the budget.

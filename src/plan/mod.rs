@@ -71,6 +71,15 @@ pub struct Limits {
     pub rates: Rates,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
+    /// Whether one partition that is the whole graph is spilled: else nobody asks what its spill takes.
+    pub spills_whole: bool,
+}
+
+impl Limits {
+    /// How much is encoded to know the spills of so many parts.
+    fn share(&self, parts: u32) -> Option<Share> {
+        (parts > 1 || self.spills_whole).then(Share::default)
+    }
 }
 
 /// The shared frames of a plan.
@@ -243,7 +252,7 @@ pub fn plan(
     let assignment = assignment.split(bound.get(), weight);
     let assigning = start.elapsed();
     let start = Instant::now();
-    let share = Some(Share::default());
+    let share = limits.share(assignment.parts());
     let sized = sized(graph, &assignment, terms, (&limits, frame_limit), share, control)?;
     let Sized { sizes, predictions, shared, estimates } = sized;
     let times = [assigning, start.elapsed()];

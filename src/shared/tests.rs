@@ -17,7 +17,7 @@ use crate::stream::source::PartitionSource;
 
 fn graph(edges: &[(u64, u64)], dir: &Path) -> OrientedGraph {
     let source = ArcList { arcs: edges.to_vec(), declared: None };
-    let space = Workspace { memory: Bytes::mib(64), dir };
+    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
 }
 

@@ -30,6 +30,6 @@ pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
 /// The oriented graph of a list of arcs; everything it needs lies in `dir`.
 pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, memory: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
-    let space = Workspace { memory, dir };
+    let space = Workspace { memory, dir, graph: Bytes::ZERO };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
 }

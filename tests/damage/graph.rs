@@ -21,11 +21,11 @@ const PAGE: u64 = 4096;
 /// Writes the graph file of some arcs into `dir`.
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes::mib(64), dir };
+    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
     let graph = prepare(&source, Some("x"), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
-    graph.path().to_path_buf()
+    graph.path().unwrap().to_path_buf()
 }
 
 /// Opening must fail and say which file to make again.

@@ -11,7 +11,7 @@ use trimill::input::Format;
 use crate::support::{Folder, TINY, arcs, data, open};
 
 /// Writes `graph` under `base`.
-fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
+pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
     let mut writer = BvComp::with_basename(base).comp_flags(flags);
     if little_endian {
         writer.comp_graph::<LE>(graph).unwrap()
@@ -20,7 +20,7 @@ fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
     };
 }
 
-fn graph_of(arcs: &[(u64, u64)]) -> VecGraph {
+pub(crate) fn graph_of(arcs: &[(u64, u64)]) -> VecGraph {
     VecGraph::from_arcs(arcs.iter().map(|&(u, v)| (u as usize, v as usize)))
 }
 

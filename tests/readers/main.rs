@@ -6,4 +6,5 @@ mod bad_text;
 mod bvgraph;
 mod formats;
 mod real;
+mod rows;
 mod support;

@@ -1,7 +1,7 @@
 //! What the tables of a partition will take, from its rows before it is built: by the functions that the counter asks.
 
 use super::hubs::{words_before, worthwhile};
-use super::{Cpu, marks, workers_for};
+use super::{Cpu, per_worker, workers_for};
 use crate::bytes::Bytes;
 use crate::count::{ByRows, RowsAhead};
 
@@ -28,5 +28,5 @@ fn overhead(of: &ByRows, rows: &dyn RowsAhead) -> Bytes {
     let tables = ranges.iter().zip(ends).map(|(range, end)| words_before(end) - words_before(range.start));
     let hubs = Bytes::of::<u64>(tables.max().unwrap_or(0) as u64);
     let room = if hubs == Bytes::ZERO { Bytes::ZERO } else { of.room };
-    hubs + Bytes(workers * (marks(numbered) + room).get() + 8)
+    hubs + Bytes(workers * (per_worker(numbered) + room).get() + 8)
 }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
+use crate::mapped::zeros;
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
@@ -60,7 +61,7 @@ impl Hubs {
         if self.words.capacity() < len {
             // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
             self.words = Vec::new();
-            self.words = vec![0; len];
+            self.words = zeros(len);
         } else {
             self.words.truncate(len);
             self.words.par_iter_mut().for_each(|word| *word = 0);

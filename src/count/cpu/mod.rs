@@ -5,7 +5,8 @@
 //!
 //! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
 //!   `a`'s row meets them 64 numbers at a time;
-//! - for all other heads `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`).
+//! - for all other heads `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
+//!   one frame covers everything, rows whose heads lie close together are packed into words first (module `pack`).
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
 //! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 words of work where
@@ -16,6 +17,7 @@
 
 mod ahead;
 mod hubs;
+mod pack;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
@@ -34,7 +36,8 @@ use crate::error::Result;
 use crate::lock;
 use crate::partition::section::{FrameView, Resident, ResidentSize};
 use hubs::Hubs;
-use worker::{Room, Run, Worker, count_put_off, count_run};
+use pack::Unpacked;
+use worker::{Around, Room, Run, Worker, count_put_off, count_run};
 
 /// Runs for each thread, at least: so many that the threads end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -58,7 +61,7 @@ impl Cpu {
         let share = budget.get() / 16;
         let threads = rayon::current_num_threads() as u64;
         let hubs = hubs::largest_count(Bytes(share)).min(vertices);
-        let marks = marks(vertices).get();
+        let marks = per_worker(vertices).get();
         let room = Room::new(hubs, Bytes((share / threads).saturating_sub(marks)));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room }
@@ -71,6 +74,7 @@ impl Cpu {
             cursors: vec![0; size.locals as usize],
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
+            packed: false,
             triangles: 0,
         }
     }
@@ -81,9 +85,9 @@ fn workers_for(most: u64, size: ResidentSize) -> u64 {
     most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
 
-/// Bytes of a bitmap over so many vertices.
-fn marks(numbered: u32) -> Bytes {
-    Bytes(u64::from(numbered).div_ceil(64) * 8)
+/// Bytes of what each worker has whatever the hubs: a bitmap over so many vertices, and a row.
+fn per_worker(numbered: u32) -> Bytes {
+    Bytes(u64::from(numbered).div_ceil(64) * 8) + Unpacked::BYTES
 }
 
 impl Backend for Cpu {
@@ -99,7 +103,7 @@ impl Backend for Cpu {
         Terms {
             per_resident_arc: 4,
             per_local: 4 + 8 + 4,
-            tables: |numbered, workers| Bytes(marks(numbered).get() * workers),
+            tables: |numbered, workers| Bytes(per_worker(numbered).get() * workers),
             workers: self.workers,
             slots: |frames| frames.min(2),
             wish: None,
@@ -110,13 +114,15 @@ impl Backend for Cpu {
     }
 
     fn begin<'a>(&'a mut self, size: ResidentSize, numbered: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(Counting { resident: Resident::default(), work: self.work(numbered, size) }))
+        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, size) }))
     }
 }
 
 struct Counting {
     /// All of the resident section, once it is there.
     resident: Resident,
+    /// Vertices that are numbered.
+    numbered: u32,
     work: Work,
 }
 
@@ -131,12 +137,14 @@ impl PartitionCounter for Counting {
     }
 
     fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        let Self { resident, work } = self;
+        let Self { resident, numbered, work } = self;
         pool.install(|| {
-            let heads = HeadRows::new(resident, frame);
             let range = &frame.range;
-            let end_of_hubs = end_of_hubs(resident, range, &heads, work.most_hubs);
-            work.count(resident, range, &heads, end_of_hubs);
+            let end_of_hubs = end_of_hubs(resident, range, &HeadRows::new(resident, frame), work.most_hubs);
+            if *range == (0..*numbered) {
+                work.pack(resident, end_of_hubs);
+            }
+            work.count(resident, range, &HeadRows::new(resident, frame), end_of_hubs);
         });
         Ok(())
     }
@@ -164,18 +172,28 @@ struct Work {
     cursors: Vec<u32>,
     workers: Vec<Mutex<Worker>>,
     hubs: Hubs,
+    /// Whether rows of the resident section may be packed.
+    packed: bool,
     triangles: u64,
 }
 
 impl Work {
+    /// Packs the rows that will be probed: those of no hubs. The frame that comes next must cover the whole numbering.
+    fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
+        let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
+        pack::pack_rows(resident, probed);
+        self.packed = true;
+    }
+
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
         let (hubs, workers) = (&self.hubs, &self.workers);
+        let around = Around { resident, packed: self.packed, range, heads, hubs };
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)
-            .map(|run| count_run(&mut free(workers), run, resident, range, heads, hubs))
+            .map(|run| count_run(&mut free(workers), run, &around))
             .sum::<u64>();
         self.triangles += workers.par_iter().map(|worker| count_put_off(&mut lock(worker), hubs)).sum::<u64>();
     }

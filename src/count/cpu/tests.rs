@@ -8,9 +8,11 @@ use crate::count::testing::Rows;
 impl Rows {
     /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
     fn count(&self, cpu: &Cpu, ends: &[u32], local: impl Fn(u32) -> bool + Copy) -> u64 {
-        let own = self.count_with(cpu, ends, local, local);
-        let shared = self.count_with(cpu, ends, local, |_| false);
-        assert_eq!(own, shared, "{ends:?}");
+        let own = self.count_with(cpu, ends, local, local, false);
+        assert_eq!(own, self.count_with(cpu, ends, local, |_| false, false), "{ends:?}");
+        if ends.is_empty() {
+            assert_eq!(own, self.count_with(cpu, ends, local, local, true), "packed");
+        }
         own
     }
 
@@ -22,10 +24,14 @@ impl Rows {
         ends: &[u32],
         local: impl Fn(u32) -> bool + Copy,
         absent: impl Fn(u32) -> bool + Copy,
+        packed: bool,
     ) -> u64 {
         let n = self.0.len() as u32;
-        let resident = self.resident(local);
+        let mut resident = self.resident(local);
         let mut work = cpu.work(n, resident.size());
+        if packed {
+            work.pack(&mut resident, cpu.hubs.min(n));
+        }
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
             let frame = self.frame(start..end, absent);
@@ -104,7 +110,7 @@ fn budgets_bound_the_tables() {
     for budget in (12..36).map(|bits| Bytes(1 << bits)) {
         let cpu = Cpu::new(budget, n);
         // What is always there: a worker, and the last offset of the resident section.
-        let least = marks(n) + cpu.room.bytes() + Bytes(8);
+        let least = per_worker(n) + cpu.room.bytes() + Bytes(8);
         let tables = cpu.terms().overhead(n);
         assert!(tables <= Bytes(budget.get() / 8).max(least + Bytes(budget.get() / 16)), "{tables} of {budget}");
     }

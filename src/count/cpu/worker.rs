@@ -11,12 +11,13 @@
 //!
 //! **Other heads.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] heads are looked up before the first of them is probed, so that the
-//! processor waits for many of them at a time. Rows that end
-//! before `a`'s first entry or begin after its last one before `b` are left out.
+//! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are left
+//! out. A packed row ([`super::pack`]) takes an AND and a count of bits for each of its words.
 
 use std::ops::Range;
 
 use super::hubs::{Hubs, words_before};
+use super::pack::{self, Unpacked};
 use crate::bytes::Bytes;
 use crate::count::heads::HeadRows;
 use crate::partition::section::Resident;
@@ -94,6 +95,7 @@ pub(super) struct Worker {
     by_block: Vec<PutOff>,
     /// Where each block begins in them.
     starts: Vec<u32>,
+    unpacked: Unpacked,
 }
 
 impl Worker {
@@ -106,6 +108,7 @@ impl Worker {
             put_off: Vec::new(),
             by_block: Vec::new(),
             starts: Vec::new(),
+            unpacked: Unpacked::new(),
         }
     }
 
@@ -125,6 +128,7 @@ impl Worker {
             + Bytes::of::<u16>(self.places.capacity() as u64)
             + Bytes::of::<PutOff>((self.put_off.capacity() + self.by_block.capacity()) as u64)
             + Bytes::of::<u32>(self.starts.capacity() as u64)
+            + Unpacked::BYTES
     }
 
     /// Counts the triangles whose lowest corner has `row` and whose middle corner is a hub of `row[start..]`; all of
@@ -219,32 +223,42 @@ impl Worker {
         count
     }
 
-    /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`.
+    /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`. All entries of a
+    /// head's row are below that head, so it does no harm that those of `row` above it are marked, too.
     #[inline(always)]
     fn meet_others(&mut self, row: &[u32], start: usize, heads: &HeadRows<'_>) -> u64 {
+        let (first, last) = (row[0], row[row.len() - 1]);
+        row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
         let mut count = 0;
-        let mut marked = 0;
-        for first in (start..row.len()).step_by(AHEAD) {
-            let mut ahead: [(usize, &[u32]); AHEAD] = [(0, &[]); AHEAD];
+        for some in row[start..].chunks(AHEAD) {
+            let mut ahead: [&[u32]; AHEAD] = [&[]; AHEAD];
             let mut found = 0;
-            for (k, &b) in row.iter().enumerate().skip(first).take(AHEAD) {
+            for &b in some {
                 let head_row = heads.row(b);
-                // Touches the first and the last entry of every row before the first row is probed.
-                if let (Some(&least), Some(&greatest)) = (head_row.first(), head_row.last())
-                    && (least <= row[k - 1]) & (greatest >= row[0])
-                {
-                    ahead[found] = (k, head_row);
-                    found += 1;
-                }
+                // Touches both ends of every row before the first row is probed.
+                ahead[found] = head_row;
+                found += usize::from(may_meet(head_row, first, last));
             }
-            for &(k, head_row) in &ahead[..found] {
-                row[marked..k].iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
-                marked = k;
-                count += probe(head_row, &self.marks);
+            for head_row in &ahead[..found] {
+                count += match pack::words(head_row) {
+                    Some(words) => probe_words(words, &self.marks),
+                    None => probe(head_row, &self.marks),
+                };
             }
         }
-        row[..marked].iter().for_each(|&c| self.marks[c as usize / 64] = 0);
+        row.iter().for_each(|&c| self.marks[c as usize / 64] = 0);
         count
+    }
+}
+
+/// Whether a head's row may have entries from `first` to `last`.
+#[inline(always)]
+fn may_meet(row: &[u32], first: u32, last: u32) -> bool {
+    match (pack::words(row), row) {
+        (Some(words), _) => words[0][0] <= last / 64 && words[words.len() - 1][0] >= first / 64,
+        (None, [least, .., greatest]) => (*least <= last) & (*greatest >= first),
+        (None, [only]) => (first..=last).contains(only),
+        (None, []) => false,
     }
 }
 
@@ -255,24 +269,31 @@ pub(super) struct Run<'a> {
     pub(super) cursors: &'a mut [u32],
 }
 
+/// What all runs of a frame look at.
+pub(super) struct Around<'a> {
+    pub(super) resident: &'a Resident,
+    /// Whether rows of the resident section may be packed.
+    pub(super) packed: bool,
+    /// What the frame covers.
+    pub(super) range: &'a Range<u32>,
+    pub(super) heads: &'a HeadRows<'a>,
+    pub(super) hubs: &'a Hubs,
+}
+
 /// Counts the triangles whose lowest corner is in the run and whose middle corner is in the frame, and moves the
 /// cursors on. What the worker puts off is left to later runs of the same frame and in the end to [`count_put_off`].
 ///
 /// Compiled for several levels of the processor, of which the best is taken where it runs: without an instruction that
 /// counts bits, counting takes twice as long.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(
-    worker: &mut Worker,
-    run: Run<'_>,
-    resident: &Resident,
-    range: &Range<u32>,
-    heads: &HeadRows<'_>,
-    hubs: &Hubs,
-) -> u64 {
+pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) -> u64 {
+    let Around { resident, packed, range, heads, hubs } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
+    let mut unpacked = std::mem::take(&mut worker.unpacked);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let row = resident.row(run.first + i);
+        let row = if *packed { unpacked.plain(row) } else { row };
         let start = *cursor as usize;
         // Most frames have nothing for most locals.
         if row.get(start).is_none_or(|&next| next >= range.end) {
@@ -290,6 +311,7 @@ pub(super) fn count_run(
             count += worker.meet_others(&row[..end], start.max(hubs_end), heads);
         }
     }
+    worker.unpacked = unpacked;
     count
 }
 
@@ -312,6 +334,19 @@ fn before(row: &[u32], start: usize, limit: u32) -> usize {
 #[inline(always)]
 fn common(places: &[u16], packed: &[u64], bits: &[u64]) -> u64 {
     places.iter().zip(packed).map(|(&place, &word)| u64::from((bits[usize::from(place)] & word).count_ones())).sum()
+}
+
+/// How many bits of the words are marked.
+#[inline(always)]
+fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
+    let (pairs, rest) = words.as_chunks::<2>();
+    let marked = |word: &[u32; 3]| u64::from((marks[word[0] as usize] & pack::bits(word)).count_ones());
+    let mut counts = [0; 2];
+    for [a, b] in pairs {
+        counts[0] += marked(a);
+        counts[1] += marked(b);
+    }
+    counts[0] + counts[1] + rest.iter().map(marked).sum::<u64>()
 }
 
 /// How many of `row` are marked.

@@ -8,6 +8,7 @@ use super::OrientedGraph;
 use super::bits::Marks;
 use super::file::{GraphWriter, Layout};
 use super::numbering::Numbering;
+use super::oriented::Storage;
 use super::pages::PageLimit;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -27,7 +28,8 @@ const FAR: u64 = (1 << 32) + 5;
 /// A graph as its file says, without the checksums that would read all of the holes.
 fn unchecked(path: &Path, layout: Layout, numbering: Numbering) -> OrientedGraph {
     let file = MappedFile::open(path).unwrap();
-    OrientedGraph { file, layout, numbering, pages: PageLimit::default(), _temporary: None }
+    let storage = Storage::File { file, _temporary: None };
+    OrientedGraph { storage, layout, numbering, pages: PageLimit::default() }
 }
 
 fn clique_behind_holes(path: &Path) -> OrientedGraph {

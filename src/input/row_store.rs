@@ -1,0 +1,110 @@
+//! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
+//!
+//! Text and compressed rows can be read from the front only, and rows are wanted twice: how long they are, then what they
+//! hold. So they are decoded once, each piece of the input into a piece of the store.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::ArcSink;
+use super::rows::AdjacencyRows;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::{Error, Kind, Result};
+use crate::lock;
+
+/// Rows as they come.
+pub(super) struct RowStore {
+    /// The length of the row of each id.
+    lengths: Vec<AtomicU32>,
+    pieces: Vec<Vec<u32>>,
+    /// Where each piece begins, and where the last one ends.
+    starts: Vec<u64>,
+}
+
+impl RowStore {
+    /// Whether the rows of so many ids and arcs fit.
+    pub(super) fn fits(ids: u64, arcs: u64, memory: Bytes) -> bool {
+        ids.saturating_add(arcs) <= memory.get() / 4
+    }
+
+    /// No rows yet, of so many ids.
+    pub(super) fn new(ids: u64) -> Self {
+        Self { lengths: (0..ids).map(|_| AtomicU32::new(0)).collect(), pieces: Vec::new(), starts: vec![0] }
+    }
+
+    /// A sink for the arcs of a piece, whose tails ascend.
+    pub(super) fn piece(&self) -> Piece<'_> {
+        Piece { lengths: &self.lengths, heads: Mutex::default() }
+    }
+
+    /// Puts a piece after those that are here.
+    pub(super) fn push(&mut self, heads: Vec<u32>) {
+        self.starts.push(self.arcs() + heads.len() as u64);
+        self.pieces.push(heads);
+    }
+
+    /// Arcs that are here.
+    pub(super) fn arcs(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+}
+
+/// Rows that could not be decoded are nobody's rows: the scan tells why.
+pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
+    result.or_else(|error: Error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
+}
+
+impl AdjacencyRows for RowStore {
+    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+        let lengths: Vec<u32> = self.lengths.iter().map(|length| length.load(Ordering::Relaxed)).collect();
+        let sum: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        Ok((sum == self.arcs()).then_some(lengths))
+    }
+
+    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()> {
+        let (mut at, mut rest) = (first, into);
+        let mut piece = self.starts.partition_point(|&start| start <= first) - 1;
+        while !rest.is_empty() {
+            let heads = &self.pieces[piece][(at - self.starts[piece]) as usize..];
+            let (now, later) = rest.split_at_mut(heads.len().min(rest.len()));
+            now.copy_from_slice(&heads[..now.len()]);
+            at += now.len() as u64;
+            (rest, piece) = (later, piece + 1);
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a piece.
+pub(super) struct Piece<'a> {
+    lengths: &'a [AtomicU32],
+    heads: Mutex<Vec<u32>>,
+}
+
+impl Piece<'_> {
+    /// Their heads, one row after another.
+    pub(super) fn into_heads(self) -> Vec<u32> {
+        let mut heads = self.heads.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        heads.shrink_to_fit();
+        heads
+    }
+}
+
+impl ArcSink for Piece<'_> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let mut heads = lock(&self.heads);
+        for row in batch.chunk_by(|a, b| a.0 == b.0) {
+            self.lengths[row[0].0 as usize].fetch_add(row.len() as u32, Ordering::Relaxed);
+            heads.extend(row.iter().map(|&(_, head)| head as u32));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the first arcs of an input, which ascend, could be those of a symmetric one: each has its reverse, where that one's
+/// row is among them. Directed graphs betray themselves here at once, before they are decoded to the end in vain.
+pub(super) fn may_be_symmetric(arcs: &[(u64, u64)]) -> bool {
+    let Some(&(last, _)) = arcs.last() else { return true };
+    arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok())
+}

@@ -1,0 +1,298 @@
+//! From clean rows to the oriented graph, without sorting arcs: the way of inputs that list every edge from both ends.
+//!
+//! Enters: [`AdjacencyRows`]. Leaves: the same oriented graph that cleaning and [`super::orient`] make, in a file or in
+//! memory, or nothing: where the rows are not those of a clean graph, the input goes the general way. A row keeps the heads
+//! that have smaller numbers, and degrees are the lengths of rows, so numbers are known before any arc is read.
+//!
+//! Nothing is taken for granted. A row, sorted where it is not, must ascend strictly, to vertices only: so no arc is there
+//! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc that leads up and subtracted for each
+//! that leads down, modulo 2^64, and the sum must be 0. The key is drawn anew for each run, so a set of arcs without its
+//! reverse passes with probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who keeps it, so exactly half
+//! of the arcs must be kept.
+//!
+//! Pieces of rows are taken by all threads, a batch of them at a time, while the batch before is put in its place. `O(arcs)`
+//! time, and a sort of each row that is kept. Memory: 12 bytes an id, and at most about a quarter of the workspace's.
+
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::Vertices;
+use super::place::Target;
+use crate::clean::ids::mix;
+use crate::clean::{CleanReport, InputIds, Workspace};
+use crate::control::{Control, Unit};
+use crate::error::Result;
+use crate::graph::numbering::numbers;
+use crate::input::MOST_VERTICES;
+use crate::input::arcs::ArcSource;
+use crate::input::rows::AdjacencyRows;
+
+pub use super::place::{Made, Place};
+
+/// Heads that are read at a time.
+const CHUNK: u64 = 1 << 15;
+
+/// Arcs of a piece, at most, and at least where memory is short.
+const PIECE: u64 = 1 << 18;
+const SMALLEST_PIECE: u64 = 1 << 6;
+
+/// Pieces of a batch for each thread.
+const PIECES_PER_THREAD: usize = 4;
+
+/// Ids below this may be sparse (see [`crate::clean`]).
+const ALWAYS_PLAIN: u64 = 1 << 22;
+
+/// Orients `source` if its rows are those of a clean graph. `identity` is noted as where the graph comes from.
+///
+/// # Errors
+/// Files that cannot be read; a graph file that cannot be written; the wish to stop.
+pub fn orient_rows(
+    source: &dyn ArcSource,
+    identity: &str,
+    place: Place<'_>,
+    space: Workspace<'_>,
+    control: &Control,
+) -> Result<Option<Made>> {
+    let Some(rows) = source.rows(space.for_rows(), control)? else { return Ok(None) };
+    let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
+    let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
+    let vertices = Vertices::new(&lengths);
+    let last = vertices.compact.last().map_or(0, |&last| u64::from(last));
+    // Cleaning ranks the ids of graphs as sparse as this.
+    let sparse = last >= ALWAYS_PLAIN && last / 8 > arcs;
+    if arcs == 0 || !arcs.is_multiple_of(2) || sparse || last >= MOST_VERTICES {
+        return Ok(None);
+    }
+    let Some(declared) = source.declared_vertices() else { return Ok(None) };
+    let edges = arcs / 2;
+    let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
+    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report, identity);
+    let compact = vertices.compact;
+    let target = Target::new(place, layout, &compact, &lengths)?;
+    let number_of = numbers(&lengths);
+    let known = Known { rows: &*rows, vertices: &compact, lengths: &lengths, number_of: &number_of, key: random() };
+    known.orient(target, edges, space, control)
+}
+
+/// What does not change from one piece to the next.
+struct Known<'a> {
+    rows: &'a dyn AdjacencyRows,
+    /// The ids with a row that is not empty.
+    vertices: &'a [u32],
+    lengths: &'a [u32],
+    number_of: &'a [u32],
+    /// Of the hash.
+    key: u64,
+}
+
+/// Some rows, one after another.
+struct Piece {
+    /// Places in the list of vertices.
+    vertices: Range<usize>,
+    arcs: Range<u64>,
+}
+
+/// The rows of a piece, oriented.
+#[derive(Default)]
+pub(super) struct Oriented {
+    /// The heads that are kept, as numbers, ascending in each row.
+    pub(super) heads: Vec<u32>,
+    /// Where each row ends in them.
+    pub(super) ends: Vec<u32>,
+    /// The hashes of arcs that lead up, less those of arcs that lead down.
+    sum: u64,
+    /// Where heads are read.
+    buffer: Vec<u32>,
+}
+
+impl Known<'_> {
+    /// All rows into `target`; nothing where they are not clean.
+    fn orient(&self, mut target: Target, edges: u64, space: Workspace<'_>, control: &Control) -> Result<Option<Made>> {
+        let task = control.task("orient", Some(2 * edges), Unit::Arcs);
+        let threads = rayon::current_num_threads();
+        let batch = threads * PIECES_PER_THREAD;
+        // Two batches are there at a time, at 8 bytes an arc.
+        let size = (space.memory.get() / 4 / 16 / batch as u64).clamp(SMALLEST_PIECE, PIECE);
+        let pieces = self.pieces(size);
+        let (mut sum, mut kept) = (0u64, 0);
+        // Batches take turns in what they fill, so it is made once.
+        let [mut before, mut next] = [(); 2].map(|()| (0..batch).map(|_| Oriented::default()).collect::<Vec<_>>());
+        for batch in pieces.chunks(batch).chain([&[][..]]) {
+            next.truncate(batch.len());
+            let orient = || {
+                let oriented = batch.par_iter().zip(&mut next).with_max_len(1).map(|(piece, oriented)| {
+                    control.check()?;
+                    let clean = self.orient_piece(piece, oriented)?;
+                    task.advance(piece.arcs.end - piece.arcs.start);
+                    Ok(clean)
+                });
+                oriented.try_reduce(|| true, |a, b| Ok(a & b))
+            };
+            let (put, clean) = rayon::join(|| target.put(&before), orient);
+            put?;
+            if !clean? {
+                return Ok(None);
+            }
+            sum = next.iter().fold(sum, |sum, piece| sum.wrapping_add(piece.sum));
+            kept += next.iter().map(|piece| piece.heads.len() as u64).sum::<u64>();
+            if kept > edges {
+                return Ok(None);
+            }
+            std::mem::swap(&mut before, &mut next);
+        }
+        if sum != 0 || kept != edges {
+            return Ok(None);
+        }
+        target.finish(self.vertices, self.number_of).map(Some)
+    }
+
+    /// Cuts the rows into pieces of at most `size` arcs, or one row that is longer.
+    fn pieces(&self, size: u64) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let (mut first, mut start, mut end) = (0, 0, 0);
+        for (vertex, &id) in self.vertices.iter().enumerate() {
+            let length = u64::from(self.lengths[id as usize]);
+            if end + length > start + size && vertex > first {
+                pieces.push(Piece { vertices: first..vertex, arcs: start..end });
+                (first, start) = (vertex, end);
+            }
+            end += length;
+        }
+        pieces.push(Piece { vertices: first..self.vertices.len(), arcs: start..end });
+        pieces
+    }
+
+    /// Orients the rows of a piece; false where they are not clean.
+    fn orient_piece(&self, piece: &Piece, oriented: &mut Oriented) -> Result<bool> {
+        let arcs = piece.arcs.end - piece.arcs.start;
+        let mut buffer = std::mem::take(&mut oriented.buffer);
+        buffer.resize(arcs.min(CHUNK) as usize, 0);
+        oriented.heads.clear();
+        oriented.ends.clear();
+        oriented.sum = 0;
+        let mut vertices = self.vertices[piece.vertices.clone()].iter();
+        let mut row = Row::default();
+        let mut at = piece.arcs.start;
+        'chunks: while at < piece.arcs.end {
+            let chunk = &mut buffer[..(piece.arcs.end - at).min(CHUNK) as usize];
+            self.rows.heads(at, chunk)?;
+            let mut rest = &mut chunk[..];
+            while !rest.is_empty() {
+                if row.left == 0 {
+                    let Some(&id) = vertices.next() else { return Ok(false) };
+                    row = Row::new(id, self, at, oriented);
+                }
+                let now = rest.len().min(row.left);
+                let (part, after) = rest.split_at_mut(now);
+                if !row.ascends(part) {
+                    if now == row.length {
+                        part.sort_unstable();
+                    } else {
+                        if !row.take_sorted(self, oriented)? {
+                            return Ok(false);
+                        }
+                        at = row.at + row.length as u64;
+                        continue 'chunks;
+                    }
+                }
+                if !row.take(part, self, oriented) {
+                    return Ok(false);
+                }
+                (rest, at) = (after, at + now as u64);
+            }
+        }
+        oriented.buffer = buffer;
+        Ok(true)
+    }
+}
+
+/// The row that is being read.
+#[derive(Default)]
+struct Row {
+    id: u32,
+    number: u32,
+    length: usize,
+    /// Where it begins among all arcs.
+    at: u64,
+    /// Heads that are still to come.
+    left: usize,
+    /// The last head so far.
+    last: Option<u32>,
+    /// Where its kept heads begin, and the hashes before it.
+    start: usize,
+    sum: u64,
+}
+
+impl Row {
+    fn new(id: u32, known: &Known<'_>, at: u64, oriented: &Oriented) -> Self {
+        let (length, number) = (known.lengths[id as usize] as usize, known.number_of[id as usize]);
+        Self { id, number, length, at, left: length, last: None, start: oriented.heads.len(), sum: oriented.sum }
+    }
+
+    /// Whether `part`, which is not empty, ascends strictly from what came before.
+    #[inline]
+    fn ascends(&self, part: &[u32]) -> bool {
+        let within = part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]));
+        within & self.last.is_none_or(|last| last < part[0])
+    }
+
+    /// Takes the next part of a clean row; false if it is none.
+    #[inline]
+    fn take(&mut self, part: &[u32], known: &Known<'_>, oriented: &mut Oriented) -> bool {
+        let last = part[part.len() - 1];
+        if !self.ascends(part) || last as usize >= known.number_of.len() {
+            return false;
+        }
+        self.last = Some(last);
+        oriented.sum = oriented.sum.wrapping_add(self.hash(part, known.key));
+        self.keep(part, known.number_of, &mut oriented.heads);
+        self.left -= part.len();
+        if self.left == 0 {
+            oriented.heads[self.start..].sort_unstable();
+            oriented.ends.push(oriented.heads.len() as u32);
+        }
+        true
+    }
+
+    /// Takes the whole of a row again, which does not ascend and of which a part was taken; false if it is not clean.
+    #[cold]
+    fn take_sorted(&mut self, known: &Known<'_>, oriented: &mut Oriented) -> Result<bool> {
+        let mut all = vec![0; self.length];
+        known.rows.heads(self.at, &mut all)?;
+        all.sort_unstable();
+        oriented.heads.truncate(self.start);
+        oriented.sum = self.sum;
+        (self.left, self.last) = (self.length, None);
+        Ok(self.take(&all, known, oriented))
+    }
+
+    /// The hashes of the arcs up, to larger ids, less those of the arcs down.
+    #[inline]
+    fn hash(&self, part: &[u32], key: u64) -> u64 {
+        let id = u64::from(self.id);
+        let (below, above) = part.split_at(part.partition_point(|&head| head < self.id));
+        let down = below.iter().fold(0u64, |sum, &head| sum.wrapping_add(mix((u64::from(head) << 32 | id) ^ key)));
+        let up = above.iter().fold(0u64, |sum, &head| sum.wrapping_add(mix((id << 32 | u64::from(head)) ^ key)));
+        up.wrapping_sub(down)
+    }
+
+    /// Appends the numbers of the heads that are kept.
+    #[inline]
+    fn keep(&self, part: &[u32], number_of: &[u32], heads: &mut Vec<u32>) {
+        let mut end = heads.len();
+        heads.resize(end + part.len(), 0);
+        for &head in part {
+            let number = number_of[head as usize];
+            heads[end] = number;
+            end += usize::from(number < self.number);
+        }
+        heads.truncate(end);
+    }
+}
+
+/// A key that no input can know.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
