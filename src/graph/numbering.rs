@@ -50,7 +50,7 @@ impl Numbering {
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let run = degrees.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_RUN);
     // For each run of ids how many there are of each small degree, and the vertices of the others.
-    let (mut counts, large): (Vec<Vec<u32>>, Vec<Vec<(u32, u32)>>) = degrees
+    let (mut counts, large): (Vec<_>, Vec<_>) = degrees
         .par_chunks(run)
         .enumerate()
         .map(|(i, degrees)| {
