@@ -1,6 +1,7 @@
 //! Partitions: assignments, induced subgraphs, pruning, sizes, and the sections that travel.
 
 pub mod assignment;
+pub mod batch;
 pub mod bit_counter;
 pub mod cuts;
 pub mod induce;
