@@ -7,6 +7,7 @@
 
 pub mod batch;
 pub mod build;
+pub mod building;
 mod busy;
 pub mod cache;
 pub mod count;

@@ -146,6 +146,11 @@ impl OrientedGraph {
         self.pages.set(bytes.get());
     }
 
+    /// Bytes of pages that may be resident.
+    pub fn page_limit(&self) -> Bytes {
+        Bytes(self.pages.get())
+    }
+
     /// How many bytes of pages stay resident while a file that is larger is read.
     pub fn usual_pages(&self) -> Bytes {
         Bytes(self.pages.usual())

@@ -24,6 +24,12 @@ use crate::shared::{Dealt, Window};
 /// Rows that a thread marks at a time.
 const ROWS: usize = 512;
 
+/// Bytes of the arrays over a graph of `n` vertices that batches need besides what each partition takes: who is local where, the
+/// rows' offsets, and their lengths while rows are dealt.
+pub const fn array_bytes(n: u32) -> Bytes {
+    Bytes(12 * n as u64)
+}
+
 /// What is kept of one partition.
 pub struct Kept {
     /// The partition.

@@ -9,6 +9,7 @@ mod masks;
 pub mod outline;
 pub mod prune;
 mod reach;
+pub mod reads;
 pub mod section;
 pub mod sections;
 pub mod sizes;

@@ -110,11 +110,6 @@ impl<'g> Dealt<'g> {
         self.windows.count()
     }
 
-    /// The length of the row of `number`.
-    pub fn length(&self, number: u32) -> u64 {
-        self.windows.length(number)
-    }
-
     /// Writes the rows of neighbouring ids to the ends of their windows.
     fn deal(&mut self, ids: Range<u32>, ends: &mut [u64], out: &mut Vec<u32>) -> Result<()> {
         let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
