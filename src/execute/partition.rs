@@ -52,30 +52,35 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
     order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
     let builders = Builders { builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
-    let dealing = builders.build(&order, control, |_| Ok(None), |built| {
-        let part = built.part;
-        inducing += built.inducing;
-        pruning += built.pruning;
-        spilling += built.spilling;
-        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
-        partitions.push(SpilledPartition {
-            id: part,
-            file: built.spill.path.clone(),
-            local_vertices: size.locals,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            resident_bytes: predicted.resident,
-            frames: u64::from(built.spill.frames),
-            largest_frame_bytes: Bytes(built.spill.largest_frame_bytes),
-            spill_bytes: Bytes(built.spill.bytes),
-            peak_bytes_predicted: predicted.peak,
-        });
-        spills.push(built.spill);
-        task.advance(1);
-        ControlFlow::Continue(())
-    })?;
+    let dealing = builders.build(
+        &order,
+        control,
+        |_| Ok(None),
+        |built| {
+            let part = built.part;
+            inducing += built.inducing;
+            pruning += built.pruning;
+            spilling += built.spilling;
+            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+            partitions.push(SpilledPartition {
+                id: part,
+                file: built.spill.path.clone(),
+                local_vertices: size.locals,
+                proxies_induced: size.proxies_induced,
+                proxies_kept: size.proxies_kept,
+                arcs_induced: size.arcs_induced,
+                arcs_kept: size.arcs_kept,
+                resident_bytes: predicted.resident,
+                frames: u64::from(built.spill.frames),
+                largest_frame_bytes: Bytes(built.spill.largest_frame_bytes),
+                spill_bytes: Bytes(built.spill.bytes),
+                peak_bytes_predicted: predicted.peak,
+            });
+            spills.push(built.spill);
+            task.advance(1);
+            ControlFlow::Continue(())
+        },
+    )?;
     let start = Instant::now();
     dir.wrote(&manifest(job, graph, plan, *fingerprint, &spills).write(&directory)?);
     dir.complete();

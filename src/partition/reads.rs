@@ -84,3 +84,66 @@ fn pages_of_locals(graph: &OrientedGraph, assignment: &Assignment, page: u64) ->
     }
     pages.into_iter().map(|(pages, _)| pages).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::clean::Workspace;
+    use crate::control::Control;
+    use crate::input::arcs::ArcList;
+    use crate::partition::sizes::sizes;
+    use crate::prepare::prepare;
+
+    const N: u64 = 60_000;
+
+    /// A ring where each vertex touches the 40 next ones: 20 arcs a row after orienting, all between near ids.
+    fn ring(dir: &Path) -> OrientedGraph {
+        let arcs = (0..N).flat_map(|u| (1..=20).map(move |step| (u, (u + step) % N))).collect();
+        let space = Workspace { memory: Bytes::mib(256), dir };
+        prepare(&ArcList { arcs, declared: None }, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
+            .unwrap()
+    }
+
+    fn assigned(graph: &OrientedGraph, part_of: Vec<u32>, resident: Bytes, level: Prune) -> Bytes {
+        let assignment = Assignment::new(part_of, 16);
+        let sizes = sizes(graph, &assignment, level, &Control::silent()).unwrap();
+        let parts: Vec<u32> = (0..16).collect();
+        alone(graph, &assignment, (&sizes, &parts), level, resident)
+    }
+
+    #[test]
+    fn neighbours_read_their_piece_and_random_parts_read_pages_again_and_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let graph = ring(dir.path());
+        let rows = 4 * graph.edges();
+        let runs: Vec<u32> = (0..N).map(|id| (id * 16 / N) as u32).collect();
+        let random = trimill_partitioners::random(graph.vertices(), 16, 1);
+        let few = Bytes(rows / 8);
+        // A part's own piece fits, and its proxies are the 20 next ones.
+        let near = assigned(&graph, runs.clone(), few, Prune::Direct).get();
+        assert!((rows..rows * 11 / 10).contains(&near), "{near} of {rows}");
+        // The part of each page that is somebody's is on about every page.
+        let far = assigned(&graph, random.clone(), few, Prune::Direct).get();
+        assert!(far > 16 * rows, "{far} of {rows}");
+        assert!(together(&graph, 1, Prune::Direct).get() == 5 * rows && far > together(&graph, 2, Prune::Direct).get());
+        // What induces reads all rows for each part besides.
+        for (level, times) in [(Prune::None, 16), (Prune::ZeroIndegree, 32)] {
+            assert!(assigned(&graph, runs.clone(), few, level).get() >= near + times * rows);
+        }
+        // With room for all pages, each part's are read once.
+        let roomy = assigned(&graph, random, Bytes(2 * rows), Prune::Direct).get();
+        assert!(roomy <= 16 * (rows + 4096), "{roomy} of {rows}");
+    }
+
+    #[test]
+    fn pages_are_missed_as_often_as_they_are_not_resident() {
+        assert_eq!(missed(10, 100, 0), 100);
+        assert_eq!(missed(300, 100, 0), 300);
+        assert_eq!(missed(300, 100, 50), 200);
+        assert_eq!(missed(300, 100, 100), 100);
+        assert_eq!(missed(5, 0, 1), 0);
+    }
+}

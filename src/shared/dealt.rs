@@ -76,15 +76,10 @@ impl<'g> Dealt<'g> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] when the directory cannot be written or is full; when stopped.
-    pub fn new(
-        graph: &'g OrientedGraph,
-        dir: &Path,
-        window: Bytes,
-        memory: Bytes,
-        control: &Control,
-    ) -> Result<Self> {
+    pub fn new(graph: &'g OrientedGraph, dir: &Path, window: Bytes, memory: Bytes, control: &Control) -> Result<Self> {
         let windows = Frames::of_lengths(&lengths(graph), window);
-        let file = disk::anonymous(dir).map_err(|e| e.advice("name a directory that can be written with --work-dir"))?;
+        let file =
+            disk::anonymous(dir).map_err(|e| e.advice("name a directory that can be written with --work-dir"))?;
         let pieces = vec![Vec::new(); windows.count()];
         let mapped = Bytes(memory.get() / 2);
         let mut dealt = Self { graph, windows, file, dir: dir.to_path_buf(), pieces, mapped };
