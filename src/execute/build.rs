@@ -59,6 +59,7 @@ impl Builder<'_> {
         let inducing = pruned.inducing;
         let pruning = start.elapsed() - inducing;
         let start = Instant::now();
+        let _order = self.graph.any_order();
         let sections = Sections::new(&pruned);
         let (mut writer, mut held) = self.begin(part, sections.numbered())?;
         sections.resident(control, |chunk| writer.resident(&chunk))?;
