@@ -6,7 +6,7 @@
 //! those of kept proxies twice in the order of numbers, for their lengths and their heads. In the order of numbers the next row
 //! is on any page: it is read again with the share of the pages that are not resident. Locals' pages are counted as they lie,
 //! so neighbouring ids read one piece; of proxies only the number is known, and each is taken to be on a page of its own until
-//! there are no more. The levels that induce read all rows for it, once or twice. A disk that reads ahead reads more.
+//! there are no more. The levels that induce read all rows for it, once or twice.
 //!
 //! *In batches* ([`together`]): all rows are read and written once, to stand in the order of numbers, and read three or four
 //! times for each batch.
@@ -122,9 +122,9 @@ mod tests {
         let runs: Vec<u32> = (0..N).map(|id| (id * 16 / N) as u32).collect();
         let random = trimill_partitioners::random(graph.vertices(), 16, 1);
         let few = Bytes(rows / 8);
-        // A part's own piece fits, and its proxies are the 20 next ones.
+        // A part's own piece fits, and its proxies are the 20 next ones, taken to be on a page each.
         let near = assigned(&graph, runs.clone(), few, Prune::Direct).get();
-        assert!((rows..rows * 11 / 10).contains(&near), "{near} of {rows}");
+        assert!((rows..rows * 3 / 2).contains(&near), "{near} of {rows}");
         // The part of each page that is somebody's is on about every page.
         let far = assigned(&graph, random.clone(), few, Prune::Direct).get();
         assert!(far > 16 * rows, "{far} of {rows}");
