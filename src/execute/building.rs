@@ -9,10 +9,10 @@
 //! disk has no room for that, batches are smaller, and where it has none for any, partitions are built one by one.
 //!
 //! Measured on two cores that others used, too: 129 million edges of a Kronecker graph (rows of 517 MB) in 12 random parts, from
-//! the first mark to the last spill. With the process and its page cache held to 400 MB, of which 64 MiB for pages: a batch took
-//! 39 s and read the rows four times, 2 GB; alone, 8 of the parts took 377 s and about 4 GB each. All in the page cache, and
-//! room for 64 MiB of pages: 14 s and 28 s. With room for all pages 9.1 s and 12.5 s: a batch is not slower there, but it takes
-//! disk for the rows and for all its spills at once, and nothing is counted before they are built.
+//! the first mark to the last spill. With the process and its page cache held to 400 MB, of which 64 MiB for pages: two batches
+//! took 39 s and read the rows seven times, 3.6 GB; alone, 8 of the parts took 377 s and about 4 GB each. All in the page cache,
+//! and room for 64 MiB of pages: 14 s and 28 s. With room for all pages, in one batch, 9.1 s and 12.5 s: batches are not slower
+//! there, but they take disk for the rows and for all their spills at once, and nothing is counted before they are built.
 //!
 //! The environment variable `TRIMILL_BATCH` says how many partitions a batch has, whatever the rule says; 0 and 1 mean one by one.
 //! Tests use it on graphs that fit any memory, and benchmarks to compare both ways.
