@@ -111,6 +111,13 @@ impl MappedFile {
         bytemuck::cast_slice(&self.bytes()[range])
     }
 
+    /// Says that reading in any order begins, where reading ahead brings what nobody wants, or that it ends.
+    pub fn any_order(&self, begins: bool) {
+        let advice = if begins { Advice::Random } else { Advice::Normal };
+        // Advice is a hint, as above.
+        let _ = self.map.as_ref().map(|map| map.advise(advice));
+    }
+
     /// Gives the resident pages of `range` back to the system; they are read again when they are touched.
     pub fn release(&self, range: Range<usize>) {
         let page = rustix::param::page_size();

@@ -54,28 +54,14 @@ impl Builder<'_> {
     /// When the spill cannot be written, or when stopped.
     pub fn build(&self, part: u32, control: &Control) -> Result<Built> {
         let start = Instant::now();
-        let size = &self.plan.sizes[part as usize];
         let locals = self.plan.assignment.locals(part);
         let pruned = prune(self.graph, locals, self.prune, control)?;
         let inducing = pruned.inducing;
         let pruning = start.elapsed() - inducing;
         let start = Instant::now();
+        let _order = self.graph.any_order();
         let sections = Sections::new(&pruned);
-        let header = PartitionHeader {
-            partition: part,
-            fingerprint: self.fingerprint,
-            locals: locals.len() as u32,
-            numbered: sections.numbered(),
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-        };
-        let mut held = self.room.take(with_reserve(self.plan.predictions[part as usize].spill));
-        let mut writer = match held {
-            Some(_) => SpillWriter::in_memory(&file_name(part), header, Codec::default())?,
-            None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
-        };
+        let (mut writer, mut held) = self.begin(part, sections.numbered())?;
         sections.resident(control, |chunk| writer.resident(&chunk))?;
         sections.frames(self.plan.frame_limit, control, |frame| writer.frame(&frame))?;
         let spill = writer.finish()?;
@@ -83,6 +69,30 @@ impl Builder<'_> {
             held.settle(Bytes(spill.bytes));
         }
         Ok(Built { part, spill, held, inducing, pruning, spilling: start.elapsed() })
+    }
+
+    /// Begins a partition's spill, in memory where there is room.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn begin(&self, part: u32, numbered: u32) -> Result<(SpillWriter, Option<Taken>)> {
+        let size = &self.plan.sizes[part as usize];
+        let header = PartitionHeader {
+            partition: part,
+            fingerprint: self.fingerprint,
+            locals: self.plan.assignment.locals(part).len() as u32,
+            numbered,
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+        };
+        let held = self.room.take(with_reserve(self.plan.predictions[part as usize].spill));
+        let writer = match held {
+            Some(_) => SpillWriter::in_memory(&file_name(part), header, Codec::default())?,
+            None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
+        };
+        Ok((writer.resident_arcs(size.resident_arcs), held))
     }
 }
 

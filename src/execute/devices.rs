@@ -2,16 +2,17 @@
 //!
 //! A builder thread makes one spill after another and puts it into a queue; a thread for each device takes the next one,
 //! counts it and removes it. Whatever overlaps shares one pool of threads. With several devices the largest partitions come
-//! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill that is
-//! being built, one for each device that is being counted and one that waits. With a run directory each result is recorded,
+//! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill or the batch
+//! of spills (`super::building`) that is being built, one for each device that is being counted and as many that wait, or a batch. With a run directory each result is recorded,
 //! what earlier starts counted is left out, and spills that they finished are taken.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::build::{Builder, Built, disk_needed};
+use super::build::{Builder, Built, file_name};
+use super::building::{Builders, Building, dealt_station};
 use super::busy::Busy;
 use super::count::partition_result;
 use super::planned::Planned;
@@ -58,14 +59,12 @@ impl Shared<'_> {
         self.setup.pool.install(|| self.builder.build(part, self.control))
     }
 
-    /// The spill that an earlier start left, or a new one.
-    fn found_or_built(&self, part: u32) -> Result<Built> {
-        if self.journal.is_some()
-            && let Some(built) = Built::found(self.builder.dir, part, self.builder.fingerprint)?
-        {
-            return Ok(built);
+    /// The spill that an earlier start left.
+    fn found(&self, part: u32) -> Result<Option<Built>> {
+        match self.journal {
+            Some(_) => Built::found(self.builder.dir, part, self.builder.fingerprint),
+            None => Ok(None),
         }
-        self.built(part)
     }
 }
 
@@ -84,15 +83,12 @@ pub(super) fn count_spilled(
     let Planned { graph, plan, fingerprint, .. } = &*planned;
     let parts = plan.assignment.parts();
     let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, parts));
-    let dir = match &journal {
+    let mut dir = match &journal {
         Some(_) => SpillDir::lasting(&setup.spill_dir, job.keep_spill, *fingerprint)?,
         None => SpillDir::open(&setup.spill_dir, job.keep_spill, *fingerprint)?,
     };
-    let memory = setup.spill_memory(job);
-    let at_a_time = if job.keep_spill { parts as usize } else { spills_at_a_time(backends.len()) };
-    dir.check_space(disk_needed(plan, at_a_time).saturating_sub(memory))?;
     let place = dir.path().to_path_buf();
-    let room = Room::new(memory);
+    let room = Room::new(setup.spill_memory(job));
     let builder = Builder { graph, plan, prune: job.prune, dir: &place, fingerprint: *fingerprint, room: &room };
     let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
     let mut before = Share::default();
@@ -100,16 +96,20 @@ pub(super) fn count_spilled(
         resume(journal, &builder, dir.is_kept(), &mut before)?;
         task.advance(before.results.len() as u64);
     }
+    let mut order = order(plan, backends.len());
+    order.retain(|&part| before.results.iter().all(|result| result.id != part));
+    let building = Building::choose((graph, plan, &order), job, backends.len(), setup)?;
+    dir.check_space(building.disk)?;
+    order.iter().for_each(|&part| dir.wrote(&place.join(file_name(part))));
     let (dir, together) = (Mutex::new(dir), control.part());
     let shared =
         Shared { builder: &builder, setup, dir: &dir, journal: journal.as_ref(), task: &task, control: &together };
-    let mut order = order(plan, backends.len());
-    order.retain(|&part| before.results.iter().all(|result| result.id != part));
+    let mut dealing = None;
 
     let outcomes: Vec<Result<Share>> = std::thread::scope(|scope| {
-        let (to_devices, queue) = sync_channel(backends.len());
+        let (to_devices, queue) = sync_channel(building.waiting(backends.len()));
         let queue = Arc::new(Mutex::new(queue));
-        let building = scope.spawn(|| build_all(&order, &shared, to_devices));
+        let builds = scope.spawn(|| build_all(&order, building, &shared, to_devices));
         let threads: Vec<_> = backends
             .iter_mut()
             .map(|backend| {
@@ -128,8 +128,9 @@ pub(super) fn count_spilled(
         let mut outcomes: Vec<_> =
             threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect();
         together.stop();
-        if let Err(panic) = joined(building.join()) {
-            outcomes.push(Err(panic));
+        match joined(builds.join()) {
+            Ok(time) => dealing = time,
+            Err(panic) => outcomes.push(Err(panic)),
         }
         outcomes
     });
@@ -138,6 +139,7 @@ pub(super) fn count_spilled(
     let (mut all, devices) = together_of(shares, &backends);
     all.results.extend(before.results);
     all.kept.extend(before.kept);
+    stations.extend(dealt_station(graph, dealing));
     stations.extend(all.busy.stations(graph));
     let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if dir.is_kept() {
@@ -210,19 +212,24 @@ fn resume(journal: &Journal, builder: &Builder<'_>, keep: bool, all: &mut Share)
     Ok(())
 }
 
-/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
-fn build_all(order: &[u32], shared: &Shared<'_>, to_devices: SyncSender<Result<Built>>) {
-    let _ = order.iter().try_for_each(|&part| {
-        let built = shared.found_or_built(part);
-        let failed = built.is_err();
-        if let Ok(Built { spill: SpillSummary { path, memory: None, .. }, .. }) = &built {
-            lock(shared.dir).wrote(path);
-        }
-        match to_devices.send(built) {
-            Ok(()) if !failed => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        }
-    });
+/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds. Returns how long rows were dealt.
+fn build_all(
+    order: &[u32],
+    building: Building,
+    shared: &Shared<'_>,
+    to_devices: SyncSender<Result<Built>>,
+) -> Option<Duration> {
+    let Shared { setup, builder, control, .. } = *shared;
+    let builders = Builders { builder: *builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
+    let send = |built| match to_devices.send(Ok(built)) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    };
+    builders.build(order, control, |part| shared.found(part), send).unwrap_or_else(|error| {
+        // Nobody is there to be told only where all devices have failed by themselves.
+        let _ = to_devices.send(Err(error));
+        None
+    })
 }
 
 /// A device's thread: counts what it takes from the queue until that is closed.

@@ -5,7 +5,9 @@
 //! it runs ahead; `devices` counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
 //! `trimill plan` does.
 
+pub mod batch;
 pub mod build;
+pub mod building;
 mod busy;
 pub mod cache;
 pub mod count;

@@ -1,8 +1,10 @@
 //! What `trimill partition` does: from the input to kept spills and their manifest; nothing is counted.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::build::{Builder, disk_needed};
+use super::build::{Builder, file_name};
+use super::building::{Builders, Building, dealt_station};
 use super::machine;
 use super::planned::{Planned, planned};
 use super::room::Room;
@@ -13,7 +15,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{FrameKind, Job};
+use crate::job::{FrameKind, Job, SpillTo};
 use crate::plan::Plan;
 use crate::report::{PartitionReport, SpilledPartition, Station};
 use crate::spill::manifest::MANIFEST_VERSION;
@@ -39,40 +41,51 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let Planned { graph, plan, fingerprint, .. } = &planned;
     let mut dir = SpillDir::open(&directory, true, *fingerprint)?;
     let parts = plan.assignment.parts();
-    dir.check_space(disk_needed(plan, parts as usize))?;
+    let job = &Job { keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
+    let order: Vec<u32> = (0..parts).collect();
+    let building = Building::choose((graph, plan, &order), job, 1, &setup)?;
+    dir.check_space(building.disk)?;
     let room = Room::new(Bytes::ZERO);
     let builder = Builder { graph, plan, prune: job.prune, dir: &directory, fingerprint: *fingerprint, room: &room };
     let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());
     let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
-    for part in 0..parts {
-        let built = setup.pool.install(|| builder.build(part, control))?;
-        dir.wrote(&built.spill.path);
-        inducing += built.inducing;
-        pruning += built.pruning;
-        spilling += built.spilling;
-        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
-        partitions.push(SpilledPartition {
-            id: part,
-            file: built.spill.path.clone(),
-            local_vertices: size.locals,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            resident_bytes: predicted.resident,
-            frames: u64::from(built.spill.frames),
-            largest_frame_bytes: Bytes(built.spill.largest_frame_bytes),
-            spill_bytes: Bytes(built.spill.bytes),
-            peak_bytes_predicted: predicted.peak,
-        });
-        spills.push(built.spill);
-        task.advance(1);
-    }
+    order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
+    let builders = Builders { builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
+    let dealing = builders.build(
+        &order,
+        control,
+        |_| Ok(None),
+        |built| {
+            let part = built.part;
+            inducing += built.inducing;
+            pruning += built.pruning;
+            spilling += built.spilling;
+            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+            partitions.push(SpilledPartition {
+                id: part,
+                file: built.spill.path.clone(),
+                local_vertices: size.locals,
+                proxies_induced: size.proxies_induced,
+                proxies_kept: size.proxies_kept,
+                arcs_induced: size.arcs_induced,
+                arcs_kept: size.arcs_kept,
+                resident_bytes: predicted.resident,
+                frames: u64::from(built.spill.frames),
+                largest_frame_bytes: Bytes(built.spill.largest_frame_bytes),
+                spill_bytes: Bytes(built.spill.bytes),
+                peak_bytes_predicted: predicted.peak,
+            });
+            spills.push(built.spill);
+            task.advance(1);
+            ControlFlow::Continue(())
+        },
+    )?;
     let start = Instant::now();
     dir.wrote(&manifest(job, graph, plan, *fingerprint, &spills).write(&directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
+    stations.extend(dealt_station(graph, dealing));
     stations.push(Station::new("induce", inducing, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("prune", pruning, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("spill", spilling + start.elapsed(), graph.csr_bytes(), spilled));

@@ -1,7 +1,6 @@
 //! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
 
-use super::build::disk_needed;
-use super::devices::spills_at_a_time;
+use super::building::Building;
 use super::graph::Input;
 use super::planned::{planned_with, with_assigner};
 use super::setup::Setup;
@@ -101,8 +100,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         } else if parts == 1 && !job.keep_spill {
             Bytes::ZERO
         } else {
-            let many = if job.keep_spill { parts as usize } else { spills_at_a_time(planned.backends.len()) };
-            disk_needed(plan, many).saturating_sub(setup.spill_memory(job))
+            let order: Vec<u32> = (0..parts).collect();
+            Building::choose((graph, plan, &order), job, planned.backends.len(), &setup)?.disk
         },
         alternatives,
         advice,

@@ -51,6 +51,16 @@ pub struct Arrays {
     pub ids: Vec<u64>,
 }
 
+/// Reading in any order, until this is dropped.
+#[derive(Debug)]
+pub struct AnyOrder<'g>(Option<&'g MappedFile>);
+
+impl Drop for AnyOrder<'_> {
+    fn drop(&mut self) {
+        self.0.inspect(|file| file.any_order(false));
+    }
+}
+
 impl OrientedGraph {
     /// A graph whose sections are in memory, as `layout` says.
     pub fn in_memory(layout: Layout, arrays: Arrays, numbering: Numbering) -> Self {
@@ -204,9 +214,23 @@ impl OrientedGraph {
         self.pages.set(bytes.get());
     }
 
+    /// Bytes of pages that may be resident.
+    pub fn page_limit(&self) -> Bytes {
+        Bytes(self.pages.get())
+    }
+
     /// How many bytes of pages stay resident while a file that is larger is read.
     pub fn usual_pages(&self) -> Bytes {
         Bytes(self.pages.usual())
+    }
+
+    /// Held while rows are read in any order: where they exceed the pages that may be resident, the system then reads no page
+    /// ahead, of which it would read 32 for one that is wanted.
+    #[must_use]
+    pub fn any_order(&self) -> AnyOrder<'_> {
+        let file = (self.csr_bytes() > self.page_limit()).then_some(&self.file);
+        file.inspect(|file| file.any_order(true));
+        AnyOrder(file)
     }
 
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from

@@ -46,6 +46,11 @@ impl PageLimit {
         self.free.store(0, Ordering::Relaxed);
     }
 
+    /// The limit in bytes.
+    pub fn get(&self) -> u64 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
     /// Counts an access to `bytes` in a piece, anywhere in the file. Whether pages are to be given back now.
     #[inline]
     pub fn accessed(&self, bytes: u64) -> bool {

@@ -62,6 +62,31 @@ impl Resident {
         self.heads.extend_from_slice(&run.heads);
     }
 
+    /// Adds a row; its number, where it has one, is added apart.
+    pub fn push(&mut self, row: impl Iterator<Item = u32>) {
+        self.heads.extend(row);
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        self.offsets.push(self.heads.len() as u64);
+    }
+
+    /// Removes all rows and keeps their memory.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.offsets.clear();
+        self.heads.clear();
+    }
+
+    /// Removes the first `rows` rows.
+    pub fn drop_first(&mut self, rows: usize) {
+        let base = self.offsets.get(rows).copied().unwrap_or_default();
+        self.numbers.drain(..rows.min(self.numbers.len()));
+        self.heads.drain(..base as usize);
+        self.offsets.drain(..rows);
+        self.offsets.iter_mut().for_each(|offset| *offset -= base);
+    }
+
     /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; runs in the current thread
     /// pool.
     pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>) -> RowsIn {

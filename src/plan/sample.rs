@@ -96,6 +96,7 @@ impl<'a> Sampler<'a> {
 
     fn look_at(&mut self, part: u32, size: &PartitionSize, pruned: &Pruned<'_>) -> Result<()> {
         let control = self.control;
+        let _order = pruned.graph.any_order();
         let sections = Sections::new(pruned);
         let outline = Outline::new(&sections, size, self.limit, control)?;
         let local = |i: usize| u64::from(outline.local_lengths[i]);

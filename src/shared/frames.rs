@@ -91,10 +91,16 @@ impl Frames {
         (0..self.count()).map(|i| self.size(i))
     }
 
+    /// The frame that has the row of `number`.
+    #[inline]
+    pub fn frame_of(&self, number: u32) -> usize {
+        self.starts.partition_point(|&start| start <= number) - 1
+    }
+
     /// The arcs of the row of `number`, counted from the first row of all.
     #[inline]
     pub fn row(&self, number: u32) -> Range<u64> {
-        let i = self.starts.partition_point(|&start| start <= number) - 1;
+        let i = self.frame_of(number);
         let (first, place) = (self.arcs[i], number as usize + i);
         first + u64::from(self.offsets[place])..first + u64::from(self.offsets[place + 1])
     }

@@ -84,7 +84,7 @@ pub fn gather<O: Copy + Into<u64> + Send + Sync>(
 }
 
 /// The end of the ids from `first` on whose rows and offsets take at most `window` bytes, but at least one.
-fn end_of_window(offsets: &[u64], first: u32, window: Bytes) -> u32 {
+pub(super) fn end_of_window(offsets: &[u64], first: u32, window: Bytes) -> u32 {
     let bytes = |id: usize| Bytes(4 * (offsets[id] - offsets[first as usize]) + 8 * (id as u64 - u64::from(first)));
     let Range { start: mut low, end: mut high } = first as usize + 1..offsets.len();
     while low < high {

@@ -13,6 +13,7 @@
 //! lie; otherwise in a temporary file ([`mod@file`]), from which they are read a frame at a time. Memory: `4 n` bytes of
 //! offsets, and `4 m` of heads or two frames.
 
+pub mod dealt;
 pub mod file;
 pub mod frames;
 pub mod gather;
@@ -28,6 +29,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::section::{Frame, FrameView};
+pub use dealt::{Dealt, Window};
 use file::RowFile;
 pub use frames::Frames;
 use gather::{Piece, gather};

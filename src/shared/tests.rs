@@ -115,6 +115,60 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn dealt_rows_are_those_of_the_graph_in_both_directions(
+        edges in edges(),
+        window in 8u64..3000,
+        memory in 1u64..5000,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let graph = graph(&edges, dir.path());
+        let control = Control::silent();
+        let dealt = Dealt::new(&graph, dir.path(), Bytes(window), Bytes(memory), &control).unwrap();
+        for falling in [false, true] {
+            prop_assert_eq!(dealt_rows(&dealt, falling), rows_by_number(&graph));
+        }
+        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the graph has a name there");
+    }
+}
+
+fn rows_by_number(graph: &OrientedGraph) -> Vec<Vec<u32>> {
+    graph.numbering().id_of.iter().map(|&id| graph.row(id).to_vec()).collect()
+}
+
+/// All rows in the order of numbers; checks that windows follow each other in their direction.
+fn dealt_rows(dealt: &Dealt<'_>, falling: bool) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
+    dealt
+        .pass(falling, &Control::silent(), |window| {
+            let range = window.range.clone();
+            let numbers: Vec<u32> = if falling { range.rev().collect() } else { range.collect() };
+            rows.extend(numbers.into_iter().map(|number| (number, window.row(number).to_vec())));
+            Ok(())
+        })
+        .unwrap();
+    if falling {
+        rows.reverse();
+    }
+    assert!((0..).zip(&rows).all(|(place, &(number, _))| place == number));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+#[test]
+fn dealt_rows_that_the_disk_damages_are_gathered_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = clique(60, dir.path());
+    let dealt = Dealt::new(&graph, dir.path(), Bytes(700), Bytes(2000), &Control::silent()).unwrap();
+    assert!(dealt.count() > 5);
+    for at in [0, 1, 801, 4 * graph.edges() - 1] {
+        dealt.damage(at);
+        assert_eq!(dealt_rows(&dealt, false), rows_by_number(&graph), "byte {at}");
+    }
+}
+
 /// A clique, whose count has a closed form.
 fn clique(n: u64, dir: &Path) -> OrientedGraph {
     let edges: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();

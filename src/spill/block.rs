@@ -102,9 +102,10 @@ impl<'a, O: Offset> Rows<'a, O> {
         }
     }
 
-    /// Cuts the rows into blocks, see [`cut`].
-    pub(super) fn cut(&self) -> Vec<Range<usize>> {
-        cut(matches!(self.numbers, Numbers::Each(_)), BLOCK_BYTES, self.lengths())
+    /// Cuts the rows into blocks, see [`cut_at`].
+    pub(super) fn cut_at(&self, target: u64) -> Vec<Range<usize>> {
+        let numbered = matches!(self.numbers, Numbers::Each(_));
+        cut_at(target, self.lengths().map(|length| raw_bytes(numbered, 1, length)))
     }
 }
 
@@ -112,12 +113,18 @@ impl<'a, O: Offset> Rows<'a, O> {
 /// `numbered` rows carry their numbers.
 pub fn cut(numbered: bool, most: u64, lengths: impl Iterator<Item = u64> + Clone) -> Vec<Range<usize>> {
     let raw = lengths.map(|length| raw_bytes(numbered, 1, length));
-    let total: u64 = raw.clone().sum();
+    cut_at(even(raw.clone().sum(), most), raw)
+}
+
+/// The bytes at which rows of `total` raw bytes are cut so that blocks have at most `most` and about the same length.
+pub(super) fn even(total: u64, most: u64) -> u64 {
+    total.div_ceil(total.div_ceil(most).max(1))
+}
+
+/// Cuts rows of such raw lengths into blocks of at most `target`; longer rows stand alone. Where a block ends depends on no row
+/// after the first of the next one.
+fn cut_at(target: u64, raw: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
-    if total == 0 {
-        return blocks;
-    }
-    let target = total.div_ceil(total.div_ceil(most));
     let (mut start, mut end, mut bytes) = (0, 0, 0);
     for row in raw {
         if bytes + row > target && end > start {
@@ -127,7 +134,9 @@ pub fn cut(numbered: bool, most: u64, lengths: impl Iterator<Item = u64> + Clone
         bytes += row;
         end += 1;
     }
-    blocks.push(start..end);
+    if end > start {
+        blocks.push(start..end);
+    }
     blocks
 }
 
@@ -162,7 +171,8 @@ mod tests {
         }));
         let heads = vec![0; offsets[lengths.len()] as usize];
         let rows = Rows { numbers: Numbers::Below(1), offsets: &offsets, heads: &heads };
-        let blocks = rows.cut();
+        let total = raw_bytes(false, lengths.len() as u64, offsets[lengths.len()]);
+        let blocks = rows.cut_at(even(total, BLOCK_BYTES));
         assert_eq!(blocks.first().map(|b| b.start), Some(0));
         assert_eq!(blocks.last().map(|b| b.end), Some(lengths.len()));
         assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start));

@@ -11,6 +11,7 @@
 
 mod block;
 pub mod codec;
+mod encoders;
 mod format;
 mod index;
 pub mod manifest;
@@ -23,6 +24,7 @@ mod writer;
 
 pub use block::{BLOCK_BYTES, cut, raw_bytes};
 pub use codec::Codec;
+pub use encoders::Encoders;
 pub use format::{PartitionHeader, VERSION};
 pub use index::{FrameInfo, bytes_beside_blocks};
 pub use manifest::{Manifest, ManifestJob, ManifestPartition};

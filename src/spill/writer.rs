@@ -5,15 +5,19 @@
 //! else is there, and the file is renamed into place. Blocks are encoded in parallel, as many at a time as there are
 //! threads, and written in order, so the bytes do not depend on the number of threads. Memory: up to 32 MiB of small
 //! resident chunks that wait to be joined, and a block's planes and stored bytes a thread.
+//!
+//! Where many spills are written at the same time ([`SpillWriter::one_of_many`]), each holds no more than about a block:
+//! sections come in pieces, and because their sizes are announced, the bytes are those that whole sections give.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::block::{BLOCK_BYTES, Numbers, Offset, Rows, raw_bytes};
-use super::codec::{Codec, Encoder};
+use super::block::{BLOCK_BYTES, Numbers, Offset, Rows, even, raw_bytes};
+use super::codec::Codec;
+use super::encoders::Encoders;
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, FrameInfo, Index};
 use super::store::{Pieces, Sink};
@@ -30,17 +34,29 @@ pub struct SpillWriter {
     end: u64,
     codec: Codec,
     header: PartitionHeader,
+    /// Rows that wait to be encoded: of the resident section, or of the frame that is open.
     waiting: Resident,
+    /// Raw bytes of waiting rows that are worth encoding.
+    enough: u64,
+    /// Where blocks of the resident section end, if its size was announced.
+    resident_target: Option<u64>,
+    open: Option<Open>,
     index: Index,
     last_number: Option<u32>,
-    slots: Vec<Slot>,
+    encoders: Encoders,
+    /// Blocks that are encoded at a time.
+    at_once: usize,
     durable: bool,
 }
 
-/// What a thread encodes with, and what it made.
-struct Slot {
-    encoder: Encoder,
-    stored: Vec<u8>,
+/// A frame that comes in pieces.
+struct Open {
+    range: Range<u32>,
+    rows: u64,
+    arcs: u64,
+    /// Where its blocks end.
+    target: u64,
+    first_block: usize,
 }
 
 /// What was written.
@@ -96,11 +112,30 @@ impl SpillWriter {
             codec,
             header,
             waiting: Resident::default(),
+            enough: ENOUGH_BYTES,
+            resident_target: None,
+            open: None,
             index: Index::default(),
             last_number: None,
-            slots: Vec::new(),
+            encoders: Encoders::default(),
+            at_once: rayon::current_num_threads().max(1),
             durable: false,
         })
+    }
+
+    /// Announces the arcs of the resident section: its blocks are then even over all of it, in whatever chunks it comes.
+    #[must_use]
+    pub fn resident_arcs(mut self, arcs: u64) -> Self {
+        self.resident_target = Some(even(raw_bytes(true, self.header.locals.into(), arcs), BLOCK_BYTES));
+        self
+    }
+
+    /// Makes this one of many that are written at the same time, in a thread each: it holds little, encodes a block at a time
+    /// in the thread that brings the rows, and takes its encoder from those that all share.
+    #[must_use]
+    pub fn one_of_many(mut self, encoders: &Encoders) -> Self {
+        (self.encoders, self.at_once, self.enough) = (encoders.clone(), 1, BLOCK_BYTES);
+        self
     }
 
     /// Asks [`SpillWriter::finish`] to wait until the disk has the file, for spills that are to outlive the job.
@@ -123,19 +158,7 @@ impl SpillWriter {
         assert!(self.last_number.is_none_or(|before| before < first), "resident chunks ascend");
         assert!(last < self.header.numbered, "resident numbers are below the number of vertices");
         self.last_number = Some(last);
-        let raw = |rows: &Resident| raw_bytes(true, rows.numbers.len() as u64, rows.heads.len() as u64);
-        if raw(chunk) >= ENOUGH_BYTES {
-            self.write_waiting()?;
-            return self.write_resident(chunk);
-        }
-        if self.waiting.offsets.is_empty() {
-            self.waiting.offsets.push(0);
-        }
-        let base = self.waiting.heads.len() as u64;
-        self.waiting.numbers.extend(&chunk.numbers);
-        self.waiting.offsets.extend(chunk.offsets[1..].iter().map(|offset| base + offset));
-        self.waiting.heads.extend(&chunk.heads);
-        if raw(&self.waiting) >= ENOUGH_BYTES { self.write_waiting() } else { Ok(()) }
+        self.append(&chunk.numbers, &chunk.offsets, &chunk.heads)
     }
 
     /// Adds the next frame. The frames' ranges tile `0..numbered`.
@@ -146,24 +169,68 @@ impl SpillWriter {
     /// # Panics
     /// When a range does not begin where the last one ended, or the rows are not what [`Frame`] promises.
     pub fn frame(&mut self, frame: &Frame) -> Result<()> {
+        let view = frame.view();
+        self.begin_frame(frame.range.clone(), view.offsets.len() as u64 - 1, view.heads.len() as u64)?;
+        if let Some(open) = &self.open {
+            let rows = Rows { numbers: Numbers::Below(open.range.end), offsets: view.offsets, heads: view.heads };
+            let blocks = rows.cut_at(open.target);
+            self.write(&rows, &blocks)?;
+        }
+        self.close_frame();
+        Ok(())
+    }
+
+    /// Begins the next frame, whose rows follow in pieces: so many rows with so many arcs.
+    ///
+    /// # Errors
+    /// When the disk does not take what comes before it.
+    ///
+    /// # Panics
+    /// When the range does not begin where the last one ended, or the last frame was not ended.
+    pub fn begin_frame(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<()> {
+        assert!(self.open.is_none(), "a frame ends before the next one begins");
         let next = self.index.frames.last().map_or(0, |before| before.range.end);
-        assert_eq!(frame.range.start, next, "a frame begins where the one before it ended");
-        assert!(frame.range.end >= next && frame.range.end <= self.header.numbered, "frames stay in the numbering");
+        assert_eq!(range.start, next, "a frame begins where the one before it ended");
+        assert!(range.end >= next && range.end <= self.header.numbered, "frames stay in the numbering");
         if self.index.frames.is_empty() {
-            self.write_waiting()?;
+            self.write_waiting(true)?;
             self.waiting = Resident::default();
         }
-        let view = frame.view();
-        let rows = Rows { numbers: Numbers::Below(frame.range.end), offsets: view.offsets, heads: view.heads };
-        let start = self.index.blocks.len();
-        self.write(&rows)?;
-        self.index.frames.push(FrameInfo {
-            range: frame.range.clone(),
-            rows: rows.rows() as u32,
-            arcs: view.heads.len() as u64,
-            blocks: start..self.index.blocks.len(),
-        });
+        let target = even(raw_bytes(false, rows, arcs), BLOCK_BYTES);
+        self.open = Some(Open { range, rows, arcs, target, first_block: self.index.blocks.len() });
         Ok(())
+    }
+
+    /// Adds rows to the frame that was begun; offsets begin at 0 in each piece.
+    ///
+    /// # Errors
+    /// When the disk does not take them.
+    ///
+    /// # Panics
+    /// When no frame was begun.
+    pub fn frame_rows(&mut self, offsets: &[u64], heads: &[u32]) -> Result<()> {
+        assert!(self.open.is_some(), "a frame begins before its rows");
+        self.append(&[], offsets, heads)
+    }
+
+    /// Ends the frame that was begun.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    ///
+    /// # Panics
+    /// When its rows were not as announced.
+    pub fn end_frame(&mut self) -> Result<()> {
+        self.write_waiting(true)?;
+        self.close_frame();
+        Ok(())
+    }
+
+    fn close_frame(&mut self) {
+        let Some(Open { range, rows, arcs, first_block, .. }) = self.open.take() else { return };
+        let blocks = first_block..self.index.blocks.len();
+        assert_eq!(self.index.sum(blocks.clone()), (rows, arcs), "the rows of a frame are as announced");
+        self.index.frames.push(FrameInfo { range, rows: rows as u32, arcs, blocks });
     }
 
     /// Completes the file and gives it its name, replacing a file of that name.
@@ -174,8 +241,9 @@ impl SpillWriter {
     /// # Panics
     /// When what was written is not the partition that the header announced: the locals, or the frames' ranges.
     pub fn finish(mut self) -> Result<SpillSummary> {
+        assert!(self.open.is_none(), "the last frame was ended");
         if self.index.frames.is_empty() {
-            self.write_waiting()?;
+            self.write_waiting(true)?;
         }
         let failed = |error| Error::write(&self.path, error);
         let Index { resident_blocks, frames, blocks } = &self.index;
@@ -214,56 +282,64 @@ impl SpillWriter {
         })
     }
 
-    /// Writes the resident rows that wait.
-    fn write_waiting(&mut self) -> Result<()> {
-        let mut rows = std::mem::take(&mut self.waiting);
-        let written = self.write_resident(&rows);
-        rows.numbers.clear();
-        rows.offsets.clear();
-        rows.heads.clear();
-        self.waiting = rows;
-        written
+    /// Lets rows wait until they are enough.
+    fn append(&mut self, numbers: &[u32], offsets: &[u64], heads: &[u32]) -> Result<()> {
+        let Resident { numbers: all_numbers, offsets: all_offsets, heads: all_heads } = &mut self.waiting;
+        if all_offsets.is_empty() {
+            all_offsets.push(0);
+        }
+        let base = all_heads.len() as u64;
+        assert!(
+            offsets.first() == Some(&0) && offsets.last() == Some(&(heads.len() as u64)),
+            "offsets begin at 0 and end with the heads"
+        );
+        all_numbers.extend(numbers);
+        all_offsets.extend(offsets[1..].iter().map(|offset| base + offset));
+        all_heads.extend(heads);
+        let raw = raw_bytes(self.open.is_none(), all_offsets.len() as u64 - 1, all_heads.len() as u64);
+        if raw > self.enough { self.write_waiting(false) } else { Ok(()) }
     }
 
-    fn write_resident(&mut self, chunk: &Resident) -> Result<()> {
-        let numbers = Numbers::Each(&chunk.numbers[..]);
-        self.write(&Rows { numbers, offsets: &chunk.offsets[..], heads: &chunk.heads[..] })?;
-        self.index.resident_blocks = self.index.blocks.len();
+    /// Writes the blocks of the rows that wait; the last one of them only if no more rows of their section come.
+    fn write_waiting(&mut self, last: bool) -> Result<()> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        let numbers = match &self.open {
+            None => Numbers::Each(&waiting.numbers[..]),
+            Some(open) => Numbers::Below(open.range.end),
+        };
+        let rows = Rows { numbers, offsets: &waiting.offsets[..], heads: &waiting.heads[..] };
+        let announced = self.open.as_ref().map(|open| open.target).or(self.resident_target);
+        let raw = || raw_bytes(self.open.is_none(), rows.rows() as u64, rows.heads.len() as u64);
+        let mut blocks = rows.cut_at(announced.unwrap_or_else(|| even(raw(), BLOCK_BYTES)));
+        if !last && announced.is_some() {
+            blocks.pop();
+        }
+        self.write(&rows, &blocks)?;
+        if self.open.is_none() {
+            self.index.resident_blocks = self.index.blocks.len();
+        }
+        waiting.drop_first(blocks.last().map_or(0, |block| block.end));
+        self.waiting = waiting;
         Ok(())
     }
 
-    /// Encodes rows and writes their blocks.
-    fn write<O: Offset>(&mut self, rows: &Rows<'_, O>) -> Result<()> {
-        let (first, last) = (rows.offsets.first().map_or(0, |o| o.get()), rows.offsets.last().map_or(0, |o| o.get()));
-        assert!(first == 0 && last == rows.heads.len() as u64, "offsets begin at 0 and end with the heads");
-        let blocks = rows.cut();
-        let threads = rayon::current_num_threads().max(1);
-        while self.slots.len() < threads.min(blocks.len()) {
-            self.slots.push(Slot { encoder: Encoder::new()?, stored: Vec::new() });
-        }
-        for batch in blocks.chunks(threads) {
-            let codec = self.codec;
-            let slots = &mut self.slots[..batch.len()];
-            let checksums = slots
-                .par_iter_mut()
-                .zip(batch)
-                .map(|(Slot { encoder, stored }, block)| {
-                    encoder.encode(codec, &rows.part(block.clone()), stored)?;
-                    Ok(xxh3_64(stored))
-                })
-                .collect::<Result<Vec<_>>>()?;
-            for ((slot, checksum), block) in self.slots.iter().zip(checksums).zip(batch) {
-                self.out.write(&slot.stored).map_err(|error| Error::write(&self.path, error))?;
-                let offsets = &rows.offsets;
-                self.index.blocks.push(Block {
-                    offset: self.end,
+    /// Encodes blocks of rows and writes them.
+    fn write<O: Offset>(&mut self, rows: &Rows<'_, O>, blocks: &[Range<usize>]) -> Result<()> {
+        for batch in blocks.chunks(self.at_once) {
+            let parts: Vec<_> = batch.iter().map(|block| rows.part(block.clone())).collect();
+            let Self { encoders, codec, out, path, index, end, .. } = self;
+            encoders.encode(*codec, &parts, |i, slot| {
+                out.write(&slot.stored).map_err(|error| Error::write(&*path, error))?;
+                index.blocks.push(Block {
+                    offset: *end,
                     stored: slot.stored.len() as u64,
-                    arcs: offsets[block.end].get() - offsets[block.start].get(),
-                    checksum,
-                    rows: block.len() as u32,
+                    arcs: parts[i].heads.len() as u64,
+                    checksum: slot.checksum,
+                    rows: parts[i].rows() as u32,
                 });
-                self.end += slot.stored.len() as u64;
-            }
+                *end += slot.stored.len() as u64;
+                Ok(())
+            })?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod batches;
 mod damage;
 mod faults;
 mod kills;

@@ -29,13 +29,19 @@ pub(crate) fn data(name: &str) -> String {
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
 
 /// A directory with the program's temporary files and its cache inside.
-pub(crate) struct Place(tempfile::TempDir);
+pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
 impl Place {
     pub(crate) fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let place = Self(tempfile::tempdir().unwrap(), Vec::new());
         fs::create_dir(place.path("tmp")).unwrap();
         place
+    }
+
+    /// With an environment variable.
+    pub(crate) fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        self.1.push((name, value));
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -52,6 +58,7 @@ impl Place {
             .env("TMPDIR", self.path("tmp"))
             .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("TRIMILL_FAULT")
+            .envs(self.1.iter().copied())
             .stdin(Stdio::null());
         command
     }

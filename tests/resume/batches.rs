@@ -1,0 +1,76 @@
+//! The same accidents while partitions are built in batches.
+
+use trimill::bytes::Bytes;
+
+use crate::support::{COLLABORATION, Place, STRIKES, data, stderr};
+
+/// Five partitions in batches of so many.
+const SETTINGS: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--partitioner"];
+
+fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32>) -> usize {
+    let arguments = [&SETTINGS[..], &["random"]].concat();
+    for (struck, at) in (1..).step_by(step).enumerate() {
+        let place = Place::new().with("TRIMILL_BATCH", many);
+        let output = place.with_fault(&format!("{fault}:{at}"), &data(COLLABORATION.0), &arguments);
+        let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            return struck;
+        }
+        assert_eq!(output.status.code(), code, "{fault}:{at}: {said}");
+        place.is_whole();
+        place.completes(COLLABORATION, &arguments);
+    }
+    0
+}
+
+#[test]
+fn batches_are_counted_as_any_other_partitions() {
+    let place = Place::new().with("TRIMILL_BATCH", "3");
+    let (result, _) = place.completes(COLLABORATION, &[&SETTINGS[..], &["random"]].concat());
+    assert!(result.stations.iter().any(|station| station.name == "gather" && station.bytes_out > Bytes::ZERO));
+}
+
+#[test]
+fn a_full_disk_and_kills_at_writes_of_batches() {
+    assert!(at_some_writes("write", 3, "5", Some(3)) > 15);
+    assert!(at_some_writes("kill", 4, "2", None) > 10);
+}
+
+/// Rows that were dealt and cannot be read end the job; a spill that cannot be read is built again, alone.
+#[test]
+fn a_reading_of_dealt_rows_that_fails() {
+    let place = Place::new().with("TRIMILL_BATCH", "3");
+    let arguments = [&SETTINGS[..], &["random"]].concat();
+    let mut failed = 0;
+    for at in 1..12 {
+        let output = place.with_fault(&format!("read:{at}"), &data(COLLABORATION.0), &arguments);
+        let said = stderr(&output);
+        failed += usize::from(output.status.code() == Some(1) && said.contains("Input/output error"));
+        if output.status.success() {
+            break;
+        }
+    }
+    assert!(failed > 0);
+    place.completes(COLLABORATION, &arguments);
+}
+
+/// Spills are the same bytes whichever way they are built.
+#[test]
+fn kept_spills_do_not_tell_how_they_were_built() {
+    let built = |many| {
+        let place = Place::new().with("TRIMILL_BATCH", many);
+        let mut command = std::process::Command::new(crate::common::job::program());
+        command.args(["partition", &data(COLLABORATION.0), "--no-cache", "--parts", "7", "--spill-dir", "spills"]);
+        command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("TRIMILL_BATCH", many);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let spills = crate::support::files(&place.path("spills"));
+        assert_eq!(spills.len(), 8);
+        spills.iter().map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
+    };
+    let alone = built("1");
+    for many in ["2", "4", "7"] {
+        assert!(built(many) == alone, "{many} at a time");
+    }
+}
