@@ -95,7 +95,7 @@ fn metis(rows: &[Vec<u64>]) -> Option<String> {
     let arcs: usize = rows.iter().map(Vec::len).sum();
     let line = |row: &Vec<u64>| row.iter().map(|head| format!("{} ", head + 1)).collect::<String>();
     let lines: Vec<String> = rows.iter().map(line).collect();
-    (arcs % 2 == 0).then(|| format!("{} {}\n{}\n", rows.len(), arcs / 2, lines.join("\n")))
+    arcs.is_multiple_of(2).then(|| format!("{} {}\n{}\n", rows.len(), arcs / 2, lines.join("\n")))
 }
 
 /// What `clean` means, said naively.
