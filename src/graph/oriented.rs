@@ -214,9 +214,12 @@ impl OrientedGraph {
         self.pages.set(bytes.get());
     }
 
-    /// Bytes of pages that may be resident.
+    /// Bytes of pages that may be resident: all, where no file is mapped.
     pub fn page_limit(&self) -> Bytes {
-        Bytes(self.pages.get())
+        match &self.storage {
+            Storage::File { .. } => Bytes(self.pages.get()),
+            Storage::Memory(_) => Bytes(u64::MAX),
+        }
     }
 
     /// How many bytes of pages stay resident while a file that is larger is read.
@@ -228,7 +231,10 @@ impl OrientedGraph {
     /// ahead, of which it would read 32 for one that is wanted.
     #[must_use]
     pub fn any_order(&self) -> AnyOrder<'_> {
-        let file = (self.csr_bytes() > self.page_limit()).then_some(&self.file);
+        let file = match &self.storage {
+            Storage::File { file, .. } if self.csr_bytes() > self.page_limit() => Some(file),
+            _ => None,
+        };
         file.inspect(|file| file.any_order(true));
         AnyOrder(file)
     }

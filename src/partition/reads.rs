@@ -102,7 +102,7 @@ mod tests {
     /// A ring where each vertex touches the 40 next ones: 20 arcs a row after orienting, all between near ids.
     fn ring(dir: &Path) -> OrientedGraph {
         let arcs = (0..N).flat_map(|u| (1..=20).map(move |step| (u, (u + step) % N))).collect();
-        let space = Workspace { memory: Bytes::mib(256), dir };
+        let space = Workspace { memory: Bytes::mib(256), dir, graph: Bytes::ZERO };
         prepare(&ArcList { arcs, declared: None }, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
             .unwrap()
     }

@@ -162,7 +162,9 @@ impl PartitionCounter for Counting {
 fn end_of_hubs(resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, most: u32) -> u32 {
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let length = |number| heads.row(number).len();
-    hubs::worthwhile(resident.numbers.len(), rows, length, std::slice::from_ref(range), most).pop().unwrap_or(range.start)
+    hubs::worthwhile(resident.numbers.len(), rows, length, std::slice::from_ref(range), most)
+        .pop()
+        .unwrap_or(range.start)
 }
 
 /// The tables, and what was found.

@@ -23,7 +23,7 @@ use crate::prepare::prepare;
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
-    let space = Workspace { memory: Bytes::mib(64), dir };
+    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
     prepare(&ArcList { arcs, declared: None }, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
         .unwrap()
 }
