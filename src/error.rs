@@ -118,6 +118,20 @@ impl Error {
         self
     }
 
+    /// Says first where in the job it happened.
+    #[must_use]
+    pub fn while_doing(mut self, what: &str) -> Self {
+        self.0.found = format!("{what}: {}", self.0.found);
+        self
+    }
+
+    /// Adds what else to do.
+    #[must_use]
+    pub fn also(mut self, more: &str) -> Self {
+        self.0.advice = Some(self.0.advice.map_or_else(|| more.into(), |advice| format!("{advice}; {more}")));
+        self
+    }
+
     /// Whose fault it is.
     pub fn kind(&self) -> Kind {
         self.0.kind

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,10 +14,11 @@ use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
 use trimill::error::{Kind, Result};
+use trimill::mapped::tell_failed_reads;
 use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
 use trimill::signals;
-use trimill::stream::joined;
+use trimill::threads::{WORKER, guarded};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -36,8 +36,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         }
     };
     // A panic in a worker thread comes here; what it said stands on standard error already.
-    let outcome =
-        joined(catch_unwind(AssertUnwindSafe(|| execute(command, &global, out, err)))).and_then(|outcome| outcome);
+    let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
     match outcome {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
@@ -55,6 +54,7 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     let stop = Arc::new(AtomicBool::new(false));
     if !matches!(command, Command::MetisChild { .. }) {
         signals::install(&stop)?;
+        tell_failed_reads();
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
     let mut context = Context { out, err, terminal: io::stdout().is_terminal(), control };

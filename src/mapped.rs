@@ -2,10 +2,14 @@
 //!
 //! Pages of a mapped file count as memory of the process while they are resident, so a big file is read either through
 //! a [`Window`] that is dropped after use, or through a [`MappedFile`] whose pages are given back by
-//! [`MappedFile::release`]. Both are read-only. A file that another process cuts while it is mapped ends the program
-//! with SIGBUS, as with every program that maps files; [`crate::clean::cache`] therefore only maps files that were
-//! renamed into place complete and are never written again.
+//! [`MappedFile::release`]. Both are read-only.
+//!
+//! A read of mapped pages that fails, because the disk does or because another process cuts the file, has no error to return:
+//! the system sends SIGBUS, which ends the process. Files that this program makes are therefore only mapped once they were
+//! renamed into place complete, and are never written again; for all else [`tell_failed_reads`] makes the end a clear one.
 #![allow(unsafe_code)]
+
+mod failed_reads;
 
 use std::fs::File;
 use std::ops::{Deref, Range};
@@ -15,6 +19,32 @@ use bytemuck::Pod;
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
 use crate::error::{Error, Result};
+use failed_reads::Listed;
+
+/// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. For
+/// programs, as signal handlers are the process's; whatever else raises SIGBUS ends it as before.
+pub fn tell_failed_reads() {
+    #[cfg(target_os = "linux")]
+    {
+        extern "C" fn failed(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+            // SAFETY: the system passes what it says of the signal, and of this one an address.
+            let address = unsafe { (*info).si_addr() }.addr();
+            if failed_reads::told(address) {
+                // SAFETY: ends the process; nothing runs after it.
+                unsafe { libc::_exit(1) }
+            }
+            // SAFETY: allowed in handlers. The read is tried again when this returns, and ends the process then.
+            unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+        }
+        // SAFETY: of all fields, zero is a value; those that matter are set below.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = failed as extern "C" fn(_, _, _) as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        // SAFETY: the handler only does what handlers may: it reads atomics and memory that is never freed, writes to a
+        // descriptor, sets a signal's action, ends the process. Where it is refused, the process ends as it would without.
+        unsafe { libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) };
+    }
+}
 
 /// From this size on, memory goes back to the system as soon as it is freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -41,7 +71,7 @@ pub fn give_back_the_rest() {
 
 /// A mapped part of a file; its pages go when it is dropped.
 #[derive(Debug)]
-pub struct Window(Option<Mmap>);
+pub struct Window(Option<(Listed, Mmap)>);
 
 impl Window {
     /// Maps `range` (in bytes) of `file`. `path` is for the error only.
@@ -58,14 +88,14 @@ impl Window {
             unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
         // Advice is a hint: where it is refused, reading is slower and nothing else.
         let _ = map.advise(Advice::Sequential);
-        Ok(Self(Some(map)))
+        Ok(Self(Some((Listed::new(path, &map), map))))
     }
 }
 
 impl Deref for Window {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or(&[])
+        self.0.as_ref().map_or(&[], |(_, map)| map)
     }
 }
 
@@ -74,6 +104,7 @@ impl Deref for Window {
 pub struct MappedFile {
     path: PathBuf,
     map: Option<Mmap>,
+    _listed: Option<Listed>,
 }
 
 impl MappedFile {
@@ -86,11 +117,12 @@ impl MappedFile {
         let file = File::open(path).map_err(|e| Error::read(path, e))?;
         let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
         if len == 0 {
-            return Ok(Self { path: path.to_path_buf(), map: None });
+            return Ok(Self { path: path.to_path_buf(), map: None, _listed: None });
         }
         // SAFETY: as in `Window::new`.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(path, e))?;
-        Ok(Self { path: path.to_path_buf(), map: Some(map) })
+        let listed = Listed::new(path, &map);
+        Ok(Self { path: path.to_path_buf(), map: Some(map), _listed: Some(listed) })
     }
 
     /// Where the file is.
@@ -156,3 +188,8 @@ pub fn large_pages<T: Pod>(values: &mut Vec<T>) {
     // advice changes no byte of it. Where it is refused, pages are small and nothing else.
     let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[allow(clippy::unwrap_used, clippy::print_stdout)]
+mod tests;

@@ -32,7 +32,7 @@ use crate::graph::numbering::numbers;
 /// A complete graph file under a temporary name, and what making it wrote.
 pub struct Oriented {
     /// The file.
-    pub file: tempfile::TempPath,
+    pub file: crate::disk::TemporaryFile,
     /// Bytes written to buckets.
     pub bucket_bytes: Bytes,
     /// Bytes of the file.

@@ -7,6 +7,7 @@ use crate::assign::{Helper, translated};
 use crate::bench;
 use crate::commands::engine::Engine;
 use crate::control::Control;
+use crate::disk::faults;
 use crate::error::Result;
 use crate::execute;
 use crate::job::Job;
@@ -97,6 +98,8 @@ impl Engine for Pipeline {
     }
 
     fn metis_child(&self, arguments: &[OsString]) -> Result<()> {
-        trimill_partitioners::metis::child_main(arguments.iter().cloned()).map_err(translated)
+        faults::in_metis_child(|| {
+            trimill_partitioners::metis::child_main(arguments.iter().cloned()).map_err(translated)
+        })
     }
 }

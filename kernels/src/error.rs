@@ -54,6 +54,14 @@ pub enum Error {
         /// What was asked for.
         asked: u64,
     },
+    /// The driver has no memory left for what it needs itself, beside the arena.
+    #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
+    OutOfMemory {
+        /// What was being done.
+        doing: &'static str,
+        /// What the driver calls it.
+        reason: String,
+    },
     /// Sections that break their invariants, or come in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
@@ -136,6 +144,7 @@ fn sorted(doing: &'static str, code: CUresult, reason: String) -> Error {
         | CUDA_ERROR_CONTEXT_IS_DESTROYED
         | CUDA_ERROR_SYSTEM_NOT_READY
         | CUDA_ERROR_UNKNOWN => Error::DeviceLost { doing, reason },
+        CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory { doing, reason },
         _ => Error::Driver { doing, reason },
     }
 }
@@ -149,6 +158,7 @@ mod tests {
         let kind = |code| sorted("x", code, String::new());
         assert!(matches!(kind(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS), Error::Launch { .. }));
         assert!(matches!(kind(CUresult::CUDA_ERROR_ECC_UNCORRECTABLE), Error::DeviceLost { .. }));
+        assert!(matches!(kind(CUresult::CUDA_ERROR_OUT_OF_MEMORY), Error::OutOfMemory { .. }));
         assert!(matches!(kind(CUresult::CUDA_ERROR_INVALID_VALUE), Error::Driver { .. }));
     }
 

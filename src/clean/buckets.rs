@@ -11,9 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use tempfile::TempDir;
-
-use crate::disk;
+use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Result};
 use crate::lock;
 
@@ -30,7 +28,7 @@ pub struct Buckets {
     held: AtomicU64,
     written: AtomicU64,
     parent: PathBuf,
-    dir: OnceLock<TempDir>,
+    dir: OnceLock<TemporaryDir>,
 }
 
 #[derive(Default)]
@@ -160,11 +158,11 @@ impl Buckets {
 
     fn file_of(&self, lane: usize) -> Result<PathBuf> {
         if self.dir.get().is_none() {
-            let dir = disk::temporary_dir(&self.parent, "trimill-buckets-")?;
+            let dir = TemporaryDir::new(&self.parent, "trimill-buckets-")?;
             // Another thread may have been first; then this directory goes again at once.
             let _ = self.dir.set(dir);
         }
-        Ok(self.dir.get().map_or(&*self.parent, TempDir::path).join(format!("lane-{lane:05}")))
+        Ok(self.dir.get().map_or(&*self.parent, TemporaryDir::path).join(format!("lane-{lane:05}")))
     }
 
     /// The number of keys in a lane.

@@ -82,6 +82,7 @@ impl Cache {
     /// [`Kind::Resource`] when the folder cannot be made.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::make_dir(dir)?;
+        disk::sweep(dir);
         Ok(Self { dir: dir.to_path_buf(), most })
     }
 
@@ -136,7 +137,7 @@ impl Cache {
             return open(Place::Temporary(oriented.file));
         }
         let path = self.path_of(source);
-        disk::persist(oriented.file, &path)?;
+        oriented.file.persist(&path)?;
         let mut entries = self.entries()?;
         entries.sort_by_key(|entry| entry.idle_seconds);
         let mut total = Bytes::ZERO;

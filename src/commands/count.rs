@@ -1,7 +1,5 @@
 //! `trimill count`
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use super::engine::Engine;
 use super::{Context, Outcome, check_flags, job_of};
 use crate::cli::CountCommand;
@@ -9,7 +7,8 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
 use crate::report::{RunResult, files, tables};
-use crate::stream::joined;
+use crate::run_dir::resumable;
+use crate::threads::{WORKER, guarded};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_flags(&command.job.settings)?;
@@ -25,7 +24,8 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
         files::prepare(dir)?;
     }
     // A thread that panics ends its job and not the batch; what the job left is gone or can be resumed.
-    let result = joined(catch_unwind(AssertUnwindSafe(|| engine.count(job, control))))??;
+    let result =
+        guarded(WORKER, || engine.count(job, control)).map_err(|panic| resumable(panic, job.run_dir.as_deref()))??;
     if let Some(dir) = &job.output {
         files::write(dir, &result)?;
     }

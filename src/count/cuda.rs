@@ -371,6 +371,12 @@ fn translated(error: trimill_kernels::Error) -> Error {
             Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
         }
         E::DeviceMemory { .. } => Error::resource(text).advice("lower --device-memory to what is free"),
+        E::OutOfMemory { .. } => {
+            Error::resource(text).advice("lower --device-memory, or end other programs on that GPU")
+        }
+        E::HostMemory { .. } => {
+            Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
+        }
         E::Budget { .. } | E::FrameTooLarge { .. } => {
             Error::resource(text).advice("lower --frame-bytes or raise --device-memory")
         }

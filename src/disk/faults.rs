@@ -1,34 +1,60 @@
-//! Accidents on purpose, for tests: what happens at the N-th write, or at the N-th reading.
+//! Accidents on purpose, for tests: what happens at the N-th write, at the N-th reading, at the N-th call of a device.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
-//! | value | at the N-th write of the process, or at the N-th reading |
+//! | value | what happens, and when |
 //! | --- | --- |
-//! | `write:N` | half of it is written, then the disk is full |
-//! | `kill:N` | half of it is written, then the process is killed (SIGKILL) |
-//! | `panic:N` | half of it is written, then the thread panics |
-//! | `term:N` | the process gets SIGTERM, and the write goes on |
-//! | `read:N` | a disk that fails: nothing is read |
+//! | `write:N` | of the N-th write, half is done, then the disk is full |
+//! | `kill:N` | of the N-th write, half is done, then the process is killed (SIGKILL) |
+//! | `panic:N` | of the N-th write, half is done, then the thread panics |
+//! | `term:N` | at the N-th write the process gets SIGTERM, and the write goes on |
+//! | `read:N` | a disk that fails: the N-th reading reads nothing |
+//! | `read-panic:N` | at the N-th reading the thread panics |
+//! | `device:N` | a device that is lost: the N-th call of one fails |
+//! | `device-panic:N` | at the N-th call of a device the thread panics |
+//! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
+//! | `metis-fail:1`, `metis-kill:1` | the child that runs METIS fails, or is killed, before it begins |
+//! | `metis-fail:2`, `metis-kill:2` | it does so when it has answered |
+//! | `metis-damage:N` | byte N of its answer changes |
 //!
 //! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
-//! disk, renaming. Readings are those of inputs, buckets, spills and shared rows that are not mapped. A fault that strikes is logged, so a test that counts `N` up knows when there is no N-th write. Without
-//! the variable a write costs one more load of a pointer; a value that is none of these means nothing.
+//! disk, renaming. Readings are those of inputs, buckets, spills and shared rows that are not mapped. Calls of a device begin
+//! and finish a partition and hand it a run of the resident section or a frame; the CPU counts as one. A fault that strikes is
+//! logged, so a test that counts `N` up knows when there is no N-th call. Without the variable a call costs one more load of a
+//! pointer; a value that is none of these means nothing.
 
+use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 
+use crate::error::{Error, Result};
+
 /// The variable.
 pub const VARIABLE: &str = "TRIMILL_FAULT";
 
 /// What is to happen, and when.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 struct Plan {
+    call: Call,
     fault: Fault,
     at: u64,
-    calls: AtomicU64,
+}
+
+/// What a fault may happen to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Call {
+    Write,
+    Read,
+    Device,
+    /// Of the child that runs METIS: before it begins, and when it has answered.
+    Metis,
+    /// Of that child's answer, whose bytes are counted.
+    Answer,
 }
 
 /// An accident.
@@ -38,34 +64,82 @@ pub(super) enum Fault {
     Kill,
     Panic,
     Term,
-    Unreadable,
+    Stop,
+    Fails,
+    Damage,
 }
 
 fn parse(text: &str) -> Option<Plan> {
     let (name, at) = text.split_once(':')?;
-    let fault = match name {
-        "write" => Fault::Full,
-        "kill" => Fault::Kill,
-        "panic" => Fault::Panic,
-        "term" => Fault::Term,
-        "read" => Fault::Unreadable,
+    let (call, fault) = match name {
+        "write" => (Call::Write, Fault::Full),
+        "kill" => (Call::Write, Fault::Kill),
+        "panic" => (Call::Write, Fault::Panic),
+        "term" => (Call::Write, Fault::Term),
+        "read" => (Call::Read, Fault::Fails),
+        "read-panic" => (Call::Read, Fault::Panic),
+        "device" => (Call::Device, Fault::Fails),
+        "device-panic" => (Call::Device, Fault::Panic),
+        "device-stop" => (Call::Device, Fault::Stop),
+        "metis-fail" => (Call::Metis, Fault::Fails),
+        "metis-kill" => (Call::Metis, Fault::Kill),
+        "metis-damage" => (Call::Answer, Fault::Damage),
         _ => return None,
     };
-    Some(Plan { fault, at: at.parse().ok()?, calls: AtomicU64::new(0) })
+    Some(Plan { call, fault, at: at.parse().ok()? })
 }
 
-/// Called once for each write, and for each reading: what is to happen to it.
-pub(super) fn next(reading: bool) -> Option<Fault> {
+/// What is planned for this kind of call, if anything.
+fn planned(call: Call) -> Option<&'static Plan> {
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
     let plan = PLAN.get_or_init(|| std::env::var(VARIABLE).ok().as_deref().and_then(parse)).as_ref()?;
-    let concerned = reading == (plan.fault == Fault::Unreadable);
-    (concerned && plan.calls.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
+    (plan.call == call).then_some(plan)
+}
+
+/// Called once for each call of this kind: what is to happen to it.
+pub(super) fn next(call: Call) -> Option<Fault> {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let plan = planned(call)?;
+    (CALLS.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
+}
+
+/// Called before each call of a device.
+///
+/// # Errors
+/// That of a device that is lost.
+pub fn before_device() -> Result<()> {
+    match next(Call::Device) {
+        None => Ok(()),
+        Some(fault) => fault.strike().map_err(|_| Error::resource("the device was lost")),
+    }
+}
+
+/// Runs METIS in its child process, whose standard input becomes the answer.
+///
+/// # Errors
+/// What `work` reports; a fault's.
+pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let moment = || match next(Call::Metis) {
+        None => Ok(()),
+        Some(fault) => fault.strike().map_err(|error| Error::resource(format!("METIS's child fails ({error})"))),
+    };
+    moment()?;
+    work()?;
+    if let Some(plan) = planned(Call::Answer) {
+        let damaged = || {
+            let (answer, mut byte) = (File::from(io::stdin().as_fd().try_clone_to_owned()?), [0]);
+            answer.read_exact_at(&mut byte, plan.at)?;
+            answer.write_all_at(&[byte[0] ^ 1], plan.at)
+        };
+        damaged().and_then(|()| plan.fault.strike()).map_err(|error| Error::write("(standard input)", error))?;
+    }
+    moment()
 }
 
 impl Fault {
     /// Whether half of the bytes are written before it.
     pub(super) fn tears(self) -> bool {
-        self != Self::Term
+        !matches!(self, Self::Term | Self::Stop)
     }
 
     /// Makes it happen.
@@ -79,9 +153,11 @@ impl Fault {
         tracing::warn!("a fault of {VARIABLE} strikes: {self:?}");
         match self {
             Self::Full => Err(rustix::io::Errno::NOSPC.into()),
-            Self::Unreadable => Err(rustix::io::Errno::IO.into()),
+            Self::Fails => Err(rustix::io::Errno::IO.into()),
+            Self::Damage => Ok(()),
             Self::Kill => kill_process(getpid(), Signal::KILL).map_err(Into::into),
             Self::Term => kill_process(getpid(), Signal::TERM).map_err(Into::into),
+            Self::Stop => kill_process(getpid(), Signal::STOP).map_err(Into::into),
             Self::Panic => panic!("a fault of {VARIABLE}"),
         }
     }
@@ -94,15 +170,21 @@ mod tests {
 
     #[test]
     fn values_are_understood_or_mean_nothing() {
-        for (text, fault, at) in [
-            ("write:1", Fault::Full, 1),
-            ("kill:20", Fault::Kill, 20),
-            ("panic:3", Fault::Panic, 3),
-            ("term:4", Fault::Term, 4),
-            ("read:5", Fault::Unreadable, 5),
+        for (text, call, fault, at) in [
+            ("write:1", Call::Write, Fault::Full, 1),
+            ("kill:20", Call::Write, Fault::Kill, 20),
+            ("panic:3", Call::Write, Fault::Panic, 3),
+            ("term:4", Call::Write, Fault::Term, 4),
+            ("read:5", Call::Read, Fault::Fails, 5),
+            ("read-panic:6", Call::Read, Fault::Panic, 6),
+            ("device:7", Call::Device, Fault::Fails, 7),
+            ("device-panic:8", Call::Device, Fault::Panic, 8),
+            ("device-stop:9", Call::Device, Fault::Stop, 9),
+            ("metis-fail:1", Call::Metis, Fault::Fails, 1),
+            ("metis-kill:2", Call::Metis, Fault::Kill, 2),
+            ("metis-damage:40", Call::Answer, Fault::Damage, 40),
         ] {
-            let plan = parse(text).unwrap();
-            assert_eq!((plan.fault, plan.at), (fault, at));
+            assert_eq!(parse(text), Some(Plan { call, fault, at }));
         }
         for text in ["", "write", "write:", "write:-1", "eat:1", "write:1:2"] {
             assert!(parse(text).is_none(), "{text}");

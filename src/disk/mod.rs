@@ -7,21 +7,22 @@
 
 pub mod faults;
 mod new_file;
+mod temporary;
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use tempfile::{TempDir, TempPath};
-
 pub use new_file::{NewFile, PRIVATE, SHARED};
+pub use temporary::{TemporaryDir, TemporaryFile, sweep};
 
 use crate::error::{Error, Result};
+use faults::Call;
 
 /// A call that changes a file or a directory.
 fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    if let Some(fault) = faults::next(false) {
+    if let Some(fault) = faults::next(Call::Write) {
         fault.strike()?;
     }
     act()
@@ -29,7 +30,7 @@ fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 
 /// Writes `bytes` by `write`, or as much of them as a fault leaves.
 fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    if let Some(fault) = faults::next(false) {
+    if let Some(fault) = faults::next(Call::Write) {
         if fault.tears() {
             write(&bytes[..bytes.len() / 2])?;
         }
@@ -43,7 +44,7 @@ fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Res
 /// # Errors
 /// A fault's.
 pub fn before_read() -> io::Result<()> {
-    faults::next(true).map_or(Ok(()), faults::Fault::strike)
+    faults::next(Call::Read).map_or(Ok(()), faults::Fault::strike)
 }
 
 /// Fills `bytes` from `position` of `file`.
@@ -72,14 +73,6 @@ pub fn make_dir(dir: &Path) -> Result<()> {
         return Ok(());
     }
     step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
-}
-
-/// A new directory in `parent` that goes, with what is in it, when the value is dropped.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
-pub fn temporary_dir(parent: &Path, prefix: &str) -> Result<TempDir> {
-    step(|| tempfile::Builder::new().prefix(prefix).tempdir_in(parent)).map_err(|e| Error::write(parent, e))
 }
 
 /// A new file without a name on the disk of `dir`; it is gone with its last handle.
@@ -120,14 +113,6 @@ pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
 /// [`crate::error::Kind::Resource`].
 pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result<()> {
     pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
-}
-
-/// Gives a file its final name, replacing one of that name.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`]; the file is removed.
-pub fn persist(file: TempPath, to: &Path) -> Result<()> {
-    step(|| file.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))
 }
 
 /// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, also after a loss of

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::NamedTempFile;
 
-use super::{pass, persist, step, write_at};
+use super::temporary::{Claim, TemporaryFile, claimed, marked};
+use super::{pass, step, write_at};
 use crate::error::{Error, Result};
 
 /// The owner alone may read the file.
@@ -15,7 +16,7 @@ pub const PRIVATE: u32 = 0o600;
 /// Everybody may whom the umask allows.
 pub const SHARED: u32 = 0o666;
 
-/// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_path`], it is removed.
+/// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_temporary`], it is removed.
 #[derive(Debug)]
 pub struct NewFile {
     file: NamedTempFile,
@@ -29,11 +30,16 @@ impl NewFile {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn create(dir: &Path, prefix: &str, suffix: &str, mode: u32) -> Result<Self> {
-        let file = step(|| {
+        let prefix = marked(prefix);
+        let make = || loop {
             let mut builder = tempfile::Builder::new();
-            builder.prefix(prefix).suffix(suffix).permissions(Permissions::from_mode(mode)).tempfile_in(dir)
-        });
-        let file = file.map_err(|e| Error::write(dir, e))?;
+            builder.prefix(&prefix).suffix(suffix).permissions(Permissions::from_mode(mode));
+            let file = builder.tempfile_in(dir)?;
+            if !matches!(claimed(file.as_file(), file.path()), Claim::Lost) {
+                return Ok(file);
+            }
+        };
+        let file = step(make).map_err(|e| Error::write(dir, e))?;
         Ok(Self { name: file.path().to_path_buf(), file })
     }
 
@@ -83,12 +89,13 @@ impl NewFile {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn persist(self, to: &Path) -> Result<()> {
-        persist(self.into_path(), to)
+        self.into_temporary().persist(to)
     }
 
-    /// Closes the file; its path removes it when dropped.
-    pub fn into_path(self) -> TempPath {
-        self.file.into_temp_path()
+    /// Nothing more is written; the name stays a temporary one.
+    pub fn into_temporary(self) -> TemporaryFile {
+        let (file, path) = self.file.into_parts();
+        TemporaryFile::new(path, file)
     }
 
     /// The error of a write that failed.

@@ -15,11 +15,11 @@ use super::whole::count_whole;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::job::Job;
 use crate::plan::Plan;
 use crate::report::{InputReport, PartitionResult, RunResult};
-use crate::run_dir::JobRecord;
+use crate::run_dir::{JobRecord, RunDir, resumable};
 use crate::stream::Counted;
 
 /// Counts the triangles of a job's graph.
@@ -43,13 +43,17 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     let mut planned = planned_of(&input, job, &setup, job.keep_spill, control, &mut stations)?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
-    let (partitions, devices) = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
-        count_whole(&mut planned, &setup, control, &mut stations)?
+    let counted = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
+        count_whole(&mut planned, &setup, control, &mut stations)
     } else if planned.plan.shared.is_some() {
-        count_shared(&mut planned, &setup, control, &mut stations)?
+        count_shared(&mut planned, &setup, control, &mut stations)
     } else {
-        count_spilled(job, &mut planned, &setup, control, &mut stations)?
+        count_spilled(job, &mut planned, &setup, control, &mut stations)
     };
+    let (partitions, devices) = counted.map_err(|error| match error.kind() {
+        Kind::Interrupted => error,
+        _ => resumable(error, setup.run.as_ref().map(RunDir::path)),
+    })?;
     let graph = &planned.graph;
     let report = graph.report();
     let result = RunResult {

@@ -1,21 +1,23 @@
 //! Counts spilled partitions on one device or several.
 //!
 //! A builder thread makes one spill after another and puts it into a queue; a thread for each device takes the next one,
-//! counts it and removes it. Whatever overlaps shares one pool of threads. With several devices the largest partitions come
-//! first, so that no device is left with one of them at the end. At any time there are at most, beside the spill or the batch
-//! of spills (`super::building`) that is being built, one for each device that is being counted and as many that wait, or a batch. With a run directory each result is recorded,
-//! what earlier starts counted is left out, and spills that they finished are taken.
+//! counts it and removes it (`super::crew` says what happens when a device fails). Whatever overlaps shares one pool of
+//! threads. With several devices the largest partitions come first, so that no device is left with one of them at the end. At
+//! any time there are at most, beside the spill or the batch of spills (`super::building`) that is being built, one for each
+//! device that is being counted and as many that wait, or a batch. With a run directory each result is recorded, what earlier
+//! starts counted is left out, and spills that they finished are taken.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::build::{Builder, Built, file_name};
 use super::building::{Builders, Building, dealt_station};
 use super::busy::Busy;
 use super::count::partition_result;
+use super::crew::{all_or_cause, counted_by_all};
 use super::planned::Planned;
+use super::queue::Queue;
 use super::room::Room;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
@@ -23,7 +25,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
 use crate::disk;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 use crate::job::Job;
 use crate::lock;
 use crate::plan::Plan;
@@ -31,7 +33,11 @@ use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::source::Spilled;
-use crate::stream::{count_partition, joined};
+use crate::stream::{Failed, count_partition};
+use crate::threads::{guarded, joined};
+
+/// What messages call the thread that builds.
+const BUILDER: &str = "the thread that builds partitions";
 
 /// What a device's thread has to show.
 #[derive(Default)]
@@ -106,31 +112,24 @@ pub(super) fn count_spilled(
         Shared { builder: &builder, setup, dir: &dir, journal: journal.as_ref(), task: &task, control: &together };
     let mut dealing = None;
 
-    let outcomes: Vec<Result<Share>> = std::thread::scope(|scope| {
-        let (to_devices, queue) = sync_channel(building.waiting(backends.len()));
-        let queue = Arc::new(Mutex::new(queue));
-        let builds = scope.spawn(|| build_all(&order, building, &shared, to_devices));
-        let threads: Vec<_> = backends
-            .iter_mut()
-            .map(|backend| {
-                let (queue, shared) = (Arc::clone(&queue), &shared);
-                scope.spawn(move || {
-                    let share = count_queue(&queue, backend.as_mut(), shared);
-                    if share.is_err() {
-                        shared.control.stop();
-                    }
-                    share
-                })
-            })
-            .collect();
-        // Once all devices have ended nobody holds the queue, and a builder that waits there ends, too.
-        drop(queue);
-        let mut outcomes: Vec<_> =
-            threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect();
+    let queue = Queue::new(building.waiting(backends.len()), backends.len());
+    let outcomes = std::thread::scope(|scope| {
+        let builds = scope.spawn(|| {
+            let built = guarded(BUILDER, || build_all(&order, building, &shared, &queue)).and_then(|built| built);
+            if built.is_err() {
+                together.stop();
+            }
+            queue.close();
+            built
+        });
+        let mut outcomes = counted_by_all(&mut backends, &queue, &together, |backend, share| {
+            count_queue(&queue, backend, &shared, share)
+        });
+        // Where all devices have failed, nobody takes what is built.
         together.stop();
-        match joined(builds.join()) {
+        match joined(BUILDER, builds.join()).and_then(|built| built) {
             Ok(time) => dealing = time,
-            Err(panic) => outcomes.push(Err(panic)),
+            Err(error) => outcomes.push(Err(error)),
         }
         outcomes
     });
@@ -213,65 +212,58 @@ fn resume(journal: &Journal, builder: &Builder<'_>, keep: bool, all: &mut Share)
 }
 
 /// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds. Returns how long rows were dealt.
-fn build_all(
-    order: &[u32],
-    building: Building,
-    shared: &Shared<'_>,
-    to_devices: SyncSender<Result<Built>>,
-) -> Option<Duration> {
+fn build_all(order: &[u32], building: Building, shared: &Shared<'_>, queue: &Queue<Built>) -> Result<Option<Duration>> {
     let Shared { setup, builder, control, .. } = *shared;
     let builders = Builders { builder: *builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
-    let send = |built| match to_devices.send(Ok(built)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(_) => ControlFlow::Break(()),
-    };
-    builders.build(order, control, |part| shared.found(part), send).unwrap_or_else(|error| {
-        // Nobody is there to be told only where all devices have failed by themselves.
-        let _ = to_devices.send(Err(error));
-        None
-    })
+    let put = |built| if queue.put(built) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    builders.build(order, control, |part| shared.found(part), put)
 }
 
-/// A device's thread: counts what it takes from the queue until that is closed.
+/// A device's thread: counts what it takes from the queue until all is counted.
 fn count_queue(
-    queue: &Mutex<Receiver<Result<Built>>>,
+    queue: &Queue<Built>,
     backend: &mut dyn Backend,
     shared: &Shared<'_>,
-) -> Result<Share> {
-    let mut share = Share::default();
+    share: &mut Share,
+) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
-    loop {
-        // The others wait for the lock while this one waits for a partition.
-        let Ok(built) = lock(queue).recv() else { return Ok(share) };
-        count_built(built?, (backend, device), shared, &mut share)?;
+    while let Some(mut hand) = queue.take() {
+        let part = hand.item.part;
+        if let Err(failed) = count_built(&mut hand.item, (backend, device), shared, share) {
+            if let Failed::Device(_) = failed {
+                hand.put_back();
+            }
+            return Err(failed.at_partition(part));
+        }
     }
+    Ok(())
 }
 
 /// Counts a spill, records the result, and removes the spill unless it is kept. A spill that turns out to be damaged is built
 /// from the graph once more.
 fn count_built(
-    mut built: Built,
+    built: &mut Built,
     (backend, device): (&mut dyn Backend, Option<u32>),
     shared: &Shared<'_>,
     share: &mut Share,
-) -> Result<()> {
+) -> Result<(), Failed> {
     let start = Instant::now();
     let mut count = |spill: &SpillSummary| {
         let mut source = Spilled::new(SpillReader::reopen(spill)?);
         count_partition(&mut source, backend, &shared.setup.pool, shared.control)
     };
     let counted = match count(&built.spill) {
-        Err(error) if error.kind() == Kind::Data => {
+        Err(Failed::Job(error)) if error.kind() == Kind::Data => {
             tracing::warn!("{error}: partition {} is built again", built.part);
             if built.spill.memory.is_none() {
                 disk::remove(&built.spill.path)?;
             }
-            built = shared.built(built.part)?;
+            *built = shared.built(built.part)?;
             count(&built.spill)?
         }
         other => other?,
     };
-    share.busy.add(&built, &counted);
+    share.busy.add(built, &counted);
     let spill = Bytes(built.spill.bytes);
     let result = PartitionResult {
         device,
@@ -282,26 +274,12 @@ fn count_built(
     }
     share.results.push(result);
     if lock(shared.dir).is_kept() {
-        share.kept.push(built.spill);
+        share.kept.push(built.spill.clone());
     } else if built.spill.memory.is_none() {
         disk::remove(&built.spill.path)?;
     }
     shared.task.advance(1);
     Ok(())
-}
-
-/// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
-pub(super) fn all_or_cause<T>(outcomes: Vec<Result<T>>, control: &Control) -> Result<Vec<T>> {
-    control.check()?;
-    let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
-    for outcome in outcomes {
-        match outcome {
-            Ok(share) => shares.push(share),
-            Err(error) if cause.as_ref().is_none_or(|cause| cause.kind() == Kind::Interrupted) => cause = Some(error),
-            Err(_) => {}
-        }
-    }
-    cause.map_or(Ok(shares), Err)
 }
 
 #[cfg(test)]

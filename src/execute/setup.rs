@@ -105,6 +105,7 @@ impl Setup {
                     dir.display()
                 );
             }
+            disk::sweep(dir);
         }
         let cache = match job.cache {
             true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),

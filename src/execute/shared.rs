@@ -4,12 +4,13 @@
 //! partition, gathers its resident rows and lets all frames pass. With several devices the largest partitions come first.
 //! With a run directory each result is recorded, and what earlier starts counted is left out.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::count::partition_result;
-use super::devices::{Share, all_or_cause, order, together_of};
+use super::crew::{all_or_cause, counted_by_all};
+use super::devices::{Share, order, together_of};
 use super::planned::Planned;
+use super::queue::{Hand, Queue};
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
@@ -22,21 +23,24 @@ use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::shared::{Place, SharedGraph, SharedPart};
 use crate::stream::ahead::Ahead;
-use crate::stream::{count_partition, joined};
+use crate::stream::{Failed, count_partition};
+use crate::threads::joined;
 
 /// Rows that are gathered at a time, however small the host's budget: the graph is scanned once for each so many bytes.
 const LEAST_WINDOW: Bytes = Bytes::mib(8);
+
+/// What messages call the thread that reads the next partition.
+const READER_AHEAD: &str = "the thread that reads the next partition";
 
 /// What the threads of all devices have in common.
 struct Work<'a> {
     plan: &'a Plan,
     setup: &'a Setup,
     shared: &'a SharedGraph<'a>,
-    order: &'a [u32],
+    /// The partitions that are to be counted.
+    queue: &'a Queue<u32>,
     /// Where results are recorded, with a run directory.
     journal: Option<&'a Journal>,
-    /// Where in the order the next partition is.
-    next: AtomicUsize,
     task: &'a Task,
     /// Stops all devices when one of them fails.
     control: &'a Control,
@@ -72,35 +76,21 @@ pub(super) fn count_shared(
     let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
     task.advance(before.len() as u64);
     let together = control.part();
+    let (passes, queue) = (order.len() as u64, Queue::of(order, backends.len()));
     let work = Work {
         plan,
         setup,
         shared: &shared,
-        order: &order,
+        queue: &queue,
         journal: journal.as_ref(),
-        next: AtomicUsize::new(0),
         task: &task,
         control: &together,
     };
-    let outcomes = std::thread::scope(|scope| {
-        let threads: Vec<_> = backends
-            .iter_mut()
-            .map(|backend| {
-                let work = &work;
-                scope.spawn(move || {
-                    let share = count_parts(backend.as_mut(), work);
-                    if share.is_err() {
-                        work.control.stop();
-                    }
-                    share
-                })
-            })
-            .collect();
-        threads.into_iter().map(|thread| joined(thread.join()).and_then(|share| share)).collect()
-    });
+    let outcomes =
+        counted_by_all(&mut backends, &queue, &together, |backend, share| count_parts(backend, &work, share));
     let (mut all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
     let read = if shared.memory().is_some() { Bytes::ZERO } else { shared.disk() };
-    stations.extend(all.busy.shared_stations(Bytes(read.get() * order.len() as u64)));
+    stations.extend(all.busy.shared_stations(Bytes(read.get() * passes)));
     all.results.extend(before.into_values());
     Ok((all.results, devices))
 }
@@ -157,43 +147,55 @@ fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Resul
     setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
 }
 
+/// A partition that was taken, and its source or why there is none.
+type Taken<'a> = (Hand<'a, u32>, Result<Ahead<SharedPart<'a>>>);
+
 impl<'a> Work<'a> {
-    /// The next partition that nobody has taken, of whose resident section up to `room` bytes are read, in runs of `chunk`.
-    fn take(&self, chunk: Bytes, room: Bytes) -> Option<(u32, Result<Ahead<SharedPart<'a>>>)> {
-        let &part = self.order.get(self.next.fetch_add(1, Ordering::Relaxed))?;
-        let locals = self.plan.assignment.locals(part);
+    /// A partition, of whose resident section up to `room` bytes are read, in runs of `chunk`.
+    fn open(&self, hand: Hand<'a, u32>, chunk: Bytes, room: Bytes) -> Taken<'a> {
+        let locals = self.plan.assignment.locals(hand.item);
         let read = || Ahead::new(SharedPart::new(self.shared, locals, self.control), chunk, room);
-        Some((part, self.setup.pool.install(read)))
+        (hand, self.setup.pool.install(read))
     }
 }
 
 /// A device's thread: counts one partition after another. Where the device has memory of its own, the next one's first rows
 /// are read meanwhile.
-fn count_parts(backend: &mut dyn Backend, work: &Work<'_>) -> Result<Share> {
-    let mut share = Share::default();
+fn count_parts<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Share) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
     let chunk = backend.resident_chunk();
-    let take = |room| work.take(chunk.unwrap_or_default(), room);
-    let mut taken = take(Bytes::ZERO);
-    while let Some((part, source)) = taken {
+    let mut next: Option<Taken<'a>> = None;
+    loop {
+        let first = || Some(work.open(work.queue.take()?, chunk.unwrap_or_default(), Bytes::ZERO));
+        let Some((hand, source)) = next.take().or_else(first) else { return Ok(()) };
         let start = Instant::now();
         let mut source = source?;
-        let (counted, next) = std::thread::scope(|scope| {
-            let next = chunk.map(|chunk| scope.spawn(move || take(Bytes(RUNS_AHEAD * chunk.get()))));
+        let (counted, ahead) = std::thread::scope(|scope| {
+            let read = |chunk: Bytes| Some(work.open(work.queue.take_now()?, chunk, Bytes(RUNS_AHEAD * chunk.get())));
+            let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
             let counted = count_partition(&mut source, backend, &work.setup.pool, work.control);
-            (counted, next.map(|thread| joined(thread.join())))
+            (counted, ahead.map(|thread| joined(READER_AHEAD, thread.join())))
         });
-        let mut counted = counted?;
+        next = ahead.transpose()?.flatten();
+        let mut counted = match counted {
+            Ok(counted) => counted,
+            Err(failed) => {
+                let part = hand.item;
+                if let Failed::Device(_) = failed {
+                    next.into_iter().for_each(|(hand, _)| hand.put_back());
+                    hand.put_back();
+                }
+                return Err(failed.at_partition(part));
+            }
+        };
         counted.reading += source.reading();
         share.busy.add_counted(&counted);
-        let result = partition_result(work.plan, part, &counted, Bytes::ZERO, start.elapsed());
+        let result = partition_result(work.plan, hand.item, &counted, Bytes::ZERO, start.elapsed());
         let result = PartitionResult { device, ..result };
         if let Some(journal) = work.journal {
             journal.record(&result)?;
         }
         share.results.push(result);
         work.task.advance(1);
-        taken = next.unwrap_or_else(|| Ok(take(Bytes::ZERO)))?;
     }
-    Ok(share)
 }

@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
-use crate::disk;
+use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Result};
 use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
@@ -14,7 +12,7 @@ use crate::spill::manifest::MANIFEST_NAME;
 /// Where a job spills.
 pub enum SpillDir {
     /// Goes when this value is dropped: after the job, after an error, after an interruption.
-    Temporary(TempDir),
+    Temporary(TemporaryDir),
     /// Stays with the run directory that it belongs to, so that later starts find what is there.
     Lasting {
         /// The directory.
@@ -38,7 +36,7 @@ impl SpillDir {
     /// [`crate::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
     pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
-            let dir = disk::temporary_dir(parent, "trimill-spill-")
+            let dir = TemporaryDir::new(parent, "trimill-spill-")
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }

@@ -1,24 +1,26 @@
 //! Counts a graph that is one partition: its rows go to the counter directly, nothing is spilled.
 //!
 //! A method that can split whole graphs by their edges does so over all devices: each holds the graph and counts its share.
-//! Else one device counts, however many there are.
+//! Else one device counts, however many there are. What a device that fails was to count, another one counts (`super::crew`).
 
 use std::time::Instant;
 
 use super::busy::device_stations;
 use super::count::partition_result;
-use super::devices::{all_or_cause, device_result};
+use super::crew::{all_or_cause, counted_by_all};
+use super::devices::device_result;
 use super::planned::Planned;
+use super::queue::Queue;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::partition::prune::Pruned;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::stream::source::Whole;
-use crate::stream::{Counted, count_partition, joined};
+use crate::stream::{Counted, Failed, count_partition};
 
 /// Counts the one partition of a plan.
 ///
@@ -37,20 +39,24 @@ pub(super) fn count_whole(
     }
     let many = backends.len() as u32;
     let shared = many > 1 && backends.iter_mut().zip(0..).all(|(backend, i)| backend.share(i, many));
-    let backends = if shared { &mut backends[..] } else { &mut backends[..1] };
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
     let pruned = Pruned::whole(graph);
     stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
     let start = Instant::now();
-    let shares = counted_together(&pruned, backends, setup, control)?;
-    let all = sum(&shares);
+    let shares = counted_together(&pruned, backends, if shared { many } else { 1 }, setup, control)?;
+    let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
+        return Err(Error::resource("nothing was counted").advice("this is a defect; please report it"));
+    };
     stations.push(Station::since("count", start, all.streamed, Bytes::ZERO));
     stations.extend(device_stations(all.device, all.streamed));
     task.advance(1);
     let result = |counted: &Counted| partition_result(plan, 0, counted, Bytes::ZERO, start.elapsed());
-    let each = shares.iter().zip(&*backends);
-    let devices = each.filter_map(|(share, backend)| device_result(backend.as_ref(), &[result(share)], share.counting));
+    let each = shares.into_iter().zip(&*backends);
+    let devices = each.filter_map(|(shares, backend)| {
+        let own = shares.into_iter().reduce(sum)?;
+        device_result(backend.as_ref(), &[result(&own)], own.counting)
+    });
     let devices: Vec<DeviceResult> = devices.collect();
     let device = devices.first().filter(|_| !shared).map(|device| device.device);
     let result = PartitionResult { device, ..result(&all) };
@@ -60,29 +66,39 @@ pub(super) fn count_whole(
     Ok((vec![result], devices))
 }
 
-/// What each backend found, in a thread of its own for each.
+/// The shares that each backend counted, of so many in all.
 fn counted_together(
     pruned: &Pruned<'_>,
     backends: &mut [Box<dyn Backend>],
+    shares: u32,
     setup: &Setup,
     control: &Control,
-) -> Result<Vec<Counted>> {
-    let together = control.part();
-    let count = |backend: &mut Box<dyn Backend>| {
-        let mut source = setup.pool.install(|| Whole::new(pruned));
-        count_partition(&mut source, backend.as_mut(), &setup.pool, &together).inspect_err(|_| together.stop())
-    };
-    let count = &count;
-    let outcomes: Vec<Result<Counted>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = backends.iter_mut().map(|backend| scope.spawn(move || count(backend))).collect();
-        threads.into_iter().map(|thread| joined(thread.join()).and_then(|counted| counted)).collect()
+) -> Result<Vec<Vec<Counted>>> {
+    let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
+    let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
+        while let Some(hand) = queue.take() {
+            if shares > 1 {
+                backend.share(hand.item, shares);
+            }
+            let mut source = setup.pool.install(|| Whole::new(pruned));
+            match count_partition(&mut source, backend, &setup.pool, &together) {
+                Ok(share) => counted.push(share),
+                Err(failed) => {
+                    if let Failed::Device(_) = failed {
+                        hand.put_back();
+                    }
+                    return Err(failed);
+                }
+            }
+        }
+        Ok(())
     });
     all_or_cause(outcomes, control)
 }
 
-/// All shares together: triangles and bytes add up, and so do the devices' times.
-fn sum(shares: &[Counted]) -> Counted {
-    shares.iter().skip(1).fold(shares[0], |all, share| Counted {
+/// Two shares together: triangles and bytes add up, and so do the devices' times.
+fn sum(all: Counted, share: Counted) -> Counted {
+    Counted {
         triangles: all.triangles + share.triangles,
         peak: all.peak.max(share.peak),
         streamed: all.streamed + share.streamed,
@@ -94,5 +110,5 @@ fn sum(shares: &[Counted]) -> Counted {
             preprocessing: a.preprocessing + b.preprocessing,
         }),
         ..all
-    })
+    }
 }

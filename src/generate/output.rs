@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{BLOCK, Sequence};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
-use crate::disk::{NewFile, SHARED};
+use crate::disk::{self, NewFile, SHARED};
 use crate::error::{Error, Result};
 
 /// How edges are written, and where.
@@ -76,6 +76,7 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
+    disk::sweep(directory);
     check_space(directory, format.bytes(sequence))?;
     let mut file = NewFile::create(directory, ".trimill-", ".partial", SHARED)?.known_as(output);
     let bytes = match format {

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use tempfile::TempPath;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use super::OrientedGraph;
@@ -29,7 +28,7 @@ use super::oriented::Storage;
 use super::pages::PageLimit;
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
-use crate::disk::{self, NewFile};
+use crate::disk::{self, NewFile, TemporaryFile};
 use crate::error::{Error, Result};
 use crate::mapped::{MappedFile, Window};
 
@@ -141,7 +140,7 @@ impl GraphWriter {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn finish(self) -> Result<TempPath> {
+    pub fn finish(self) -> Result<TemporaryFile> {
         let path = self.file.name().to_path_buf();
         let end = self.layout.end();
         let checksums = checksums(self.file.as_file(), &path, end)?;
@@ -156,7 +155,7 @@ impl GraphWriter {
         header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
         self.file.write_at(&footer, end)?;
         self.file.write_at(&header, 0)?;
-        Ok(self.file.into_path())
+        Ok(self.file.into_temporary())
     }
 }
 
@@ -180,7 +179,7 @@ pub enum Place {
     /// In the cache: it stays.
     Cached(PathBuf),
     /// In a working directory: removed when the graph is dropped.
-    Temporary(TempPath),
+    Temporary(TemporaryFile),
 }
 
 /// Opens a graph file and checks it.
@@ -190,7 +189,7 @@ pub enum Place {
 pub fn open(place: Place) -> Result<OrientedGraph> {
     let (path, temporary) = match place {
         Place::Cached(path) => (path, None),
-        Place::Temporary(path) => (path.to_path_buf(), Some(path)),
+        Place::Temporary(file) => (file.path().to_path_buf(), Some(file)),
     };
     let layout = check(&path)?;
     let mapped = MappedFile::open(&path)?;

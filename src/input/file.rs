@@ -9,6 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use super::spool::{Spool, plain_at_least};
 use crate::control::Task;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -66,7 +67,7 @@ impl InputFile {
 
     /// Copies what `from` yields into an anonymous file in `work_dir`.
     fn spool(path: &Path, mut from: impl Read, work_dir: &Path) -> Result<Self> {
-        let file = disk::anonymous(work_dir)?;
+        let mut spool = Spool::new("a copy", path, work_dir, 0)?;
         let mut buffer = vec![0; 1 << 20];
         loop {
             let read = match from.read(&mut buffer) {
@@ -75,9 +76,9 @@ impl InputFile {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(Error::read(path, e)),
             };
-            disk::write(&file, work_dir, &buffer[..read])?;
+            spool.write(&buffer[..read])?;
         }
-        Self::new(path, file, true)
+        Self::new(path, spool.finish(), true)
     }
 
     fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {
@@ -92,10 +93,9 @@ impl InputFile {
 
     /// This file where it is plain, else its plain text in an anonymous file in `work_dir`.
     pub(super) fn decompressed(self, work_dir: &Path) -> Result<Self> {
-        if self.compression.is_none() {
-            return Ok(self);
-        }
-        let file = disk::anonymous(work_dir)?;
+        let Some(compression) = self.compression else { return Ok(self) };
+        let at_least = plain_at_least(&self.file, compression);
+        let mut spool = Spool::new("the plain text", &self.path, work_dir, at_least)?;
         let mut stream = self.stream(None)?;
         loop {
             let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
@@ -103,10 +103,11 @@ impl InputFile {
             if read == 0 {
                 break;
             }
-            disk::write(&file, work_dir, plain)?;
+            spool.write(plain)?;
             stream.consume(read);
         }
         drop(stream);
+        let file = spool.finish();
         Self::new(&self.path, file, self.spooled)
     }
 

@@ -40,6 +40,7 @@ mod parallel;
 mod row_store;
 pub mod rows;
 mod source;
+mod spool;
 mod text;
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use plan::PlanRecord;
 pub use record::JobRecord;
 
 use crate::disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::partition::assignment::Assignment;
 use crate::plan::Plan;
 use crate::report::RunResult;
@@ -153,6 +153,15 @@ impl RunDir {
     fn folder(&self, what: &str) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         format!("trimill-run-{:016x}-{what}", xxh3_64(path.as_os_str().as_encoded_bytes()))
+    }
+}
+
+/// Adds to the error of a job that had begun to count what becomes of what is counted.
+pub fn resumable(error: Error, run_dir: Option<&Path>) -> Error {
+    match run_dir {
+        Some(dir) => error
+            .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
+        None => error.also("with --run-dir a job keeps what is counted and goes on from there"),
     }
 }
 

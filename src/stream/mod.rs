@@ -21,8 +21,10 @@ use rayon::ThreadPool;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
+use crate::disk::faults;
 use crate::error::{Error, Result};
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize};
+use crate::threads::joined;
 use meter::Meter;
 use source::PartitionSource;
 
@@ -58,16 +60,54 @@ enum Message<'f> {
     Lent(FrameView<'f>),
 }
 
+/// Why a partition was not counted. Nothing of it counts then: what was found so far is dropped.
+#[derive(Debug)]
+pub enum Failed {
+    /// The device refused or is gone; another one may count the partition.
+    Device(Error),
+    /// Anything else: a damaged spill, a thread that panicked, a stop.
+    Job(Error),
+}
+
+impl Failed {
+    /// The error, whoever is to blame.
+    pub fn error(self) -> Error {
+        match self {
+            Self::Device(error) | Self::Job(error) => error,
+        }
+    }
+
+    /// Says which partition a device was at.
+    #[must_use]
+    pub fn at_partition(self, part: u32) -> Self {
+        match self {
+            Self::Device(error) => Self::Device(error.while_doing(&format!("partition {part}"))),
+            job => job,
+        }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Job(error)
+    }
+}
+
+/// Asks a device for something.
+fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
+    faults::before_device().and_then(|()| call()).map_err(Failed::Device)
+}
+
 /// Counts one partition. Reading and counting both use `pool`.
 ///
 /// # Errors
-/// Damaged or unreadable spills ([`crate::error::Kind::Data`]), a device that refuses, a stop.
+/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]), a stop.
 pub fn count_partition<'f>(
     source: &mut dyn PartitionSource<'f>,
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     control: &Control,
-) -> Result<Counted> {
+) -> Result<Counted, Failed> {
     let meter = Meter::default();
     let partition = Partition::of(source);
     let (to_counter, messages) = sync_channel(0);
@@ -86,7 +126,7 @@ pub fn count_partition<'f>(
         let reader = scope.spawn(|| reading.all_of(source));
         let counted = count(partition, backend, pool, &meter, messages, (give_chunk, give_frame));
         // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
-        let reading = joined(reader.join())??;
+        let reading = joined("the thread that reads partitions", reader.join())??;
         let counted = counted?;
         let peak = counted.peak.max(meter.peak());
         Ok(Counted { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted })
@@ -177,10 +217,11 @@ fn count(
     meter: &Meter,
     messages: Receiver<Message<'_>>,
     (give_chunk, give_frame): (SyncSender<Resident>, SyncSender<Frame>),
-) -> Result<Counted> {
+) -> Result<Counted, Failed> {
     let mut counted = Counted::default();
     let start = Instant::now();
-    let mut counter = backend.begin(partition.resident, partition.numbered, partition.largest_frame)?;
+    let Partition { resident, numbered, largest_frame, .. } = partition;
+    let mut counter = asked(|| backend.begin(resident, numbered, largest_frame))?;
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {
@@ -189,7 +230,7 @@ fn count(
                 let start = Instant::now();
                 counted.streamed += chunk.size().bytes();
                 // The reader may be done already; then the buffer is dropped here.
-                let _ = counter.resident(chunk, pool)?.map(|buffer| give_chunk.try_send(buffer));
+                let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
                 counted.counting += start.elapsed();
                 continue;
             }
@@ -197,7 +238,7 @@ fn count(
             Message::Lent(ref view) => view,
         };
         let start = Instant::now();
-        counter.frame(view, pool)?;
+        asked(|| counter.frame(view, pool))?;
         counted.counting += start.elapsed();
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
@@ -219,23 +260,8 @@ fn count(
         }
     }
     let start = Instant::now();
-    let tally = counter.finish()?;
+    let tally = asked(|| counter.finish())?;
     counted.counting += start.elapsed();
     (counted.triangles, counted.device) = (tally.triangles, tally.device);
     Ok(counted)
-}
-
-/// The value of a thread, or an error in place of its panic.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`] when it panicked.
-pub fn joined<T>(result: std::thread::Result<T>) -> Result<T> {
-    result.map_err(|panic| {
-        let what = panic
-            .downcast_ref::<&str>()
-            .map(ToString::to_string)
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_default();
-        Error::resource(format!("a worker thread failed: {what}")).advice("this is a defect; please report it")
-    })
 }

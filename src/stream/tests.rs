@@ -95,7 +95,7 @@ impl PartitionCounter for Onlooker {
     }
 }
 
-fn run(mut source: Alternating) -> (Result<Counted>, Vec<u32>) {
+fn run(mut source: Alternating) -> (Result<Counted, Failed>, Vec<u32>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut onlooker = Onlooker::default();
     let counted = count_partition(&mut source, &mut onlooker, &pool, &Control::silent());
@@ -118,6 +118,7 @@ fn frames_come_in_order_and_two_buffers_never_hold_more_than_two_frames() {
 #[test]
 fn a_frame_that_cannot_be_read_is_the_error_that_is_told() {
     let (counted, seen) = run(Alternating { frames: 9, fails_at: 4 });
-    assert!(counted.unwrap_err().to_string().contains("frame is damaged"));
+    let Failed::Job(error) = counted.unwrap_err() else { panic!("the device is blamed") };
+    assert!(error.to_string().contains("frame is damaged"));
     assert!(seen.len() <= 4);
 }

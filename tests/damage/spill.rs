@@ -8,8 +8,8 @@ use trimill::error::Kind;
 use trimill::partition::section::Resident;
 use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
 use trimill::spill::{Codec, Manifest, SpillReader};
-use trimill::stream::count_partition;
 use trimill::stream::source::Spilled;
+use trimill::stream::{Failed, count_partition};
 
 use crate::common::job::{count, data};
 use crate::spill_support::*;
@@ -71,7 +71,7 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let counted = |id: usize| {
         let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent())?.triangles)
+        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent()).map_err(Failed::error)?.triangles)
     };
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
     let path = spills.join(&manifest.partitions[1].file);

@@ -44,7 +44,9 @@ fn is_killed(output: &Output, said: &str) {
 
 fn a_thread_panicked(output: &Output, said: &str) {
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.lines().last().unwrap().starts_with("error: a worker thread failed"), "{said}");
+    let error = said.lines().last().unwrap();
+    assert!(error.starts_with("error: ") && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
+    assert!(error.contains("thread"), "{said}");
     assert!(output.stdout.is_empty());
 }
 

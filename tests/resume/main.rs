@@ -6,8 +6,10 @@ mod common;
 
 mod batches;
 mod damage;
+mod devices;
 mod faults;
 mod kills;
+mod leftovers;
 mod refusals;
 mod restarts;
 mod support;

@@ -1,21 +1,38 @@
 //! Several devices, in the guise of CPU counters and of devices that fail.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::ThreadPool;
 
 use super::*;
 use crate::count::cpu::Cpu;
-use crate::count::{Device, PartitionCounter, Terms};
+use crate::count::{CounterMemory, Device, PartitionCounter, Tally, Terms};
+use crate::error::Error;
 use crate::execute::planned::planned;
 use crate::execute::shared::count_shared;
 use crate::job::file::parse;
-use crate::partition::section::ResidentSize;
+use crate::partition::section::{FrameView, Resident, ResidentSize};
 
-/// A CPU counter that has a number and breaks down at its partition number `fails_at`.
+/// What becomes of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Lives,
+    /// Whichever device takes partition number so many of all is lost when it begins it.
+    IsLostAt(usize),
+    /// It is lost when it has counted so many partitions and says what it found in the next one.
+    LiesDownAfter(usize),
+    /// The thread of whichever device takes partition number so many panics.
+    PanicsAt(usize),
+}
+
+/// A CPU counter that has a number and a fate.
 struct Numbered {
     cpu: Cpu,
     ordinal: u32,
-    fails_at: usize,
+    fate: Fate,
+    /// Partitions that were begun: by all, or by this one.
     begun: Arc<AtomicUsize>,
 }
 
@@ -39,10 +56,37 @@ impl Backend for Numbered {
         numbered: u32,
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        if self.begun.fetch_add(1, Ordering::Relaxed) == self.fails_at {
-            return Err(Error::resource(format!("device {} is gone", self.ordinal)));
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed);
+        let lost = || Error::resource("it is gone");
+        let counter = self.cpu.begin(resident, numbered, largest_frame)?;
+        match self.fate {
+            Fate::IsLostAt(at) if begun == at => Err(lost()),
+            Fate::LiesDownAfter(at) if begun >= at => Ok(Box::new(Doomed { counter, error: lost() })),
+            Fate::PanicsAt(at) if begun == at => panic!("a device on fire"),
+            _ => Ok(counter),
         }
-        self.cpu.begin(resident, numbered, largest_frame)
+    }
+}
+
+/// Counts a partition to the end and does not say what it found.
+struct Doomed<'a> {
+    counter: Box<dyn PartitionCounter + 'a>,
+    error: Error,
+}
+
+impl PartitionCounter for Doomed<'_> {
+    fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
+        self.counter.resident(run, pool)
+    }
+    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+        self.counter.frame(frame, pool)
+    }
+    fn finish(self: Box<Self>) -> Result<Tally> {
+        self.counter.finish()?;
+        Err(self.error)
+    }
+    fn memory(&self) -> CounterMemory {
+        self.counter.memory()
     }
 }
 
@@ -61,13 +105,12 @@ fn cliques() -> (String, u128) {
     (text, triangles)
 }
 
-/// Counts the cliques in 8 parts on devices of which each fails at the given partition of its own.
-fn count_on(
-    fails: &[usize],
-    more: &str,
-    dir: &Path,
-) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Station>)> {
-    std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
+/// Counts the cliques in 8 parts on devices with these fates.
+fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Station>)> {
+    // A second start on the same directory finds the same file.
+    if !dir.join("cliques.txt").exists() {
+        std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
+    }
     std::fs::create_dir_all(dir.join("spill")).unwrap();
     let text = format!(
         "input.path = 'cliques.txt'\npartition.parts = 8\npartition.partitioner = 'contiguous-vertices'\n\
@@ -80,13 +123,13 @@ fn count_on(
     let mut planned = planned(&job, &setup, &control, &mut stations)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
-    planned.backends = fails
+    planned.backends = fates
         .iter()
         .zip(0..)
-        .map(|(&fails_at, ordinal)| {
-            let begun = if fails_at == usize::MAX { Arc::default() } else { Arc::clone(&begun) };
+        .map(|(&fate, ordinal)| {
+            let begun = if let Fate::LiesDownAfter(_) = fate { Arc::default() } else { Arc::clone(&begun) };
             let cpu = setup.pool.install(|| Cpu::new(Bytes::ZERO, vertices));
-            Box::new(Numbered { cpu, ordinal, fails_at, begun }) as Box<dyn Backend>
+            Box::new(Numbered { cpu, ordinal, fate, begun }) as Box<dyn Backend>
         })
         .collect();
     let (results, devices) = match planned.plan.shared {
@@ -94,6 +137,15 @@ fn count_on(
         None => count_spilled(&job, &mut planned, &setup, &control, &mut stations)?,
     };
     Ok((results, devices, stations))
+}
+
+/// Every partition once, and together what is published of complete graphs.
+fn assert_whole(results: &[PartitionResult]) {
+    let mut ids: Vec<u32> = results.iter().map(|result| result.id).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (0..8).collect::<Vec<_>>());
+    let triangles: u128 = results.iter().map(|result| u128::from(result.triangles)).sum();
+    assert_eq!(triangles, cliques().1);
 }
 
 fn spills(dir: &Path) -> usize {
@@ -113,12 +165,8 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (2, "partition.frames = 'shared'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, shares, stations) = count_on(&vec![usize::MAX; devices], more, dir.path()).unwrap();
-        let mut ids: Vec<u32> = results.iter().map(|result| result.id).collect();
-        ids.sort_unstable();
-        assert_eq!(ids, (0..8).collect::<Vec<_>>());
-        let triangles: u128 = results.iter().map(|result| u128::from(result.triangles)).sum();
-        assert_eq!(triangles, cliques().1);
+        let (results, shares, stations) = count_on(&vec![Fate::Lives; devices], more, dir.path()).unwrap();
+        assert_whole(&results);
         // What the shares say is what the partitions say.
         assert_eq!(shares.len(), devices);
         for share in &shares {
@@ -136,21 +184,74 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
 #[test]
 fn kept_spills_are_all_there_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    count_on(&[usize::MAX; 3], "spill.keep = true", dir.path()).unwrap();
+    count_on(&[Fate::Lives; 3], "spill.keep = true", dir.path()).unwrap();
     let manifest = crate::spill::Manifest::read(&dir.path().join("spill")).unwrap();
     assert_eq!(manifest.partitions.iter().map(|part| part.id).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
     assert_eq!(spills(dir.path()), 9);
 }
 
+/// How many partitions each device has to show that counted any.
+fn counted_by(results: &[PartitionResult], device: u32) -> usize {
+    results.iter().filter(|result| result.device == Some(device)).count()
+}
+
 #[test]
-fn one_device_that_fails_ends_the_job_with_its_own_error_and_leaves_nothing() {
+fn what_a_lost_device_held_is_counted_by_the_others() {
     let shared = "partition.frames = 'shared'";
-    for (fails, keep) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, shared), (7, shared)] {
+    for (at, more) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, shared), (5, shared), (7, shared)] {
         let dir = tempfile::tempdir().unwrap();
-        let error = count_on(&[fails; 3], keep, dir.path()).err().unwrap();
+        let (results, ..) = count_on(&[Fate::IsLostAt(at); 3], more, dir.path()).unwrap();
+        assert_whole(&results);
+        assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
+    }
+    // Whatever a device found in a partition that it did not finish is not added.
+    for more in ["", shared] {
+        for after in 0..4 {
+            let dir = tempfile::tempdir().unwrap();
+            let fates = [Fate::LiesDownAfter(after), Fate::Lives, Fate::LiesDownAfter(0)];
+            let (results, ..) = count_on(&fates, more, dir.path()).unwrap();
+            assert_whole(&results);
+            assert!(counted_by(&results, 0) <= after && counted_by(&results, 2) == 0);
+        }
+    }
+}
+
+#[test]
+fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
+    let shared = "partition.frames = 'shared'";
+    for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, shared), (3, shared)] {
+        let dir = tempfile::tempdir().unwrap();
+        let error = count_on(&vec![Fate::LiesDownAfter(2); devices], more, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
-        assert!(error.to_string().contains("is gone"), "{error}");
-        assert_eq!(spills(dir.path()), 0, "fails at {fails}");
+        let text = error.to_string();
+        assert!(text.starts_with("GPU ") && text.contains(" failed: partition "), "{text}");
+        assert!(text.contains("(device ") && text.contains("it is gone"), "{text}");
+        assert_eq!(spills(dir.path()), 0, "{devices} devices, {more}");
+    }
+}
+
+#[test]
+fn what_lost_devices_had_counted_is_not_counted_again() {
+    for frames in ["own", "shared"] {
+        let dir = tempfile::tempdir().unwrap();
+        let more = format!("partition.frames = '{frames}'\nrun.dir = 'run'");
+        count_on(&[Fate::LiesDownAfter(2), Fate::LiesDownAfter(3)], &more, dir.path()).err().unwrap();
+        let (results, ..) = count_on(&[Fate::Lives; 2], &more, dir.path()).unwrap();
+        assert_whole(&results);
+        assert_eq!(results.iter().filter(|result| result.resumed).count(), 5);
+    }
+}
+
+#[test]
+fn a_thread_that_panics_stops_all_and_is_named() {
+    for more in ["", "partition.frames = 'shared'"] {
+        for at in [0, 4] {
+            let dir = tempfile::tempdir().unwrap();
+            let error = count_on(&[Fate::PanicsAt(at); 2], more, dir.path()).err().unwrap();
+            let text = error.to_string();
+            assert!(text.starts_with("the thread that counts on GPU ") && text.contains("a device on fire"), "{text}");
+            assert_eq!((error.kind(), spills(dir.path())), (Kind::Resource, 0));
+        }
     }
 }
 

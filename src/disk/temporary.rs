@@ -1,0 +1,215 @@
+//! Temporary files and directories that go when their process is killed, too: at the next start in the same place.
+//!
+//! Each is locked by the process that uses it. The kernel gives the lock back however that process ends, so what is not locked
+//! belongs to nobody and [`sweep`] removes it. Names carry a mark of the machine, because some file systems that machines
+//! share keep locks to one of them: only what was made on this machine is looked at. Where a file system knows no locks,
+//! nothing is removed.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use tempfile::{TempDir, TempPath};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::step;
+use crate::error::{Error, Result};
+
+/// How names of temporary files and directories begin.
+const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
+
+/// A new directory that goes, with what is in it, when the value is dropped.
+#[derive(Debug)]
+pub struct TemporaryDir {
+    dir: TempDir,
+    /// After the directory, which must not look like nobody's while it is emptied.
+    _lock: Option<File>,
+}
+
+/// A file under a temporary name, removed when the value is dropped.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    path: TempPath,
+    lock: File,
+}
+
+impl TemporaryDir {
+    /// Makes one in `parent`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn new(parent: &Path, prefix: &str) -> Result<Self> {
+        let prefix = marked(prefix);
+        let make = || loop {
+            let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?;
+            let lock = File::open(dir.path())?;
+            match claimed(&lock, dir.path()) {
+                Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
+                Claim::Unknown => return Ok(Self { dir, _lock: None }),
+                // Somebody swept it away before it was locked.
+                Claim::Lost => {}
+            }
+        };
+        step(make).map_err(|e| Error::write(parent, e))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+}
+
+impl TemporaryFile {
+    pub(super) fn new(path: TempPath, lock: File) -> Self {
+        Self { path, lock }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its final name, replacing one of that name.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]; the file is removed.
+    pub fn persist(self, to: &Path) -> Result<()> {
+        let Self { path, lock } = self;
+        step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
+        // Now that no sweep takes its name for a temporary one.
+        drop(lock);
+        Ok(())
+    }
+}
+
+impl AsRef<Path> for TemporaryFile {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whose a new file or directory is.
+pub(super) enum Claim {
+    Ours,
+    /// Removed, or about to be.
+    Lost,
+    /// Its file system knows no locks.
+    Unknown,
+}
+
+/// Locks what was just made at `path`.
+pub(super) fn claimed(file: &File, path: &Path) -> Claim {
+    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => match (file.metadata(), path.symlink_metadata()) {
+            (Ok(made), Ok(there)) if same(&made, &there) => Claim::Ours,
+            _ => Claim::Lost,
+        },
+        Err(Errno::WOULDBLOCK) => Claim::Lost,
+        Err(_) => Claim::Unknown,
+    }
+}
+
+/// `prefix`, and what tells this machine from others.
+pub(super) fn marked(prefix: &str) -> String {
+    format!("{prefix}{}-", machine())
+}
+
+fn machine() -> &'static str {
+    static MACHINE: OnceLock<String> = OnceLock::new();
+    MACHINE.get_or_init(|| {
+        let mut known = rustix::system::uname().nodename().to_bytes().to_vec();
+        known.extend(std::fs::read("/etc/machine-id").unwrap_or_default());
+        format!("{:016x}", xxh3_64(&known))
+    })
+}
+
+/// Removes temporary files and directories in `dir` that processes of this machine left when they were killed. What cannot be
+/// removed stays, and is in nobody's way.
+pub fn sweep(dir: &Path) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let name = name.to_string_lossy();
+        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || !name.contains(machine()) {
+            continue;
+        }
+        match swept(&path) {
+            Ok(true) => tracing::info!("{}: a process that was killed left it; removed", path.display()),
+            Ok(false) => {}
+            Err(error) => tracing::debug!("{} is left where it is ({error})", path.display()),
+        }
+    }
+}
+
+/// Removes what is at `path` if nobody has it locked.
+fn swept(path: &Path) -> io::Result<bool> {
+    let metadata = path.symlink_metadata()?;
+    if !metadata.is_dir() && !metadata.is_file() {
+        return Ok(false);
+    }
+    let file = File::open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) if metadata.is_dir() => std::fs::remove_dir_all(path).map(|()| true),
+        Ok(()) => std::fs::remove_file(path).map(|()| true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::disk::{NewFile, PRIVATE};
+
+    #[test]
+    fn only_what_nobody_uses_is_swept_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = || {
+            let mut names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        let used = TemporaryDir::new(dir.path(), "trimill-spill-").unwrap();
+        std::fs::write(used.path().join("spill"), "x").unwrap();
+        let file = NewFile::create(dir.path(), ".part-00001.spill.", ".tmp", PRIVATE).unwrap();
+        let whole = NewFile::create(dir.path(), "trimill-graph-", ".tmp", PRIVATE).unwrap().into_temporary();
+        let foreign = ["trimill-spill-0123456789abcdef-abcd", "graph.txt", &format!("other-{}-x", machine())];
+        foreign.iter().for_each(|name| std::fs::write(dir.path().join(name), "x").unwrap());
+        let before = names();
+        assert_eq!(before.len(), 6);
+        for (name, folder) in [("trimill-buckets-", true), ("trimill-graph-", false), (".trimill-", false)] {
+            let left = dir.path().join(marked(name) + "left");
+            match folder {
+                true => std::fs::create_dir_all(left.join("below")).unwrap(),
+                false => std::fs::write(left, "x").unwrap(),
+            }
+        }
+        assert_eq!(names().len(), 9);
+        sweep(dir.path());
+        assert_eq!(names(), before);
+        whole.persist(&dir.path().join("whole")).unwrap();
+        drop((used, file));
+        sweep(dir.path());
+        assert_eq!(names().len(), 4);
+        sweep(&dir.path().join("nowhere"));
+    }
+
+    #[test]
+    fn what_was_swept_away_before_it_was_locked_is_known_to_be_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "x").unwrap();
+        let file = File::open(&path).unwrap();
+        assert!(matches!(claimed(&file, &path), Claim::Ours));
+        assert!(matches!(claimed(&File::open(&path).unwrap(), &path), Claim::Lost));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(claimed(&file, &path), Claim::Lost));
+        std::fs::write(&path, "another").unwrap();
+        assert!(matches!(claimed(&file, &path), Claim::Lost));
+    }
+}

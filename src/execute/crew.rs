@@ -1,0 +1,73 @@
+//! The devices that count together, each in a thread of its own.
+//!
+//! Enters: backends, and a [`Queue`] of what they are to count. Leaves: what each has to show, or the error of the job.
+//!
+//! A device that fails puts back what it holds and takes no more; the others go on with it. Nothing is lost or counted twice
+//! by that: an item's count is kept only once the whole of it was counted, so what the device found of an item that it put
+//! back was never added. When the last device fails, its error is the job's. A thread that panics, or any error that is not a
+//! device's, stops all others at once: another device would not fare better with it.
+
+use std::thread;
+
+use super::queue::Queue;
+use crate::control::Control;
+use crate::count::Backend;
+use crate::error::{Error, Kind, Result};
+use crate::stream::Failed;
+use crate::threads::{WORKER, guarded, joined};
+
+/// Lets each backend run `count` until the queue is empty. What a share holds is added only to what is whole.
+pub(super) fn counted_by_all<T: Send, S: Default + Send>(
+    backends: &mut [Box<dyn Backend>],
+    queue: &Queue<T>,
+    control: &Control,
+    count: impl Fn(&mut dyn Backend, &mut S) -> Result<(), Failed> + Sync,
+) -> Vec<Result<S>> {
+    let count = &count;
+    thread::scope(|scope| {
+        let member = |backend: &mut Box<dyn Backend>| {
+            let (mut share, who) = (S::default(), name(backend.as_ref()));
+            let thread = format!("the thread that counts on {who}");
+            let outcome = guarded(&thread, || count(backend.as_mut(), &mut share));
+            let left = queue.leave();
+            match outcome.unwrap_or_else(|panic| Err(panic.into())) {
+                Ok(()) => Ok(share),
+                Err(Failed::Device(error)) if left > 0 => {
+                    tracing::warn!(
+                        "{}; the other devices go on without it",
+                        error.while_doing(&format!("{who} failed"))
+                    );
+                    Ok(share)
+                }
+                Err(failed) => {
+                    control.stop();
+                    Err(match failed {
+                        Failed::Device(error) => error.while_doing(&format!("{who} failed")),
+                        Failed::Job(error) => error,
+                    })
+                }
+            }
+        };
+        let threads: Vec<_> = backends.iter_mut().map(|backend| scope.spawn(move || member(backend))).collect();
+        threads.into_iter().map(|thread| joined(WORKER, thread.join()).and_then(|share| share)).collect()
+    })
+}
+
+/// What a device is called in messages.
+fn name(backend: &dyn Backend) -> String {
+    backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
+}
+
+/// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
+pub(super) fn all_or_cause<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
+    control.check()?;
+    let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
+    for outcome in outcomes {
+        match outcome {
+            Ok(share) => shares.push(share),
+            Err(error) if cause.as_ref().is_none_or(|cause| cause.kind() == Kind::Interrupted) => cause = Some(error),
+            Err(_) => {}
+        }
+    }
+    cause.map_or(Ok(shares), Err)
+}

@@ -1,0 +1,175 @@
+//! The queue from which devices take partitions, and into which a device that fails puts back what it holds.
+//!
+//! Enters: items, from a builder that waits while too many wait here. Leaves: each item to one taker at a time. An item is in
+//! the taker's [`Hand`] until it is done with, so those who find the queue empty wait as long as something may come back.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::lock;
+
+/// A queue for takers whose number is known.
+pub(super) struct Queue<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    /// The most items that wait.
+    room: usize,
+}
+
+struct State<T> {
+    waiting: VecDeque<T>,
+    /// Items that are taken and not done with.
+    in_hand: usize,
+    /// Whether the builder may put more.
+    open: bool,
+    takers: usize,
+}
+
+/// An item that was taken; done with when dropped.
+pub(super) struct Hand<'q, T> {
+    /// The item.
+    pub(super) item: T,
+    held: Held<'q, T>,
+}
+
+/// That an item is in a hand.
+struct Held<'q, T>(&'q Queue<T>);
+
+impl<T> Queue<T> {
+    /// An empty queue in which `room` items may wait.
+    pub(super) fn new(room: usize, takers: usize) -> Self {
+        let state = State { waiting: VecDeque::new(), in_hand: 0, open: true, takers };
+        Self { state: Mutex::new(state), changed: Condvar::new(), room }
+    }
+
+    /// A queue of all items that there will be.
+    pub(super) fn of(items: impl IntoIterator<Item = T>, takers: usize) -> Self {
+        let state = State { waiting: items.into_iter().collect(), in_hand: 0, open: false, takers };
+        Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
+    }
+
+    /// Puts an item at the end, as soon as there is room. `false`: nobody is left to take it.
+    pub(super) fn put(&self, item: T) -> bool {
+        let full = |state: &mut State<T>| state.takers > 0 && state.waiting.len() >= self.room;
+        let waited = self.changed.wait_while(lock(&self.state), full);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let taken = state.takers > 0;
+        if taken {
+            state.waiting.push_back(item);
+            self.changed.notify_all();
+        }
+        taken
+    }
+
+    /// Nothing more is put.
+    pub(super) fn close(&self) {
+        lock(&self.state).open = false;
+        self.changed.notify_all();
+    }
+
+    /// Takes the first item; waits while there is none and one may come. None: all are done with.
+    pub(super) fn take(&self) -> Option<Hand<'_, T>> {
+        let nothing_yet = |state: &mut State<T>| state.waiting.is_empty() && (state.open || state.in_hand > 0);
+        let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
+        self.hand(&mut waited.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes the first item if there is one now.
+    pub(super) fn take_now(&self) -> Option<Hand<'_, T>> {
+        self.hand(&mut lock(&self.state))
+    }
+
+    fn hand(&self, state: &mut State<T>) -> Option<Hand<'_, T>> {
+        let item = state.waiting.pop_front()?;
+        state.in_hand += 1;
+        self.changed.notify_all();
+        Some(Hand { item, held: Held(self) })
+    }
+
+    /// One taker is gone. Returns how many are left.
+    pub(super) fn leave(&self) -> usize {
+        let mut state = lock(&self.state);
+        state.takers -= 1;
+        self.changed.notify_all();
+        state.takers
+    }
+}
+
+impl<T> Hand<'_, T> {
+    /// Puts the item back, before all others.
+    pub(super) fn put_back(self) {
+        lock(&self.held.0.state).waiting.push_front(self.item);
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    fn drop(&mut self) {
+        lock(&self.0.state).in_hand -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::thread::{scope, sleep};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Each of these takers gives up after some items, the last one never; together they are done with every item once.
+    #[test]
+    fn what_is_put_back_is_taken_by_another() {
+        for gives_up in [vec![usize::MAX], vec![0, 0, usize::MAX], vec![3, 1, usize::MAX, 2], vec![0, usize::MAX]] {
+            let (queue, sum) = (Queue::new(2, gives_up.len()), AtomicU64::new(0));
+            scope(|scope| {
+                for after in gives_up {
+                    let (queue, sum) = (&queue, &sum);
+                    scope.spawn(move || {
+                        for i in 0.. {
+                            let Some(hand) = queue.take() else { break };
+                            if i == after {
+                                // Long enough for the others to find nothing.
+                                sleep(Duration::from_millis(2));
+                                hand.put_back();
+                                break;
+                            }
+                            sum.fetch_add(hand.item, Ordering::Relaxed);
+                        }
+                        queue.leave();
+                    });
+                }
+                assert!((1..=100).all(|item| queue.put(item)));
+                queue.close();
+            });
+            assert_eq!(sum.into_inner(), 5050);
+        }
+    }
+
+    #[test]
+    fn an_item_that_comes_back_late_is_waited_for() {
+        let queue = Queue::of([1], 2);
+        let hand = queue.take().unwrap();
+        assert!(queue.take_now().is_none());
+        scope(|scope| {
+            let other = scope.spawn(|| queue.take().map(|hand| hand.item));
+            sleep(Duration::from_millis(5));
+            hand.put_back();
+            assert_eq!(other.join().unwrap(), Some(1));
+        });
+        assert!(queue.take().is_none());
+    }
+
+    #[test]
+    fn a_builder_does_not_wait_for_nobody() {
+        let queue = Queue::new(1, 1);
+        assert!(queue.put(1));
+        scope(|scope| {
+            let builder = scope.spawn(|| queue.put(2));
+            sleep(Duration::from_millis(5));
+            assert_eq!(queue.leave(), 0);
+            assert!(!builder.join().unwrap());
+        });
+    }
+}

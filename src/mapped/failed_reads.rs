@@ -1,0 +1,107 @@
+//! Which mapped file an address belongs to, for the moment when reading it fails.
+//!
+//! Enters: what is mapped, as it is mapped. Leaves: on SIGBUS, a message that names the file. Everything that a signal handler
+//! looks at here is atomic or never freed: names stay for the life of the process, one for each file that was ever mapped.
+//! Costs a lock and a few atomic stores for each mapping; where the tables are full, a mapping is not listed, and a read of it
+//! that fails ends the process by the signal.
+#![deny(unsafe_code)]
+
+use std::io::IoSlice;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Files that can be named.
+const NAMES: usize = 1024;
+/// Mappings that can be listed at a time.
+const MAPPINGS: usize = 1024;
+
+static NAMED: [OnceLock<Box<[u8]>>; NAMES] = [const { OnceLock::new() }; NAMES];
+static LISTED: [Mapping; MAPPINGS] = [const { Mapping::none() }; MAPPINGS];
+static TOLD: AtomicBool = AtomicBool::new(false);
+
+const WHAT: &[u8] = b": reading mapped pages failed: the file was cut while it was read, or its disk fails; \
+see what the system says of this disk; a job with --run-dir goes on from there when it is started again\n";
+
+struct Mapping {
+    start: AtomicUsize,
+    /// 0 while it is not listed.
+    end: AtomicUsize,
+    name: AtomicUsize,
+}
+
+impl Mapping {
+    const fn none() -> Self {
+        Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0), name: AtomicUsize::new(0) }
+    }
+}
+
+/// That a mapping is listed, until dropped.
+#[derive(Debug)]
+pub(super) struct Listed(Option<usize>);
+
+impl Listed {
+    /// Lists the mapping of `bytes` of `path`.
+    pub(super) fn new(path: &Path, bytes: &[u8]) -> Self {
+        let (start, name) = (bytes.as_ptr().addr(), path.as_os_str().as_encoded_bytes());
+        let named = NAMED.iter().position(|known| &**known.get_or_init(|| name.into()) == name);
+        let free =
+            |mapping: &Mapping| mapping.start.compare_exchange(0, start, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let place = named.and_then(|name| Some((name, LISTED.iter().position(free)?)));
+        Self(place.map(|(name, place)| {
+            LISTED[place].name.store(name, Ordering::Relaxed);
+            LISTED[place].end.store(start + bytes.len(), Ordering::Release);
+            place
+        }))
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        if let Some(place) = self.0 {
+            LISTED[place].end.store(0, Ordering::Release);
+            LISTED[place].start.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// The name of the file that is mapped at this address.
+fn file_at(address: usize) -> Option<&'static [u8]> {
+    let covers = |mapping: &&Mapping| {
+        address < mapping.end.load(Ordering::Acquire) && address >= mapping.start.load(Ordering::Relaxed)
+    };
+    let mapping = LISTED.iter().find(covers)?;
+    NAMED[mapping.name.load(Ordering::Relaxed)].get().map(|name| &**name)
+}
+
+/// In a signal handler: says which file could not be read at `address`. `false`: no file that is listed.
+pub(super) fn told(address: usize) -> bool {
+    let Some(name) = file_at(address) else { return false };
+    if TOLD.swap(true, Ordering::Relaxed) {
+        // Another thread is about to say so and to end the process.
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+    // One call, so that nothing comes between. Nobody is left who could be told that it failed.
+    let _ = rustix::io::writev(std::io::stderr(), &[IoSlice::new(b"error: "), IoSlice::new(name), IoSlice::new(WHAT)]);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_told_by_its_mapping_as_long_as_there_is_one() {
+        let (a, b) = (vec![0; 5000], vec![0; 7000]);
+        let (one, other) = (Path::new("/one"), Path::new("/another"));
+        let listed = [Listed::new(one, &a), Listed::new(other, &b), Listed::new(one, &b[..0])];
+        let name = |bytes: &[u8], at: usize| file_at(bytes.as_ptr().addr() + at);
+        assert_eq!(name(&a, 0), Some(&b"/one"[..]));
+        assert_eq!(name(&a, 4999), Some(&b"/one"[..]));
+        assert_eq!(name(&b, 6999), Some(&b"/another"[..]));
+        drop(listed);
+        assert_eq!((name(&a, 0), name(&b, 0)), (None, None));
+    }
+}
