@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::assign::Helper;
 use crate::control::{Control, Unit};
-use crate::disk;
+use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::execute::{doctor, machine, verify};
 use crate::job::Job;
@@ -97,7 +97,7 @@ impl Comparison<'_> {
             false => {
                 let dir = job.work_dir.clone().unwrap_or_else(std::env::temp_dir);
                 disk::make_dir(&dir)?;
-                Some(disk::temporary_dir(&dir, "trimill-bench-")?)
+                Some(TemporaryDir::new(&dir, "trimill-bench-")?)
             }
         };
         if let Some(dir) = &own_cache {
