@@ -148,6 +148,16 @@ impl Batches {
         Self { many, window: Bytes(memory.get() / 16).clamp(least, most), memory }
     }
 
+    /// Bytes that are resident while batches are built, apart from encoders: who is local where and where rows begin; besides, while
+    /// rows are dealt, mapped pages and as much to write, then windows and the partitions of a batch.
+    pub fn resident(&self, graph: &OrientedGraph) -> Bytes {
+        let n = u64::from(graph.vertices());
+        let dealing = self.memory.min(Bytes(2 * graph.csr_bytes().get()));
+        let each = Kept::bytes(graph.vertices()) + BUFFERS;
+        let building = Bytes(5 * self.window.get() + self.many as u64 * each.get());
+        Bytes::of::<u32>(2 * n) + dealing.max(building)
+    }
+
     fn reads(&self, graph: &OrientedGraph, parts: usize, level: Prune) -> Bytes {
         together(graph, parts.div_ceil(self.many) as u64, level)
     }

@@ -10,6 +10,7 @@
 //!
 //! Mapped pages are as many as the file has or, where that is less, as may stay before they are given back ([`crate::graph::pages`]).
 
+use super::building::Building;
 use super::devices::order;
 use super::planned::Planned;
 use super::setup::Setup;
@@ -19,7 +20,7 @@ use crate::graph::OrientedGraph;
 use crate::graph::bits::Bits;
 use crate::job::Job;
 use crate::partition::section::ResidentSize;
-use crate::partition::sizes;
+use crate::partition::{batch, sizes};
 use crate::plan::sample;
 use crate::spill::{BLOCK_BYTES, raw_bytes};
 
@@ -57,8 +58,8 @@ pub(super) fn arrays(planned: &Planned) -> Bytes {
     let building = match &planned.plan.shared {
         // The offsets, and the numbers of a partition's locals, by the one who reads and by the one who counts.
         Some(shared) => shared.frames.table_bytes() + Bytes::of::<u32>(2 * n),
-        // Marks, lengths and numbers of proxies.
-        None => Bytes(13 * n),
+        // Marks, lengths and numbers of proxies; or what batches need.
+        None => Bytes(13 * n).max(batch::array_bytes(graph.vertices())),
     };
     let planned = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizing.max(building);
     preparing.max(opening).max(planned)
@@ -118,7 +119,7 @@ fn shared(planned: &Planned, setup: &Setup) -> Bytes {
     rows + (batch.unwrap_or_default() + window).max(counting.max().unwrap_or_default())
 }
 
-/// Own frames: while a partition is counted, the next ones are built.
+/// Own frames: while a partition is counted, the next ones are built, alone or in batches.
 fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
     let plan = &planned.plan;
     let devices = planned.devices;
@@ -133,6 +134,13 @@ fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
         counted + ahead.map(build).max().unwrap_or_default() + waiting.min(setup.spill_memory(job))
     });
     let coders = Bytes(setup.pool.current_num_threads() as u64 * CODERS);
+    // Where the disks do not tell how much is free, the job itself says so.
+    let chosen = Building::choose((&planned.graph, plan, &order), job, devices, setup).ok();
+    if let Some(batches) = chosen.and_then(|chosen| chosen.batches) {
+        let counted = order.iter().map(|&part| partition(planned, part).1).max().unwrap_or_default();
+        let waiting = (0..order.len()).map(spill).sum::<Bytes>().min(setup.spill_memory(job));
+        return counted + waiting + coders + batches.resident(&planned.graph);
+    }
     most.max().unwrap_or_default() + coders + pages(planned)
 }
 
