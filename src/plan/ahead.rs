@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use crate::count::RowsAhead;
+use crate::bytes::Bytes;
+use crate::count::{ByRows, RowsAhead};
 use crate::graph::OrientedGraph;
 use crate::partition::outline::Outline;
 use crate::partition::section::ResidentSize;
@@ -40,6 +41,13 @@ impl RowsAhead for Global<'_> {
     fn length(&self, number: u32) -> u32 {
         self.graph.out_degree(self.graph.numbering().id_of[number as usize])
     }
+}
+
+/// What a method takes besides sections where the graph is one partition.
+pub(super) fn overhead_of_whole(graph: &OrientedGraph, tables: &ByRows) -> Bytes {
+    let numbers: Vec<u32> = (0..graph.vertices()).collect();
+    let size = ResidentSize { locals: u64::from(graph.vertices()), arcs: graph.edges() };
+    (tables.overhead)(tables, &Global { graph, numbers: &numbers, size, frames: &[0..graph.vertices()] })
 }
 
 /// A partition in outline.

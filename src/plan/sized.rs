@@ -1,5 +1,6 @@
 //! What the parts of an assignment take, with the frames that were asked for or that are faster.
 
+use super::ahead::overhead_of_whole;
 use super::frames::{self, Estimates};
 use super::predict::{Layout, Prediction, predict};
 use super::sample::{Sampler, Share};
@@ -52,7 +53,11 @@ pub fn sized(
             }
             None => {
                 let sizes = sizes(graph, assignment, limits.prune, control)?;
-                let layouts = sizes.iter().map(|size| Layout::rough(size, frame_limit)).collect();
+                // As one partition, rows are where they will be, so tables are known without a sample.
+                let tables = terms.by_rows.filter(|_| assignment.parts() == 1);
+                let overhead = tables.map(|tables| overhead_of_whole(graph, &tables));
+                let layout = |size| Layout { overhead, ..Layout::rough(size, frame_limit) };
+                let layouts = sizes.iter().map(layout).collect();
                 (sizes, layouts)
             }
         };

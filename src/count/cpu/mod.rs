@@ -140,8 +140,9 @@ impl PartitionCounter for Counting {
         let Self { resident, numbered, work } = self;
         pool.install(|| {
             let range = &frame.range;
-            let end_of_hubs = end_of_hubs(resident, range, &HeadRows::new(resident, frame), work.most_hubs);
-            if *range == (0..*numbered) {
+            let whole = resident.numbers.len() == *numbered as usize;
+            let end_of_hubs = end_of_hubs(resident, range, &HeadRows::new(resident, frame), work.most_hubs, whole);
+            if whole {
                 work.pack(resident, end_of_hubs);
             }
             work.count(resident, range, &HeadRows::new(resident, frame), end_of_hubs);
@@ -158,13 +159,29 @@ impl PartitionCounter for Counting {
     }
 }
 
-/// Up to which number the hubs of `range`, at most `most`, are worth their bits.
-fn end_of_hubs(resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, most: u32) -> u32 {
+/// Up to which number the hubs of `range`, at most `most`, are worth their bits; in the `whole` graph, rows will be packed.
+fn end_of_hubs(resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, most: u32, whole: bool) -> u32 {
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
-    let length = |number| heads.row(number).len();
+    let steps = if whole { steps(most, rows) } else { Vec::new() };
+    let length = |number| if whole { steps[number as usize] as usize } else { heads.row(number).len() };
     hubs::worthwhile(resident.numbers.len(), rows, length, std::slice::from_ref(range), most)
         .pop()
         .unwrap_or(range.start)
+}
+
+/// What it takes to probe each of the first `most` rows of the whole graph, of which `rows` shows some.
+fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) -> Vec<u32> {
+    const RUN: usize = 1 << 9;
+    let most = most as usize;
+    let runs: Vec<Vec<u32>> = (0..most.div_ceil(RUN))
+        .into_par_iter()
+        .map(|run| {
+            let mut steps = Vec::with_capacity(RUN);
+            rows(run * RUN..most.min((run + 1) * RUN), &mut |row| steps.push(pack::steps(row)));
+            steps
+        })
+        .collect();
+    runs.concat()
 }
 
 /// The tables, and what was found.
@@ -180,7 +197,7 @@ struct Work {
 }
 
 impl Work {
-    /// Packs the rows that will be probed: those of no hubs. The frame that comes next must cover the whole numbering.
+    /// Packs the rows that will be probed: those of no hubs. The graph must be one partition, with one frame.
     fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
         pack::pack_rows(resident, probed);

@@ -5,8 +5,8 @@
 //! takes the place of the plain one, `[MARK, words, (place, low, high) ...]`, so packing takes no memory; rows are packed
 //! where that is as short, three heads a word or more. No number is [`MARK`], so a row's first entry tells.
 //!
-//! Only rows that are probed are packed, once, when one frame covers the whole numbering; a worker unpacks the row of the local
-//! that it counts ([`LONGEST`] entries at most).
+//! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it
+//! counts ([`LONGEST`] entries at most).
 
 use std::ops::Range;
 
@@ -26,6 +26,9 @@ const LONGEST: usize = 2048;
 
 /// The shortest: what is shorter is probed at once as it is.
 const SHORTEST: usize = 8;
+
+/// What probing a word costs, in probes of an entry.
+const STEPS_OF_WORD: usize = 2;
 
 /// Rows that are packed by a thread at a time.
 const RUN: usize = 1 << 12;
@@ -51,21 +54,30 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) {
     });
 }
 
+/// How many words `row` is packed into, if it is.
+fn packed_words(row: &[u32]) -> Option<usize> {
+    let most = row.len().saturating_sub(HEAD) / 3;
+    if !(SHORTEST..=LONGEST).contains(&row.len()) {
+        return None;
+    }
+    let words = row.chunk_by(|a, b| a / 64 == b / 64).take(most + 1).count();
+    (words <= most).then_some(words)
+}
+
+/// What it takes to probe `row`, packed where it can be, in probes of an entry.
+pub(super) fn steps(row: &[u32]) -> u32 {
+    packed_words(row).map_or(row.len(), |words| STEPS_OF_WORD * words) as u32
+}
+
 /// Packs `row` if that makes it no longer; `packed` is for work.
 fn pack(row: &mut [u32], packed: &mut Vec<u32>) {
-    if !(SHORTEST..=LONGEST).contains(&row.len()) {
-        return;
-    }
+    let Some(words) = packed_words(row) else { return };
     packed.clear();
-    packed.extend([MARK, 0]);
+    packed.extend([MARK, words as u32]);
     for word in row.chunk_by(|a, b| a / 64 == b / 64) {
-        if packed.len() + 3 > row.len() {
-            return;
-        }
         let bits = word.iter().fold(0u64, |bits, &head| bits | 1 << (head % 64));
         packed.extend([word[0] / 64, bits as u32, (bits >> 32) as u32]);
     }
-    packed[1] = ((packed.len() - HEAD) / 3) as u32;
     row[..packed.len()].copy_from_slice(packed);
 }
 

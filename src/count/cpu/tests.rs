@@ -124,7 +124,7 @@ fn hubs_that_pay_are_taken_and_others_are_not() {
         let frame = rows.frame(0..n, |_| true);
         let frame = frame.view();
         let heads = HeadRows::new(&resident, &frame);
-        end_of_hubs(&resident, &frame.range, &heads, n)
+        end_of_hubs(&resident, &frame.range, &heads, n, false)
     };
     // A clique: rows are long, and 64 entries make a word.
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);
