@@ -47,7 +47,8 @@ impl RowsAhead for Global<'_> {
 pub(super) fn overhead_of_whole(graph: &OrientedGraph, tables: &ByRows) -> Bytes {
     let numbers: Vec<u32> = (0..graph.vertices()).collect();
     let size = ResidentSize { locals: u64::from(graph.vertices()), arcs: graph.edges() };
-    (tables.overhead)(tables, &Global { graph, numbers: &numbers, size, frames: &[0..graph.vertices()] })
+    let all = 0..graph.vertices();
+    (tables.overhead)(tables, &Global { graph, numbers: &numbers, size, frames: std::slice::from_ref(&all) })
 }
 
 /// A partition in outline.
