@@ -78,10 +78,9 @@ impl PageLimit {
         }
         let Some(resident) = resident_file_bytes() else { return false };
         let most = limit - margin(limit);
-        let full = resident > most;
-        let room = if full { most } else { most - resident };
-        self.free.store((room.max(not_passed_on()) / FAULT) as i64, Ordering::Relaxed);
-        full
+        // Whoever is told to give pages back may be long in doing so; until a look finds them gone, there is no room.
+        self.free.store((most.saturating_sub(resident).max(not_passed_on()) / FAULT) as i64, Ordering::Relaxed);
+        resident > most
     }
 
     /// How many bytes of mapped files stay, besides what is resident now.
