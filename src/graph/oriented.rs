@@ -131,9 +131,7 @@ impl OrientedGraph {
     /// Counts an access to so many bytes anywhere in the file; gives pages back when it is time.
     #[inline]
     fn accessed(&self, bytes: u64) {
-        if self.pages.accessed(bytes) {
-            self.release();
-        }
+        self.pages.accessed(bytes, || self.release());
     }
 
     /// Numbers of ids and ids of numbers.
@@ -242,8 +240,8 @@ impl OrientedGraph {
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
     /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {
-        if matches!(self.storage, Storage::File { .. }) && self.pages.look() {
-            self.release();
+        if matches!(self.storage, Storage::File { .. }) {
+            self.pages.look(|| self.release());
         }
     }
 
