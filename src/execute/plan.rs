@@ -80,7 +80,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         ));
     }
     let n = u64::from(graph.vertices());
-    let host_arrays = program + host::arrays(&planned);
+    let host_arrays = program + host::arrays(job, &planned, &setup);
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),

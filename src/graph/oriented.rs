@@ -209,7 +209,9 @@ impl OrientedGraph {
 
     /// Bounds the resident pages of this graph (and of other mapped files of the process).
     pub fn limit_pages(&self, bytes: Bytes) {
-        self.pages.set(bytes.get());
+        if matches!(self.storage, Storage::File { .. }) {
+            self.pages.set(bytes.get());
+        }
     }
 
     /// Bytes of pages that may be resident: all, where no file is mapped.
