@@ -153,6 +153,10 @@ pub struct PlanCommand {
     #[allow(missing_docs)]
     pub job: JobArgs,
 
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub spill: SpillArgs,
+
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -303,15 +307,18 @@ impl CountCommand {
     /// The same as a job's tables.
     pub fn tables(&self) -> Tables {
         Tables {
-            spill: SpillTable {
-                to: Some(self.spill.spill),
-                dir: self.spill.spill_dir.clone(),
-                keep: Some(self.spill.keep_spill),
-            },
+            spill: self.spill.table(),
             run: RunTable { dir: self.run_dir.clone() },
             output: OutputTable { dir: self.output.clone() },
             ..self.job.tables()
         }
+    }
+}
+
+impl PlanCommand {
+    /// The same as a job's tables.
+    pub fn tables(&self) -> Tables {
+        Tables { spill: self.spill.table(), ..self.job.tables() }
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use super::help;
 use crate::bytes::Bytes;
 use crate::input::format::Format;
-use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, Tables, WorkTable};
+use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
 use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
@@ -72,6 +72,13 @@ pub struct SpillArgs {
     /// Keep the spilled partitions; `trimill inspect` looks at them
     #[arg(long, requires = "spill_dir", help_heading = "Spill")]
     pub keep_spill: bool,
+}
+
+impl SpillArgs {
+    /// The same as a job's table.
+    pub fn table(&self) -> SpillTable {
+        SpillTable { to: Some(self.spill), dir: self.spill_dir.clone(), keep: Some(self.keep_spill) }
+    }
 }
 
 /// How a graph is cut, within which budgets, and on what it is counted.

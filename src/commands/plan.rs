@@ -8,7 +8,7 @@ use crate::report::plan;
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_flags(&command.job.settings)?;
-    let report = engine.plan(&job_of(&command.job.tables())?, &context.control)?;
+    let report = engine.plan(&job_of(&command.tables())?, &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;
     Ok((!report.fits).then_some(Kind::Resource))

@@ -13,7 +13,7 @@
 use super::building::Building;
 use super::devices::order;
 use super::planned::Planned;
-use super::setup::Setup;
+use super::setup::{LEAST_PAGES, Setup};
 use super::shared::{Gathering, gathering};
 use crate::bytes::Bytes;
 use crate::graph::OrientedGraph;
@@ -25,11 +25,11 @@ use crate::plan::sample;
 use crate::spill::{BLOCK_BYTES, raw_bytes};
 
 /// For each thread: a block as values, planes and stored bytes on its way to a spill; planes and stored bytes on its way back.
-const CODERS: u64 = 5 * BLOCK_BYTES;
+pub(super) const CODERS: u64 = 5 * BLOCK_BYTES;
 
 /// Rows of the resident section that wait to be encoded, and a chunk on its way there.
-const WAITING: Bytes = Bytes(32 * BLOCK_BYTES);
-const CHUNK: Bytes = Bytes::mib(4);
+pub(super) const WAITING: Bytes = Bytes(32 * BLOCK_BYTES);
+pub(super) const CHUNK: Bytes = Bytes::mib(4);
 
 /// The most that is resident from the plan to the answer, when `held` is resident once the plan stands.
 pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes) -> Bytes {
@@ -43,8 +43,8 @@ pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes)
     held + after
 }
 
-/// The arrays of `O(n)` that a job needs beside its budget, at their largest.
-pub(super) fn arrays(planned: &Planned) -> Bytes {
+/// The arrays of `O(n)` that a job needs beside its budget, at their largest; and what a budget lacks that is too small.
+pub(super) fn arrays(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
     let graph = &planned.graph;
     let n = u64::from(graph.vertices());
     // Degrees and numbers of all ids up to the largest; or a table of those that occur, made from what threads collected.
@@ -61,8 +61,26 @@ pub(super) fn arrays(planned: &Planned) -> Bytes {
         // Marks, lengths and numbers of proxies; or what batches need.
         None => Bytes(13 * n).max(batch::array_bytes(graph.vertices())),
     };
-    let planned = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizing.max(building);
-    preparing.max(opening).max(planned)
+    let all = graph.array_bytes() + Bytes::of::<u32>(2 * n) + sizing.max(building);
+    preparing.max(opening).max(all + beyond(job, planned, setup))
+}
+
+/// By how much the least that there must be passes the host's budget: what counts, what is built, and some pages.
+fn beyond(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
+    let parts = planned.plan.assignment.parts();
+    let building = match planned.plan.shared {
+        None if parts > 1 || job.keep_spill => {
+            let parts = (0..parts).map(|part| building(planned, part)).max().unwrap_or_default();
+            parts + coders(setup) + setup.spill_memory(job)
+        }
+        _ => Bytes::ZERO,
+    };
+    (planned.on_host + building + LEAST_PAGES).saturating_sub(setup.host_memory)
+}
+
+/// What all threads encode and decode with.
+fn coders(setup: &Setup) -> Bytes {
+    Bytes(setup.pool.current_num_threads() as u64 * CODERS)
 }
 
 /// The file's rows and where they begin; nothing where they are in memory, held already.
@@ -133,15 +151,14 @@ fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
         let counted = partition(planned, order[place]).1;
         counted + ahead.map(build).max().unwrap_or_default() + waiting.min(setup.spill_memory(job))
     });
-    let coders = Bytes(setup.pool.current_num_threads() as u64 * CODERS);
     // Where the disks do not tell how much is free, the job itself says so.
     let chosen = Building::choose((&planned.graph, plan, &order), job, devices, setup).ok();
     if let Some(batches) = chosen.and_then(|chosen| chosen.batches) {
         let counted = order.iter().map(|&part| partition(planned, part).1).max().unwrap_or_default();
         let waiting = (0..order.len()).map(spill).sum::<Bytes>().min(setup.spill_memory(job));
-        return counted + waiting + coders + batches.resident(&planned.graph);
+        return counted + waiting + coders(setup) + batches.resident(&planned.graph);
     }
-    most.max().unwrap_or_default() + coders + pages(planned)
+    most.max().unwrap_or_default() + coders(setup) + pages(planned)
 }
 
 /// Building a partition.

@@ -32,6 +32,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
     machine::forget_peak();
     let planned = planned_with(prepared, job, &setup, true, control, &mut stations)?;
+    // Mapped pages are added up apart.
+    planned.graph.release();
     let counting = host::counting(job, &planned, &setup, machine::resident_memory());
     // Without the cache the job that follows prepares the graph again.
     let again = preparing.filter(|_| setup.cache.is_none()).unwrap_or_default();
@@ -80,7 +82,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         ));
     }
     let n = u64::from(graph.vertices());
-    let host_arrays = program + host::arrays(&planned);
+    let host_arrays = program + host::arrays(job, &planned, &setup);
     Ok(PlanReport {
         vertices: n,
         edges: graph.edges(),

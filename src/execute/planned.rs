@@ -122,7 +122,7 @@ pub(super) fn planned_with(
             plan.assignment.parts()
         );
     }
-    graph.release();
+    graph.ease();
     let peak = until_here.max(machine::peak_memory() + child_peak);
     machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::host::{CHUNK, CODERS, WAITING};
 use super::machine;
 use super::reserve::reserve;
 use crate::assign::Helper;
@@ -224,9 +225,12 @@ impl Setup {
 
     /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
     pub fn page_budget(&self, counting: Bytes, frame: Bytes) -> Bytes {
-        // The builder holds a resident chunk or a frame, and its coded blocks.
-        let builder = Bytes(3 * frame.get()) + Bytes::mib(16);
-        self.host_memory.saturating_sub(counting).saturating_sub(builder).max(LEAST_PAGES)
+        self.host_memory.saturating_sub(counting + self.builder(frame)).max(LEAST_PAGES)
+    }
+
+    /// Bytes of a partition that is built: rows that wait to be encoded or frames, and what threads code with.
+    fn builder(&self, frame: Bytes) -> Bytes {
+        (WAITING + CHUNK).max(Bytes(3 * frame.get())) + Bytes(self.pool.current_num_threads() as u64 * CODERS)
     }
 }
 

@@ -131,9 +131,7 @@ impl OrientedGraph {
     /// Counts an access to so many bytes anywhere in the file; gives pages back when it is time.
     #[inline]
     fn accessed(&self, bytes: u64) {
-        if self.pages.accessed(bytes) {
-            self.release();
-        }
+        self.pages.accessed(bytes, || self.release());
     }
 
     /// Numbers of ids and ids of numbers.
@@ -211,7 +209,9 @@ impl OrientedGraph {
 
     /// Bounds the resident pages of this graph (and of other mapped files of the process).
     pub fn limit_pages(&self, bytes: Bytes) {
-        self.pages.set(bytes.get());
+        if matches!(self.storage, Storage::File { .. }) {
+            self.pages.set(bytes.get());
+        }
     }
 
     /// Bytes of pages that may be resident: all, where no file is mapped.
@@ -242,7 +242,14 @@ impl OrientedGraph {
     /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
     /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
     pub fn relieve(&self) {
-        if matches!(self.storage, Storage::File { .. }) && self.pages.look() {
+        if matches!(self.storage, Storage::File { .. }) {
+            self.pages.look(|| self.release());
+        }
+    }
+
+    /// Gives all pages back where the rows exceed those that may be resident; else they may stay, and need not be found again.
+    pub fn ease(&self) {
+        if self.csr_bytes() > self.page_limit() {
             self.release();
         }
     }

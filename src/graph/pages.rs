@@ -13,7 +13,10 @@
 //! [`PageLimit::usual`] says if the file is larger.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use crate::lock;
 
 /// Bytes of a file that a fault makes resident at most: `fault_around_bytes` of Linux.
 const FAULT: u64 = 64 << 10;
@@ -31,11 +34,14 @@ pub struct PageLimit {
     limit: AtomicU64,
     /// Accesses that are free before the next look.
     free: AtomicI64,
+    /// Held from a look until what it found was acted upon: else a thread that is slow to act would let others go on by what it
+    /// saw long ago.
+    looking: Mutex<()>,
 }
 
 impl Default for PageLimit {
     fn default() -> Self {
-        Self { limit: AtomicU64::new(u64::MAX), free: AtomicI64::new(i64::MAX) }
+        Self { limit: AtomicU64::new(u64::MAX), free: AtomicI64::new(i64::MAX), looking: Mutex::default() }
     }
 }
 
@@ -51,37 +57,55 @@ impl PageLimit {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Counts an access to `bytes` in a piece, anywhere in the file. Whether pages are to be given back now.
+    /// Counts an access to `bytes` in a piece, anywhere in the file. Calls `release` when pages are to be given back.
     #[inline]
-    pub fn accessed(&self, bytes: u64) -> bool {
+    pub fn accessed(&self, bytes: u64, release: impl FnOnce()) {
         let faults = 1 + (bytes / FAULT) as u32;
         COUNTED.with(|counted| {
             let all = counted.get() + faults;
             counted.set(if all < OWN { all } else { 0 });
-            all >= OWN && self.passed(all)
-        })
+            if all >= OWN {
+                self.passed_on(i64::from(all), release);
+            }
+        });
     }
 
     /// Takes accesses over from a thread. Apart, so that the way without is short.
     #[cold]
-    fn passed(&self, accesses: u32) -> bool {
-        let accesses = i64::from(accesses);
-        self.free.fetch_sub(accesses, Ordering::Relaxed) <= accesses && self.look()
+    fn passed_on(&self, accesses: i64, release: impl FnOnce()) {
+        if self.free.fetch_sub(accesses, Ordering::Relaxed) <= accesses {
+            let looking = lock(&self.looking);
+            // Another thread may have looked while this one waited.
+            if self.free.load(Ordering::Relaxed) <= 0 {
+                self.look_and(release);
+            }
+            drop(looking);
+        }
     }
 
-    /// Looks whether pages are to be given back now. Never where the system does not tell.
-    pub fn look(&self) -> bool {
-        let limit = self.limit.load(Ordering::Relaxed);
-        if limit == u64::MAX {
-            self.free.store(i64::MAX, Ordering::Relaxed);
-            return false;
+    /// Looks whether pages are to be given back now, and calls `release` if so.
+    pub fn look(&self, release: impl FnOnce()) {
+        if self.limit.load(Ordering::Relaxed) != u64::MAX {
+            let looking = lock(&self.looking);
+            self.look_and(release);
+            drop(looking);
         }
-        let Some(resident) = resident_file_bytes() else { return false };
+    }
+
+    fn look_and(&self, release: impl FnOnce()) {
+        let limit = self.limit.load(Ordering::Relaxed);
+        // Without a limit nobody needs to look, and where the system does not tell nobody can.
+        let Some(resident) = resident_file_bytes().filter(|_| limit != u64::MAX) else {
+            self.free.store(i64::MAX, Ordering::Relaxed);
+            return;
+        };
         let most = limit - margin(limit);
-        let full = resident > most;
-        let room = if full { most } else { most - resident };
-        self.free.store((room.max(not_passed_on()) / FAULT) as i64, Ordering::Relaxed);
-        full
+        if resident > most {
+            release();
+        }
+        // After pages were given back, a first look soon tells how many are left.
+        let room = most.saturating_sub(resident).max(not_passed_on());
+        self.free.store((room / FAULT) as i64, Ordering::Relaxed);
     }
 
     /// How many bytes of mapped files stay, besides what is resident now.

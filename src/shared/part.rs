@@ -29,7 +29,7 @@ impl<'s> SharedPart<'s> {
     pub fn new(shared: &'s SharedGraph<'s>, locals: &[u32], control: &Control) -> Self {
         let numbers = starting(shared.graph, locals);
         // Their lengths were read in the graph.
-        shared.graph.release();
+        shared.graph.ease();
         Self { shared, numbers, next: 0, control: control.clone() }
     }
 }

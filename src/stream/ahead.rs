@@ -22,7 +22,7 @@ pub struct Ahead<S> {
 }
 
 impl<S> Ahead<S> {
-    /// Reads runs of about `chunk` bytes from `source` until they take `room`. Runs in the current thread pool.
+    /// Reads runs of about `chunk` bytes from `source` until they take `room`; none without room. Runs in the current thread pool.
     ///
     /// # Errors
     /// When the source is damaged or cannot be read.
@@ -32,7 +32,7 @@ impl<S> Ahead<S> {
     {
         let start = Instant::now();
         let (mut runs, mut more, mut held) = (VecDeque::new(), true, Bytes::ZERO);
-        while more && held + chunk <= room {
+        while more && room > Bytes::ZERO && held + chunk <= room {
             let mut run = Resident::default();
             more = source.read_resident(Some(chunk), &mut run)?;
             held += Bytes::of::<u32>(run.heads.len() as u64);

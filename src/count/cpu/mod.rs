@@ -207,6 +207,10 @@ impl Work {
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
+        if !self.hubs.range().is_empty() {
+            // All of them at once, so that what is taken does not depend on who is first.
+            self.workers.par_iter().for_each(|worker| lock(worker).make_room());
+        }
         let (hubs, workers) = (&self.hubs, &self.workers);
         let around = Around { resident, packed: self.packed, range, heads, hubs };
         self.triangles += runs(resident, &mut self.cursors)

@@ -113,8 +113,10 @@ impl Worker {
     }
 
     /// Makes the arrays for hubs, which a graph without them does not need.
-    #[cold]
-    fn make_room(&mut self) {
+    pub(super) fn make_room(&mut self) {
+        if !self.starts.is_empty() {
+            return;
+        }
         self.packed.reserve_exact(self.room.packed);
         self.places.reserve_exact(self.room.packed);
         self.put_off.reserve_exact(self.room.put_off);
@@ -136,9 +138,6 @@ impl Worker {
     #[inline(always)]
     fn meet_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
         let mut count = 0;
-        if self.starts.is_empty() {
-            self.make_room();
-        }
         if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
             count += self.meet_put_off(hubs);
         }

@@ -1,0 +1,140 @@
+//! The host's memory as the program takes it: what `plan` foretells, and the budget that no station passes.
+#![allow(clippy::unwrap_used)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::de::DeserializeOwned;
+use trimill::bytes::Bytes;
+use trimill::report::{PlanReport, RunResult};
+
+/// Runs a command of the program and reads its answer.
+fn answer<T: DeserializeOwned>(command: &str, input: &Path, dir: &Path, options: &str) -> T {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_trimill"));
+    program.arg(command).arg(input);
+    if !options.contains("--no-cache") {
+        program.arg("--cache-dir").arg(dir.join("cache"));
+    }
+    let output = program
+        .args(["--json", "--quiet", "--backend", "cpu", "--threads", "2", "--work-dir"])
+        .arg(dir.join("work"))
+        .args(options.split_whitespace())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{command} {options}: {error}: {told}"))
+}
+
+/// A graph that the program generates.
+fn generated(family: &str, dir: &Path) -> PathBuf {
+    let file = dir.join("graph.bin");
+    let command = Command::new(env!("CARGO_BIN_EXE_trimill"))
+        .arg("generate")
+        .args(family.split_whitespace())
+        .arg("--output")
+        .arg(&file)
+        .arg("--quiet")
+        .output()
+        .unwrap();
+    assert!(command.status.success(), "{}", String::from_utf8_lossy(&command.stderr));
+    file
+}
+
+/// What stands in the file of pairs.
+fn pairs(file: &Path) -> Vec<[u32; 2]> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    std::fs::read(file).unwrap().chunks_exact(8).map(|pair| [number(&pair[..4]), number(&pair[4..])]).collect()
+}
+
+/// Of rows of the graph in memory, frames of both kinds, spills in memory and on disk, budgets above and below the graph.
+#[test]
+fn the_peak_is_what_the_plan_foretells() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = generated("ring-lattice --vertices 200000 --k 64", dir.path());
+    let triangles = 200_000 * 64 * 63 / 2;
+    // The first way prepares the graph, all others find it in the cache.
+    let _: PlanReport = answer("plan", &file, dir.path(), "");
+    for options in [
+        "--host-memory 1GiB",
+        "--host-memory 200MiB --device-memory 96MiB",
+        "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB",
+        "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --spill memory --frame-bytes 4MiB",
+        "--host-memory 256MiB --device-memory 48MiB --frames shared --parts 4",
+        "--host-memory 100MiB --device-memory 48MiB --frames shared --parts 3",
+    ] {
+        let plan: PlanReport = answer("plan", &file, dir.path(), options);
+        let result: RunResult = answer("count", &file, dir.path(), options);
+        assert_eq!(result.triangles, triangles);
+        let (planned, found) = (plan.host_peak_bytes, result.peak_host_bytes);
+        println!("{options}: {planned} planned, {found} found");
+        // The rest is for a job that takes so little: threads are counted in whole stacks and heaps.
+        let off = planned.get().abs_diff(found.get()).saturating_sub(2 << 20);
+        assert!(off * 20 <= found.get(), "{options}: {planned} planned, {found} found");
+        assert_eq!(plan.prepare_peak_bytes, None);
+        for (partition, planned) in result.partitions.iter().zip(&plan.partitions) {
+            let (found, planned) = (partition.peak_bytes.get(), planned.peak_bytes_predicted.get());
+            assert!(planned.abs_diff(found) * 20 <= found, "{options}: partition {planned} planned, {found} found");
+        }
+    }
+}
+
+/// Every station within its budget, whatever the input: what is over it is within what was announced.
+#[test]
+fn no_station_takes_more_than_the_budget_and_what_was_announced() {
+    let dir = tempfile::tempdir().unwrap();
+    let binary = generated("stars 4-5-9-16-25 --kind B1k", dir.path());
+    let arcs = pairs(&binary);
+    let text: String = arcs.iter().map(|[u, v]| format!("{u}\t{v}\n")).collect();
+    let plain = dir.path().join("graph.txt");
+    std::fs::write(&plain, &text).unwrap();
+    let packed = dir.path().join("graph.txt.gz");
+    let mut gz = GzEncoder::new(std::fs::File::create(&packed).unwrap(), Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    gz.finish().unwrap();
+    let crawl = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/cnr-2000.graph");
+    let (stars, pages) = (3_548_463, 20_977_629);
+    // After the graph stands, all inputs are alike: some go no other way than the first.
+    for (input, triangles, ways) in [(&binary, stars, 4), (&plain, stars, 1), (&packed, stars, 1), (&crawl, pages, 3)] {
+        for options in [
+            "--host-memory 32MiB",
+            "--host-memory 32MiB --device-memory 12MiB --frames own --partitioner random",
+            "--host-memory 32MiB --device-memory 12MiB --frames own --partitioner random --spill memory",
+            "--host-memory 28MiB --device-memory 12MiB --frames shared --parts 3",
+        ]
+        .into_iter()
+        .take(ways)
+        {
+            // Without the cache every job prepares its graph.
+            let options = format!("{options} --no-cache");
+            let plan: PlanReport = answer("plan", input, dir.path(), &options);
+            let result: RunResult = answer("count", input, dir.path(), &options);
+            let most = plan.host_memory + plan.host_arrays_bytes;
+            let told = format!("{} {options}: {} of {most}", input.display(), result.peak_host_bytes);
+            assert_eq!(result.triangles, triangles, "{told}");
+            println!("{told}, planned {} {:?}", plan.host_peak_bytes, plan.prepare_peak_bytes);
+            assert!(result.peak_host_bytes <= most, "{told}");
+            assert!(plan.prepare_peak_bytes.is_some_and(|bytes| Bytes::ZERO < bytes && bytes <= most), "{told}");
+        }
+    }
+}
+
+/// METIS takes memory of its own in a child of the program: it is added, and both together keep to the budget.
+#[test]
+fn the_child_of_metis_is_added_to_the_peak() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = generated("ring-lattice --vertices 20000 --k 20", dir.path());
+    let options = "--host-memory 96MiB --partitioner metis --parts 4";
+    let plan: PlanReport = answer("plan", &file, dir.path(), options);
+    let result: RunResult = answer("count", &file, dir.path(), options);
+    assert_eq!(result.triangles, 20_000 * 20 * 19 / 2);
+    let most = plan.host_memory + plan.host_arrays_bytes;
+    println!("{} planned, {} found, {most} at most", plan.host_peak_bytes, result.peak_host_bytes);
+    // METIS has the graph in both directions twice at least, once as it was handed over and once coarsened.
+    let alone: RunResult = answer("count", &file, dir.path(), "--host-memory 96MiB --parts 4");
+    let added = result.peak_host_bytes.saturating_sub(alone.peak_host_bytes);
+    assert!(added > Bytes(2 * 2 * 400_000 * 4), "{added}");
+    assert!(result.peak_host_bytes <= most, "{} of {most}", result.peak_host_bytes);
+}
