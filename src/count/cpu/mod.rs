@@ -36,7 +36,7 @@ use crate::error::Result;
 use crate::lock;
 use crate::partition::section::{FrameView, Resident, ResidentSize};
 use hubs::Hubs;
-use pack::Unpacked;
+use pack::{Packed, Unpacked};
 use worker::{Around, Room, Run, Worker, count_put_off, count_run};
 
 /// Runs for each thread, at least: so many that the threads end at about the same time.
@@ -74,7 +74,7 @@ impl Cpu {
             cursors: vec![0; size.locals as usize],
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
-            packed: false,
+            packed: Packed::None,
             triangles: 0,
         }
     }
@@ -191,8 +191,8 @@ struct Work {
     cursors: Vec<u32>,
     workers: Vec<Mutex<Worker>>,
     hubs: Hubs,
-    /// Whether rows of the resident section may be packed.
-    packed: bool,
+    /// Which rows of the resident section are packed.
+    packed: Packed,
     triangles: u64,
 }
 
@@ -200,8 +200,7 @@ impl Work {
     /// Packs the rows that will be probed: those of no hubs. The graph must be one partition, with one frame.
     fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
-        pack::pack_rows(resident, probed);
-        self.packed = true;
+        self.packed = pack::pack_rows(resident, probed);
     }
 
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.

@@ -33,8 +33,20 @@ const STEPS_OF_WORD: usize = 2;
 /// Rows that are packed by a thread at a time.
 const RUN: usize = 1 << 12;
 
-/// Packs what can be packed of the resident `rows`.
-pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) {
+/// Which rows are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packed {
+    /// None: nobody needs to look.
+    None,
+    /// Some, but less than half of all entries.
+    Some,
+    /// Half of all entries or more.
+    Most,
+}
+
+/// Packs what can be packed of the resident `rows`, and tells how much of all that is.
+pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
+    let all = resident.heads.len();
     let Resident { offsets, heads, .. } = resident;
     let mut rest = &mut heads[offsets[rows.start] as usize..offsets[rows.end] as usize];
     let mut runs = Vec::new();
@@ -44,14 +56,20 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) {
         runs.push((offsets, run));
         rest = after;
     }
-    runs.into_par_iter().for_each(|(offsets, mut run)| {
-        let mut packed = Vec::with_capacity(LONGEST);
+    let pack_run = |(offsets, mut run): (&[u64], &mut [u32])| {
+        let (mut packed, mut entries) = (Vec::with_capacity(LONGEST), 0);
         for ends in offsets.windows(2) {
-            let (row, after) = run.split_at_mut((ends[1] - ends[0]) as usize);
-            pack(row, &mut packed);
+            let (row, after) = std::mem::take(&mut run).split_at_mut((ends[1] - ends[0]) as usize);
+            entries += if pack(row, &mut packed) { row.len() } else { 0 };
             run = after;
         }
-    });
+        entries
+    };
+    match runs.into_par_iter().map(pack_run).sum::<usize>() {
+        0 => Packed::None,
+        entries if 2 * entries < all => Packed::Some,
+        _ => Packed::Most,
+    }
 }
 
 /// How many words `row` is packed into, if it is.
@@ -70,8 +88,8 @@ pub(super) fn steps(row: &[u32]) -> u32 {
 }
 
 /// Packs `row` if that makes it no longer; `packed` is for work.
-fn pack(row: &mut [u32], packed: &mut Vec<u32>) {
-    let Some(words) = packed_words(row) else { return };
+fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
+    let Some(words) = packed_words(row) else { return false };
     packed.clear();
     packed.extend([MARK, words as u32]);
     for word in row.chunk_by(|a, b| a / 64 == b / 64) {
@@ -79,6 +97,7 @@ fn pack(row: &mut [u32], packed: &mut Vec<u32>) {
         packed.extend([word[0] / 64, bits as u32, (bits >> 32) as u32]);
     }
     row[..packed.len()].copy_from_slice(packed);
+    true
 }
 
 /// The words of a row, if it is packed: place, low half, high half.
@@ -108,10 +127,9 @@ impl Unpacked {
         Self(Vec::with_capacity(LONGEST))
     }
 
-    /// `row` as it was, packed or not.
+    /// The row of `words` as it was.
     #[inline(always)]
-    pub(super) fn plain<'a>(&'a mut self, row: &'a [u32]) -> &'a [u32] {
-        let Some(words) = words(row) else { return row };
+    pub(super) fn plain(&mut self, words: &[[u32; 3]]) -> &[u32] {
         self.0.clear();
         for word in words {
             let (base, mut bits) = (word[0] * 64, bits(word));
@@ -157,7 +175,8 @@ mod tests {
                 let places = row.chunk_by(|a, b| a / 64 == b / 64).count();
                 let fits = i >= from && row.len() >= SHORTEST && HEAD + 3 * places <= row.len();
                 prop_assert_eq!(words(resident.row(i)).map(<[_]>::len), fits.then_some(places));
-                prop_assert_eq!(unpacked.plain(resident.row(i)), &row[..]);
+                let stored = resident.row(i);
+                prop_assert_eq!(words(stored).map_or(stored, |words| unpacked.plain(words)), &row[..]);
             }
         }
     }
@@ -167,9 +186,10 @@ mod tests {
         let last = MARK - 2;
         let rows = [LONGEST, LONGEST + 1].map(|len| (0..len as u32).map(|i| last - len as u32 + 1 + i).collect());
         let resident = packed(&rows, 0..2);
-        assert_eq!([0, 1].map(|i| words(resident.row(i)).is_some()), [true, false]);
+        let found = [0, 1].map(|i| words(resident.row(i)));
+        assert!(found[1].is_none());
         let mut unpacked = Unpacked::new();
-        assert_eq!(unpacked.plain(resident.row(0)), rows[0]);
+        assert_eq!(unpacked.plain(found[0].unwrap_or_default()), rows[0]);
         assert_eq!(Bytes((unpacked.0.capacity() * 4) as u64), Unpacked::BYTES);
     }
 }

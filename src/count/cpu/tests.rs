@@ -68,6 +68,22 @@ fn any_number_of_hubs_gives_the_same_count() {
 }
 
 #[test]
+fn packed_rows_are_counted_as_they_were() {
+    // A clique: all rows are packed. Every third row spread out: most or some are, as the clique is large or small.
+    for n in [7, 64, 300] {
+        let clique: Vec<Vec<u32>> = (0..n).map(|b| (0..b).collect()).collect();
+        let triangles = u64::from(n) * u64::from(n - 1) * u64::from(n - 2) / 6;
+        let spread = (n..3 * n).map(|b| if b % 3 == 0 { (0..b).step_by(70).collect() } else { vec![b - 1] });
+        let spread = Rows(clique.iter().cloned().chain(spread).collect());
+        let (clique, all) = (Rows(clique), spread.triangles(|_| true));
+        for hubs in [0, 5, 64, 200] {
+            assert_eq!(clique.count(&cpu(hubs.min(n), 0, 2), &[], |_| true), triangles, "{n}, {hubs} hubs");
+            assert_eq!(spread.count(&cpu(hubs, 0, 2), &[], |_| true), all, "{n} and spread, {hubs} hubs");
+        }
+    }
+}
+
+#[test]
 fn arcs_that_are_put_off_are_counted_once() {
     // Enough hubs for several blocks of rows, and rows of several lengths around those of the arrays.
     let rows = Rows::skewed(3500, 300, 2);

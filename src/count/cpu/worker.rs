@@ -12,12 +12,13 @@
 //! **Other heads.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] heads are looked up before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are left
-//! out. A packed row ([`super::pack`]) takes an AND and a count of bits for each of its words.
+//! out. A packed row ([`super::pack`]) takes an AND and a count of bits for each of its words; where most rows are packed,
+//! they are few lines of memory, mostly near, and each is probed at once.
 
 use std::ops::Range;
 
 use super::hubs::{Hubs, words_before};
-use super::pack::{self, Unpacked};
+use super::pack::{self, Packed, Unpacked};
 use crate::bytes::Bytes;
 use crate::count::heads::HeadRows;
 use crate::partition::section::Resident;
@@ -223,11 +224,29 @@ impl Worker {
     }
 
     /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`. All entries of a
-    /// head's row are below that head, so it does no harm that those of `row` above it are marked, too.
+    /// head's row are below that head, so it does no harm that those of `row` above it are marked, too. `words` are those of
+    /// `row`, if it is packed.
     #[inline(always)]
-    fn meet_others(&mut self, row: &[u32], start: usize, heads: &HeadRows<'_>) -> u64 {
+    fn meet_others(&mut self, row: &[u32], start: usize, words: Option<&[[u32; 3]]>, around: &Around<'_>) -> u64 {
+        match words {
+            Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
+            None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
+        }
+        let count = match around.packed {
+            Packed::Most => row[start..].iter().map(|&b| self.meet(around.heads.row(b))).sum(),
+            Packed::Some | Packed::None => self.meet_ahead(row, start, around.heads),
+        };
+        match words {
+            Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
+            None => row.iter().for_each(|&c| self.marks[c as usize / 64] = 0),
+        }
+        count
+    }
+
+    /// Counts the entries of `row[start..]`'s rows that are marked; rows may be anywhere in memory.
+    #[inline(always)]
+    fn meet_ahead(&self, row: &[u32], start: usize, heads: &HeadRows<'_>) -> u64 {
         let (first, last) = (row[0], row[row.len() - 1]);
-        row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
         let mut count = 0;
         for some in row[start..].chunks(AHEAD) {
             let mut ahead: [&[u32]; AHEAD] = [&[]; AHEAD];
@@ -238,15 +257,18 @@ impl Worker {
                 ahead[found] = head_row;
                 found += usize::from(may_meet(head_row, first, last));
             }
-            for head_row in &ahead[..found] {
-                count += match pack::words(head_row) {
-                    Some(words) => probe_words(words, &self.marks),
-                    None => probe(head_row, &self.marks),
-                };
-            }
+            count += ahead[..found].iter().map(|head_row| self.meet(head_row)).sum::<u64>();
         }
-        row.iter().for_each(|&c| self.marks[c as usize / 64] = 0);
         count
+    }
+
+    /// How many entries of a head's row are marked.
+    #[inline(always)]
+    fn meet(&self, head_row: &[u32]) -> u64 {
+        match pack::words(head_row) {
+            Some(words) => probe_words(words, &self.marks),
+            None => probe(head_row, &self.marks),
+        }
     }
 }
 
@@ -271,8 +293,8 @@ pub(super) struct Run<'a> {
 /// What all runs of a frame look at.
 pub(super) struct Around<'a> {
     pub(super) resident: &'a Resident,
-    /// Whether rows of the resident section may be packed.
-    pub(super) packed: bool,
+    /// Which rows of the resident section are packed.
+    pub(super) packed: Packed,
     /// What the frame covers.
     pub(super) range: &'a Range<u32>,
     pub(super) heads: &'a HeadRows<'a>,
@@ -286,13 +308,14 @@ pub(super) struct Around<'a> {
 /// counts bits, counting takes twice as long.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) -> u64 {
-    let Around { resident, packed, range, heads, hubs } = around;
+    let Around { resident, packed, range, hubs, .. } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         let row = resident.row(run.first + i);
-        let row = if *packed { unpacked.plain(row) } else { row };
+        let words = if *packed == Packed::None { None } else { pack::words(row) };
+        let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
         // Most frames have nothing for most locals.
         if row.get(start).is_none_or(|&next| next >= range.end) {
@@ -307,7 +330,7 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) 
             count += worker.meet_hubs(&row[..hubs_end], start, hubs);
         }
         if start.max(hubs_end) < end {
-            count += worker.meet_others(&row[..end], start.max(hubs_end), heads);
+            count += worker.meet_others(&row[..end], start.max(hubs_end), words, around);
         }
     }
     worker.unpacked = unpacked;
