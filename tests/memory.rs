@@ -59,7 +59,7 @@ fn the_peak_is_what_the_plan_foretells() {
     let _: PlanReport = answer("plan", &file, dir.path(), "");
     for options in [
         "--host-memory 1GiB",
-        "--host-memory 200MiB --device-memory 96MiB",
+        "--host-memory 160MiB --device-memory 96MiB",
         "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB",
         "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --spill memory --frame-bytes 4MiB",
         "--host-memory 256MiB --device-memory 48MiB --frames shared --parts 4",
