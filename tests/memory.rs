@@ -69,7 +69,6 @@ fn the_peak_is_what_the_plan_foretells() {
         let result: RunResult = answer("count", &file, dir.path(), options);
         assert_eq!(result.triangles, triangles);
         let (planned, found) = (plan.host_peak_bytes, result.peak_host_bytes);
-        println!("{options}: {planned} planned, {found} found");
         // The rest is for a job that takes so little: threads are counted in whole stacks and heaps.
         let off = planned.get().abs_diff(found.get()).saturating_sub(2 << 20);
         assert!(off * 20 <= found.get(), "{options}: {planned} planned, {found} found");
@@ -114,7 +113,6 @@ fn no_station_takes_more_than_the_budget_and_what_was_announced() {
             let most = plan.host_memory + plan.host_arrays_bytes;
             let told = format!("{} {options}: {} of {most}", input.display(), result.peak_host_bytes);
             assert_eq!(result.triangles, triangles, "{told}");
-            println!("{told}, planned {} {:?}", plan.host_peak_bytes, plan.prepare_peak_bytes);
             assert!(result.peak_host_bytes <= most, "{told}");
             assert!(plan.prepare_peak_bytes.is_some_and(|bytes| Bytes::ZERO < bytes && bytes <= most), "{told}");
         }
@@ -131,7 +129,6 @@ fn the_child_of_metis_is_added_to_the_peak() {
     let result: RunResult = answer("count", &file, dir.path(), options);
     assert_eq!(result.triangles, 20_000 * 20 * 19 / 2);
     let most = plan.host_memory + plan.host_arrays_bytes;
-    println!("{} planned, {} found, {most} at most", plan.host_peak_bytes, result.peak_host_bytes);
     // METIS has the graph in both directions twice at least, once as it was handed over and once coarsened.
     let alone: RunResult = answer("count", &file, dir.path(), "--host-memory 96MiB --parts 4");
     let added = result.peak_host_bytes.saturating_sub(alone.peak_host_bytes);

@@ -104,8 +104,9 @@ class Bench:
         return text.replace(str(self.work), "WORK").replace(str(ROOT), ".")
 
     def flags(self, cache=None):
-        return ["--backend", self.options.backend, "--cache-dir", cache or self.work / "cache", "--work-dir", self.work / "tmp", "--json",
-                "--quiet"]
+        """What every command is given; with `cache` False, none is used."""
+        kept = ["--no-cache"] if cache is False else ["--cache-dir", cache or self.work / "cache"]
+        return ["--backend", self.options.backend, *kept, "--work-dir", self.work / "tmp", "--json", "--quiet"]
 
     def checked(self, graph, result):
         if result["triangles"] != graph.triangles:
@@ -125,9 +126,9 @@ class Bench:
     def plan(self, graph, *flags):
         return self.must(["plan", graph.path, *flags, *self.flags()])
 
-    def count(self, graph, *flags):
+    def count(self, graph, *flags, cache=None):
         """One count, which must succeed."""
-        return self.checked(graph, self.must(["count", graph.path, *flags, *self.flags()]))
+        return self.checked(graph, self.must(["count", graph.path, *flags, *self.flags(cache)]))
 
     def counts(self, graph, *flags):
         """The counts of a configuration; none where the program cannot do it."""
