@@ -99,17 +99,19 @@ fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
     fs::write(&path, zstd::bulk::compress(text.as_bytes(), 1).unwrap()).unwrap();
     let input = path.display().to_string();
     let (mut named, arguments) = (0, ["--no-cache", "--format", "metis"]);
-    for at in 1..12 {
+    for at in 1.. {
         let output = without_run_dir(&place, &format!("write:{at}"), &input, &arguments).output().unwrap();
         let said = stderr(&output);
+        if !said.contains(STRIKES) {
+            assert_eq!(triangles(&output.stdout), n as u128, "{said}");
+            break;
+        }
         assert_eq!(output.status.code(), Some(3), "{said}");
         let copy = format!("/tmp: the plain text of {input}: cannot be written (No space left on device");
         named += usize::from(said.contains(&copy));
         assert_eq!(fs::read_dir(place.path("tmp")).unwrap().count(), 0);
     }
     assert!(named >= 2, "{named}");
-    let output = without_run_dir(&place, "", &input, &arguments).output().unwrap();
-    assert_eq!(triangles(&output.stdout), n as u128, "{}", stderr(&output));
 }
 
 /// The job stops when it begins to count, its graph is cut, and it goes on.
