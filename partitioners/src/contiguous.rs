@@ -5,6 +5,9 @@
 
 use rayon::prelude::*;
 
+/// Vertices that a thread assigns at a time.
+const RUN: usize = 1 << 16;
+
 /// Chunks of equal numbers of vertices, as in LSTC; two chunks differ by at most one vertex.
 ///
 /// # Panics
@@ -33,20 +36,28 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     }
     // Part k ends where `middle * parts / total` reaches k + 1. `middle` is doubled to stay whole.
     let end_of = |part: u32| (2 * total * (u128::from(part) + 1)).div_ceil(u128::from(parts));
-    let (mut part, mut end, mut before) = (0, end_of(0), 0_u128);
-    (0..vertices)
-        .map(|id| {
+    // A heavy vertex can span many parts, so the next one is computed rather than searched for.
+    let part_at = |middle: u128| (middle * u128::from(parts) / (2 * total)).min(u128::from(parts - 1)) as u32;
+    let ids = |run: usize| (run * RUN) as u32..vertices.min(((run + 1) * RUN) as u32);
+    let runs = (vertices as usize).div_ceil(RUN);
+    let weigh = |run| ids(run).map(|id| u128::from(weight(id))).sum();
+    let weights: Vec<u128> = (0..runs).into_par_iter().map(weigh).collect();
+    let starts: Vec<u128> = weights.iter().scan(0, |sum, &own| Some(std::mem::replace(sum, *sum + own))).collect();
+    let mut parts_of = vec![0; vertices as usize];
+    parts_of.par_chunks_mut(RUN).zip(starts).enumerate().for_each(|(run, (parts_of, mut before))| {
+        let (mut part, mut end) = (0, 0);
+        for (id, its) in ids(run).zip(parts_of) {
             let own = u128::from(weight(id));
             let middle = 2 * before + own;
             before += own;
             if middle >= end {
-                // A heavy vertex can span many parts, so the next one is computed rather than searched for.
-                part = (middle * u128::from(parts) / (2 * total)).min(u128::from(parts - 1)) as u32;
+                part = part_at(middle);
                 end = if part == parts - 1 { u128::MAX } else { end_of(part) };
             }
-            part
-        })
-        .collect()
+            *its = part;
+        }
+    });
+    parts_of
 }
 
 #[cfg(test)]
@@ -72,6 +83,24 @@ mod tests {
         assert_eq!(contiguous_by_weight(3, 4, |id| [0, 9, 0][id as usize]), [0, 2, 3]);
         assert_eq!(contiguous_by_weight(4, 2, |_| 0), [0, 0, 1, 1]);
         assert!(contiguous_by_weight(0, 4, |_| 1).is_empty());
+    }
+
+    #[test]
+    fn many_vertices_lie_where_their_middle_falls() {
+        let weight = |id: u32| u64::from(id % 7) * if id.is_multiple_of(70_001) { 1 << 20 } else { 3 };
+        let vertices = 3 * RUN as u32 + 17;
+        let total: u64 = (0..vertices).map(weight).sum();
+        for parts in [1, 2, 5, 1000] {
+            let mut before = 0;
+            let expected: Vec<u32> = (0..vertices)
+                .map(|id| {
+                    let middle = 2 * before + weight(id);
+                    before += weight(id);
+                    (u128::from(middle) * u128::from(parts) / u128::from(2 * total)).min(u128::from(parts - 1)) as u32
+                })
+                .collect();
+            assert!(contiguous_by_weight(vertices, parts, weight) == expected, "{parts} parts");
+        }
     }
 
     proptest! {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 /// For every vertex the one partition where it is local, and for every partition its locals.
 ///
 /// Takes 8 bytes a vertex.
@@ -18,6 +20,9 @@ impl Assignment {
     /// # Panics
     /// When a value is not.
     pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
+        if part_of.par_windows(2).all(|pair| pair[0] <= pair[1]) {
+            return Self::of_intervals(part_of, parts);
+        }
         let mut starts = vec![0u32; parts as usize + 1];
         for &part in &part_of {
             starts[part as usize + 1] += 1;
@@ -32,6 +37,13 @@ impl Assignment {
             next[part as usize] += 1;
         }
         Self { part_of, members, starts }
+    }
+
+    /// The same where parts are intervals of ids.
+    fn of_intervals(part_of: Vec<u32>, parts: u32) -> Self {
+        assert!(part_of.last().is_none_or(|&last| last < parts), "a part is named that is not there");
+        let starts = (0..=parts).map(|part| part_of.partition_point(|&its| its < part) as u32).collect();
+        Self { members: (0..part_of.len() as u32).into_par_iter().collect(), starts, part_of }
     }
 
     /// The number of partitions.
@@ -53,12 +65,16 @@ impl Assignment {
     /// a single vertex. Any subset of a part's locals is a valid partition, so every part can be made to fit; parts
     /// that fit already stay whole, and runs of one part are even in weight.
     #[must_use]
-    pub fn split(self, most: u64, weight: impl Fn(u32) -> u64) -> Self {
+    pub fn split(self, most: u64, weight: impl Fn(u32) -> u64 + Sync) -> Self {
+        let runs_of = |part| runs(self.locals(part), most, &weight);
+        let all: Vec<_> = (0..self.parts()).into_par_iter().map(runs_of).collect();
+        if all.iter().all(|runs| runs.len() < 2) {
+            return self;
+        }
         let mut part_of = self.part_of.clone();
         let mut parts = 0;
-        for part in 0..self.parts() {
-            let runs = runs(self.locals(part), most, &weight);
-            for run in &runs {
+        for (part, runs) in (0..).zip(&all) {
+            for run in runs {
                 for &id in &self.locals(part)[run.clone()] {
                     part_of[id as usize] = parts;
                 }
@@ -66,7 +82,7 @@ impl Assignment {
             }
             parts += u32::from(runs.is_empty());
         }
-        if parts == self.parts() { self } else { Self::new(part_of, parts) }
+        Self::new(part_of, parts)
     }
 }
 

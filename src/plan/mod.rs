@@ -27,6 +27,7 @@ mod walk;
 
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::bytes::Bytes;
@@ -264,17 +265,15 @@ fn fewest(
     assign: &dyn Assign,
     (whole, most): (Bytes, Bytes),
     least: u32,
-    weight: &impl Fn(u32) -> u64,
+    weight: &(impl Fn(u32) -> u64 + Sync),
     control: &Control,
 ) -> Result<Assignment> {
     let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(u64::from(least.max(1)), u64::from(u32::MAX)) as u32;
     loop {
         control.check()?;
         let assignment = assign.assign(parts)?;
-        let heaviest = (0..assignment.parts())
-            .map(|part| assignment.locals(part).iter().map(|&id| weight(id)).sum::<u64>())
-            .max()
-            .unwrap_or(0);
+        let weigh = |part| assignment.locals(part).par_iter().map(|&id| weight(id)).sum::<u64>();
+        let heaviest = (0..assignment.parts()).into_par_iter().map(weigh).max().unwrap_or(0);
         if heaviest <= most.get() || !assign.is_cheap() {
             return Ok(assignment);
         }
