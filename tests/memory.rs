@@ -135,3 +135,20 @@ fn the_child_of_metis_is_added_to_the_peak() {
     assert!(added > Bytes(2 * 2 * 400_000 * 4), "{added}");
     assert!(result.peak_host_bytes <= most, "{} of {most}", result.peak_host_bytes);
 }
+
+/// Other numbers of parts tell what a plan with that number of parts would.
+#[test]
+fn alternatives_tell_the_largest_partition_and_the_duplication() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/as20000102.txt");
+    let options = "--partitioner random --frames own --prune zero-indegree";
+    let plan: PlanReport = answer("plan", &file, dir.path(), options);
+    for parts in [4, 16] {
+        let alone: PlanReport = answer("plan", &file, dir.path(), &format!("{options} --parts {parts}"));
+        let told = plan.alternatives.iter().find(|alternative| alternative.parts == parts).unwrap();
+        let arcs = alone.partitions.iter().map(|partition| partition.arcs_kept).max().unwrap();
+        let vertices = alone.partitions.iter().map(|partition| partition.local_vertices + partition.proxies_kept).max();
+        assert_eq!((told.largest_arcs_kept, Some(told.largest_vertices_kept)), (arcs, vertices));
+        assert!((told.duplication - alone.duplication).abs() < 1e-9 && told.duplication > 1.0, "{}", told.duplication);
+    }
+}

@@ -112,8 +112,8 @@ fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
 /// The graph as one partition: its rows are gathered, then counted when the file is no longer read.
 fn whole(planned: &Planned) -> Bytes {
     let n = planned.graph.vertices();
-    // Who is local, who is kept, where arcs may lead; and the list of them.
-    let sets = Bytes(3 * Bits::bytes(n).get()) + Bytes::of::<u32>(u64::from(n));
+    // Who is local, who is kept; and the list of them.
+    let sets = Bytes(2 * Bits::bytes(n).get()) + Bytes::of::<u32>(u64::from(n));
     let (section, all) = partition(planned, 0);
     sets + (section + pages(planned)).max(all)
 }

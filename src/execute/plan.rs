@@ -31,7 +31,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let prepared = Input::open(job, &setup)?.graph(&setup, control, &mut stations)?;
     let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
     machine::forget_peak();
-    let planned = planned_with(prepared, job, &setup, true, control, &mut stations)?;
+    let planned = planned_with(prepared, job, &setup, job.keep_spill, control, &mut stations)?;
     // Mapped pages are added up apart.
     planned.graph.release();
     let counting = host::counting(job, &planned, &setup, machine::resident_memory());
@@ -39,6 +39,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let again = preparing.filter(|_| setup.cache.is_none()).unwrap_or_default();
     let host_peak = planned.peak.max(counting).max(again);
     let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
+    let spills = plan.assignment.parts() > 1 || job.keep_spill;
     let partitions: Vec<PlannedPartition> = plan
         .sizes
         .iter()
@@ -53,7 +54,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
             resident_bytes: predicted.resident,
             frames: predicted.frames,
             largest_frame_bytes: predicted.largest_frame,
-            spill_bytes: predicted.spill,
+            spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
             stream_bytes: predicted.stream,
             peak_bytes_predicted: predicted.peak,
             ..PlannedPartition::default()

@@ -14,6 +14,7 @@ use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
+use crate::mapped::give_back_the_rest;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Rates;
 use crate::plan::{Floor, Limits, Plan, again, plan};
@@ -123,6 +124,7 @@ pub(super) fn planned_with(
         );
     }
     graph.ease();
+    give_back_the_rest();
     let peak = until_here.max(machine::peak_memory() + child_peak);
     machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));

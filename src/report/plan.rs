@@ -45,7 +45,7 @@ pub struct PlanReport {
     pub frame_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// What the host needs beside its budget: arrays of `O(n)`, and the program itself.
+    /// What the host needs beside its budget: arrays of `O(n)`, the program itself, and what a small budget lacks.
     pub host_arrays_bytes: Bytes,
     /// The most that will be resident in the host's memory, from the cached graph to the answer.
     #[serde(default)]
