@@ -57,13 +57,17 @@ fn the_peak_is_what_the_plan_foretells() {
     let triangles = 200_000 * 64 * 63 / 2;
     // The first way prepares the graph, all others find it in the cache.
     let _: PlanReport = answer("plan", &file, dir.path(), "");
-    for options in [
-        "--host-memory 1GiB",
-        "--host-memory 160MiB --device-memory 96MiB",
-        "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB",
-        "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --spill memory --frame-bytes 4MiB",
-        "--host-memory 256MiB --device-memory 48MiB --frames shared --parts 4",
-        "--host-memory 100MiB --device-memory 48MiB --frames shared --parts 3",
+    for (options, percent) in [
+        ("--host-memory 1GiB", 5),
+        // Pages of the graph are a third of it, and how many stay depends on when they were last given back.
+        ("--host-memory 160MiB --device-memory 96MiB", 15),
+        ("--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB", 5),
+        (
+            "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --spill memory --frame-bytes 4MiB",
+            5,
+        ),
+        ("--host-memory 256MiB --device-memory 48MiB --frames shared --parts 4", 5),
+        ("--host-memory 100MiB --device-memory 48MiB --frames shared --parts 3", 5),
     ] {
         let plan: PlanReport = answer("plan", &file, dir.path(), options);
         let result: RunResult = answer("count", &file, dir.path(), options);
@@ -71,7 +75,7 @@ fn the_peak_is_what_the_plan_foretells() {
         let (planned, found) = (plan.host_peak_bytes, result.peak_host_bytes);
         // The rest is for a job that takes so little: threads are counted in whole stacks and heaps.
         let off = planned.get().abs_diff(found.get()).saturating_sub(2 << 20);
-        assert!(off * 20 <= found.get(), "{options}: {planned} planned, {found} found");
+        assert!(off * 100 <= percent * found.get(), "{options}: {planned} planned, {found} found");
         assert_eq!(plan.prepare_peak_bytes, None);
         for (partition, planned) in result.partitions.iter().zip(&plan.partitions) {
             let (found, planned) = (partition.peak_bytes.get(), planned.peak_bytes_predicted.get());
