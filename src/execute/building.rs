@@ -1,7 +1,7 @@
 //! How partitions are built: one by one, or in batches from the same passes over the graph.
 //!
 //! The rule: where the rows fit the pages that may be resident, or there is one partition, one by one, which writes nothing
-//! besides. Else by whichever way reads less ([`reads`]): random parts of a crawl or a social network share the passes; parts
+//! besides. Else by whichever way reads less (`partition::reads`): random parts of a crawl or a social network share the passes; parts
 //! of neighbouring ids, whose locals are one piece and whose proxies are few, are mostly read faster alone.
 //!
 //! A batch takes the memory of the pages, which it does not need: windows of rows, then as many partitions as find room. Its

@@ -5,7 +5,7 @@
 //! mapping are given back before they can pass the limit. They stay in the system's page cache as long as there is room, so
 //! touching them again costs a minor fault.
 //!
-//! How often is enough? A fault maps at most [`FAULT`] bytes around the page that was touched, so after a look that finds
+//! How often is enough? A fault maps at most `FAULT` bytes around the page that was touched, so after a look that finds
 //! some room, so many accesses are free; then comes the next look. Every access by row counts ([`PageLimit::accessed`]); who
 //! reads many rows in the order of the file looks after every few thousand instead ([`PageLimit::look`]).
 //!

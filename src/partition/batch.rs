@@ -4,7 +4,7 @@
 //! [`super::prune::prune`] makes for one. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
 //! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling
 //! order of numbers, keeps what the locals reach: arcs lead to smaller numbers, so whether a row's vertex is kept is settled when
-//! its turn comes, and no round is needed (see [`super::reach`]).
+//! its turn comes, and no round is needed (see `super::reach`).
 //!
 //! Cost: one reading (two at level `zero-indegree`) for all partitions together; `3 n / 8` bytes for each of them at most.
 
