@@ -29,7 +29,6 @@ use trimill::count::cpu::Cpu;
 use trimill::generate::{Family, generate};
 use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
-use trimill::partition::prune::{Prune, prune};
 use trimill::partition::section::{FrameView, Resident};
 use trimill::prepare::prepare;
 use trimill::stream::source::{PartitionSource, Whole};
@@ -147,11 +146,8 @@ fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
 }
 
 fn resident(graph: &OrientedGraph) -> Resident {
-    let control = Control::silent();
-    let all: Vec<u32> = (0..graph.vertices()).collect();
-    let pruned = prune(graph, &all, Prune::Direct, &control).unwrap();
     let mut resident = Resident::default();
-    Whole::new(&pruned).read_resident(None, &mut resident).unwrap();
+    Whole::new(graph).read_resident(None, &mut resident).unwrap();
     resident
 }
 

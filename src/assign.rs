@@ -32,7 +32,7 @@ impl partitioners::Graph for View<'_> {
     }
 
     fn out_degree(&self, id: u32) -> u32 {
-        self.0.out_degree(id)
+        self.0.out_degree(self.0.rank_of(id))
     }
 
     fn degree(&self, id: u32) -> u32 {
@@ -41,7 +41,7 @@ impl partitioners::Graph for View<'_> {
 
     fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
         let id_of = &self.0.numbering().id_of;
-        self.0.row(id).iter().for_each(|&head| each(id_of[head as usize]));
+        self.0.row(self.0.rank_of(id)).iter().for_each(|&head| each(id_of[head as usize]));
     }
 }
 

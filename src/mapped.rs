@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use bytemuck::Pod;
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
+use rayon::prelude::*;
 
+use crate::disk;
 use crate::error::{Error, Result};
 use failed_reads::Listed;
 
@@ -103,6 +105,7 @@ impl Deref for Window {
 #[derive(Debug)]
 pub struct MappedFile {
     path: PathBuf,
+    file: File,
     map: Option<Mmap>,
     _listed: Option<Listed>,
 }
@@ -117,12 +120,12 @@ impl MappedFile {
         let file = File::open(path).map_err(|e| Error::read(path, e))?;
         let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
         if len == 0 {
-            return Ok(Self { path: path.to_path_buf(), map: None, _listed: None });
+            return Ok(Self { path: path.to_path_buf(), file, map: None, _listed: None });
         }
         // SAFETY: as in `Window::new`.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(path, e))?;
         let listed = Listed::new(path, &map);
-        Ok(Self { path: path.to_path_buf(), map: Some(map), _listed: Some(listed) })
+        Ok(Self { path: path.to_path_buf(), file, map: Some(map), _listed: Some(listed) })
     }
 
     /// Where the file is.
@@ -141,6 +144,17 @@ impl MappedFile {
     /// When `range` is outside the file, or not aligned for `T`; the caller has checked the file's header.
     pub fn slice<T: Pod>(&self, range: Range<usize>) -> &[T] {
         bytemuck::cast_slice(&self.bytes()[range])
+    }
+
+    /// Fills `values` with the bytes from `position` on, without touching the mapped pages; in the current thread pool.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when the file cannot be read.
+    pub fn read<T: Pod + Send>(&self, values: &mut [T], position: u64) -> Result<()> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
+        bytes.par_chunks_mut(READ).enumerate().try_for_each(|(i, bytes)| {
+            disk::read_at(&self.file, bytes, position + (i * READ) as u64).map_err(|e| Error::read(&self.path, e))
+        })
     }
 
     /// Says that reading in any order begins, where reading ahead brings what nobody wants, or that it ends.
@@ -163,6 +177,9 @@ impl MappedFile {
         }
     }
 }
+
+/// Bytes that a thread reads at a time.
+const READ: usize = 1 << 20;
 
 /// Shorter arrays have no large pages: what they save is little, and up to a page of them is wasted.
 const WORTH_LARGE_PAGES: usize = 8 << 20;

@@ -147,7 +147,7 @@ fn build_and_pass(
     sections.frames(limit, &control, |frame| writer.frame(&frame)).unwrap();
     let spill = writer.finish().unwrap();
     let mut source: Box<dyn PartitionSource<'_>> = if locals.len() == graph.vertices() as usize {
-        Box::new(Whole::new(&pruned))
+        Box::new(Whole::new(graph))
     } else {
         Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap()))
     };

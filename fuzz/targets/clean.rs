@@ -42,7 +42,7 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
 pub(super) fn edges(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
     let mut edges = BTreeSet::new();
     for id in 0..graph.vertices() {
-        for &head in graph.row(id) {
+        for &head in graph.row(graph.rank_of(id)) {
             let (u, v) = (graph.original_id(id), graph.original_id(graph.numbering().id_of[head as usize]));
             assert!(edges.insert((u.min(v), u.max(v))), "the edge {u} {v} twice");
         }

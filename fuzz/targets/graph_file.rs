@@ -39,7 +39,7 @@ fn file(place: &Place, bytes: &[u8]) {
         Err(error) => return is_told(&error, &path),
     };
     assert_eq!(layout.expect("its footer").edges, graph.edges());
-    let (n, rows) = (graph.vertices(), (0..graph.vertices()).map(|id| graph.row(id)));
+    let (n, rows) = (graph.vertices(), (0..graph.vertices()).map(|rank| graph.row(rank)));
     assert_eq!(rows.map(|row| row.len() as u64).sum::<u64>(), graph.edges());
     assert_eq!((0..n).map(|id| u64::from(graph.out_degree(id))).sum::<u64>(), graph.edges());
     assert!((0..n).all(|id| graph.degrees()[id as usize] < n.max(1)));
@@ -60,7 +60,7 @@ fn is_graph(graph: &OrientedGraph) -> bool {
     let n = graph.vertices();
     let original = |id: u32| graph.original_id(id);
     (0..n).all(|id| {
-        let row = graph.row(id);
+        let row = graph.row(graph.rank_of(id));
         row.is_sorted_by(|a, b| a < b)
             && row.last().is_none_or(|&last| last < graph.numbering().number_of[id as usize])
             && (id == 0 || original(id - 1) < original(id))

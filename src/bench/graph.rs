@@ -50,15 +50,15 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
 fn probes(graph: &OrientedGraph) -> u64 {
     // Rows side by side, so that pages that were read can be given back now and then.
     const ROWS: usize = 1 << 14;
-    let lengths: Vec<u32> = graph.numbering().id_of.par_iter().map(|&id| graph.out_degree(id)).collect();
-    let ids: Vec<u32> = (0..graph.vertices()).collect();
-    let of_row = |id: u32| -> u64 {
-        let row = graph.row(id);
+    let ranks: Vec<u32> = (0..graph.vertices()).collect();
+    let lengths: Vec<u32> = ranks.par_iter().map(|&rank| graph.out_degree(rank)).collect();
+    let of_row = |rank: u32| -> u64 {
+        let row = graph.row(rank);
         row.iter().map(|&head| u64::from(lengths[head as usize].min(row.len() as u32))).sum()
     };
-    let sum = ids.par_chunks(ROWS).map(|ids| {
+    let sum = ranks.par_chunks(ROWS).map(|ranks| {
         graph.relieve();
-        ids.iter().map(|&id| of_row(id)).sum::<u64>()
+        ranks.iter().map(|&rank| of_row(rank)).sum::<u64>()
     });
     sum.sum()
 }

@@ -1,11 +1,11 @@
 //! Builds many partitions from the same passes over the graph.
 //!
-//! Enters: all rows as [`Dealt`], some partitions. Leaves: their spills, each byte for byte what [`Builder::build`] makes of it
+//! Enters: the graph, some partitions. Leaves: their spills, each byte for byte what [`Builder::build`] makes of it
 //! alone. After their marks ([`kept`]) two passes in the order of numbers: the first writes the rows of locals and measures those
 //! of proxies, which tells where frames end and so how long their blocks are; the second writes the frames. Partitions run in
-//! parallel, each filters a window's rows for itself.
+//! parallel, each filters a block's rows for itself.
 //!
-//! Cost: three readings of the rows for all partitions together (four at level `zero-indegree`). Memory: the windows,
+//! Cost: three readings of the rows for all partitions together (four at level `zero-indegree`). Memory: the blocks,
 //! [`Kept::bytes`] and [`BUFFERS`] for each partition, an encoder a thread.
 
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ use super::room::Taken;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
+use crate::graph::pass::{Direction, RowBlock};
 use crate::partition::batch::{Kept, Locals, kept};
 use crate::partition::cuts::{Cut, Cuts};
 use crate::partition::section::Resident;
-use crate::shared::{Dealt, Window};
 use crate::spill::{Encoders, SpillWriter};
 
 /// What a partition takes while it is one of many, apart from its sets: rows that wait for a block, and those on their way there.
@@ -32,16 +32,17 @@ const HANDFUL: usize = 1 << 16;
 /// Builds batches of partitions.
 pub struct BatchBuilder<'a> {
     builder: Builder<'a>,
-    rows: &'a Dealt<'a>,
+    /// Bytes of a block of rows.
+    block: Bytes,
     locals: Locals<'a>,
     encoders: Encoders,
 }
 
 impl<'a> BatchBuilder<'a> {
-    /// For the partitions of `builder`; lists their locals by number.
-    pub fn new(builder: Builder<'a>, rows: &'a Dealt<'a>) -> Self {
+    /// For the partitions of `builder`, in passes of blocks of at most so many bytes; lists their locals by number.
+    pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
         let locals = Locals::new(builder.graph, &builder.plan.assignment);
-        Self { builder, rows, locals, encoders: Encoders::default() }
+        Self { builder, block, locals, encoders: Encoders::default() }
     }
 
     /// Builds `parts` together; runs in the current thread pool. The first of them carries the time of all.
@@ -49,17 +50,18 @@ impl<'a> BatchBuilder<'a> {
     /// # Errors
     /// When rows cannot be read or a spill cannot be written; when stopped.
     pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<Built>> {
-        let (kept, [mut inducing, mut pruning]) = kept(self.rows, &self.locals, parts, self.builder.prune, control)?;
+        let (kept, [mut inducing, mut pruning]) = kept(&self.locals, parts, self.builder.prune, self.block, control)?;
         let start = Instant::now();
         let mut growing = kept.into_iter().map(|kept| self.begin(kept)).collect::<Result<Vec<_>>>()?;
         let locals = &self.locals;
-        self.rows.pass(false, control, |window| {
+        let graph = self.builder.graph;
+        graph.pass(self.block, Direction::Rising, control, |block| {
             control.check()?;
-            growing.par_iter_mut().try_for_each(|part| part.resident(window, locals, control))
+            growing.par_iter_mut().try_for_each(|part| part.resident(block, locals, control))
         })?;
         growing.par_iter_mut().try_for_each(Growing::begin_frames)?;
-        self.rows.pass(false, control, |window| {
-            growing.par_iter_mut().try_for_each(|part| part.frames(window, locals, control))
+        graph.pass(self.block, Direction::Rising, control, |block| {
+            growing.par_iter_mut().try_for_each(|part| part.frames(block, locals, control))
         })?;
         let finished = growing.into_par_iter().map(Growing::finish).collect::<Result<Vec<_>>>()?;
         let mut spilling = start.elapsed();
@@ -80,7 +82,7 @@ impl<'a> BatchBuilder<'a> {
     }
 }
 
-/// A spill that grows with every window.
+/// A spill that grows with every block.
 struct Growing {
     kept: Kept,
     writer: SpillWriter,
@@ -95,13 +97,13 @@ struct Growing {
 }
 
 impl Growing {
-    /// Writes the rows of the locals in a window, and measures those of the proxies.
-    fn resident(&mut self, window: &Window<'_>, locals: &Locals<'_>, control: &Control) -> Result<()> {
+    /// Writes the rows of the locals in a block, and measures those of the proxies.
+    fn resident(&mut self, block: RowBlock<'_>, locals: &Locals<'_>, control: &Control) -> Result<()> {
         control.check()?;
         let Self { kept, writer, cuts, handful, .. } = self;
         let set = &kept.kept;
-        for (place, number) in (set.rank(window.range.start)..).zip(set.iter(window.range.clone())) {
-            let row = window.row(number);
+        for (place, number) in (set.rank(block.ranks().start)..).zip(set.iter(block.ranks())) {
+            let row = block.row(number);
             if locals.part(number) != kept.part {
                 cuts.row(place, row.iter().map(|&head| u32::from(kept.keeps_head(head))).sum());
                 continue;
@@ -130,36 +132,36 @@ impl Growing {
         self.writer.begin_frame(range, rows.len() as u64, arcs)
     }
 
-    /// Writes the rows of the proxies in a window.
-    fn frames(&mut self, window: &Window<'_>, locals: &Locals<'_>, control: &Control) -> Result<()> {
+    /// Writes the rows of the proxies in a block.
+    fn frames(&mut self, block: RowBlock<'_>, locals: &Locals<'_>, control: &Control) -> Result<()> {
         control.check()?;
-        let (part, range) = (self.kept.part, window.range.clone());
+        let (part, range) = (self.kept.part, block.ranks());
         let mut next = range.start;
         while let Some(number) = self.kept.kept.iter(next..range.end).find(|&number| locals.part(number) != part) {
-            // All rows that the current frame takes of this window, by handfuls.
+            // All rows that the current frame takes of this block, by handfuls.
             while self.rows == self.frames[self.frame].rows.end {
                 self.next_frame()?;
             }
-            next = self.handful(window, number, locals);
+            next = self.handful(block, number, locals);
             self.hand_over()?;
         }
         Ok(())
     }
 
-    /// Takes rows of proxies from `first` on, as far as the window, the frame and a handful go. Returns where to go on.
-    fn handful(&mut self, window: &Window<'_>, first: u32, locals: &Locals<'_>) -> u32 {
+    /// Takes rows of proxies from `first` on, as far as the block, the frame and a handful go. Returns where to go on.
+    fn handful(&mut self, block: RowBlock<'_>, first: u32, locals: &Locals<'_>) -> u32 {
         let Self { kept, handful, frames, frame, rows, .. } = self;
         let end = frames[*frame].rows.end;
         let set = &kept.kept;
-        for number in set.iter(first..window.range.end).filter(|&number| locals.part(number) != kept.part) {
+        for number in set.iter(first..block.ranks().end).filter(|&number| locals.part(number) != kept.part) {
             if *rows == end || handful.heads.len() + handful.offsets.len() >= HANDFUL {
                 return number;
             }
-            let row = window.row(number).iter().filter(|&&head| kept.keeps_head(head));
+            let row = block.row(number).iter().filter(|&&head| kept.keeps_head(head));
             handful.push(row.map(|&head| set.rank(head)));
             *rows += 1;
         }
-        window.range.end
+        block.ranks().end
     }
 
     fn hand_over(&mut self) -> Result<()> {

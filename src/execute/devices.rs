@@ -9,10 +9,10 @@
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::build::{Builder, Built, file_name};
-use super::building::{Builders, Building, dealt_station};
+use super::building::{Builders, Building};
 use super::busy::Busy;
 use super::count::partition_result;
 use super::crew::{all_or_cause, counted_by_all};
@@ -110,7 +110,6 @@ pub(super) fn count_spilled(
     let (dir, together) = (Mutex::new(dir), control.part());
     let shared =
         Shared { builder: &builder, setup, dir: &dir, journal: journal.as_ref(), task: &task, control: &together };
-    let mut dealing = None;
 
     let queue = Queue::new(building.waiting(backends.len()), backends.len());
     let outcomes = std::thread::scope(|scope| {
@@ -127,9 +126,8 @@ pub(super) fn count_spilled(
         });
         // Where all devices have failed, nobody takes what is built.
         together.stop();
-        match joined(BUILDER, builds.join()).and_then(|built| built) {
-            Ok(time) => dealing = time,
-            Err(error) => outcomes.push(Err(error)),
+        if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
+            outcomes.push(Err(error));
         }
         outcomes
     });
@@ -138,7 +136,6 @@ pub(super) fn count_spilled(
     let (mut all, devices) = together_of(shares, &backends);
     all.results.extend(before.results);
     all.kept.extend(before.kept);
-    stations.extend(dealt_station(graph, dealing));
     stations.extend(all.busy.stations(graph));
     let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if dir.is_kept() {
@@ -211,10 +208,10 @@ fn resume(journal: &Journal, builder: &Builder<'_>, keep: bool, all: &mut Share)
     Ok(())
 }
 
-/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds. Returns how long rows were dealt.
-fn build_all(order: &[u32], building: Building, shared: &Shared<'_>, queue: &Queue<Built>) -> Result<Option<Duration>> {
+/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
+fn build_all(order: &[u32], building: Building, shared: &Shared<'_>, queue: &Queue<Built>) -> Result<()> {
     let Shared { setup, builder, control, .. } = *shared;
-    let builders = Builders { builder: *builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
+    let builders = Builders { builder: *builder, building, pool: &setup.pool };
     let put = |built| if queue.put(built) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     builders.build(order, control, |part| shared.found(part), put)
 }

@@ -66,7 +66,7 @@ impl BaseGraph for Cleaned {
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
         let id_of = &self.graph.numbering().id_of;
         for id in range {
-            for &head in self.graph.row(id as u32) {
+            for &head in self.graph.row(self.graph.rank_of(id as u32)) {
                 each(id, u64::from(id_of[head as usize]));
             }
         }

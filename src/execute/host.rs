@@ -14,7 +14,6 @@ use super::building::Building;
 use super::devices::order;
 use super::planned::Planned;
 use super::setup::{LEAST_PAGES, Setup};
-use super::shared::{Gathering, gathering};
 use crate::bytes::Bytes;
 use crate::graph::OrientedGraph;
 use crate::graph::bits::Bits;
@@ -36,7 +35,7 @@ pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes)
     let after = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
         whole(planned)
     } else if planned.plan.shared.is_some() {
-        shared(planned, setup)
+        shared(planned)
     } else {
         spilled(job, planned, setup)
     };
@@ -109,32 +108,28 @@ fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
     }
 }
 
-/// The graph as one partition: its rows are gathered, then counted when the file is no longer read.
+/// The graph as one partition: its rows are read, beside the mapped offsets, then counted.
 fn whole(planned: &Planned) -> Bytes {
-    let n = planned.graph.vertices();
-    // Who is local, who is kept; and the list of them.
-    let sets = Bytes(2 * Bits::bytes(n).get()) + Bytes::of::<u32>(u64::from(n));
+    let offsets = Bytes::of::<u64>(u64::from(planned.graph.vertices()) + 1).min(pages(planned));
     let (section, all) = partition(planned, 0);
-    sets + (section + pages(planned)).max(all)
+    section.max(all) + offsets
 }
 
-/// Shared frames: the rows of all are gathered, then each partition is counted.
-fn shared(planned: &Planned, setup: &Setup) -> Bytes {
+/// Shared frames: the rows of all in memory, or pages of the graph where resident rows are found; and what counts.
+fn shared(planned: &Planned) -> Bytes {
     let plan = &planned.plan;
-    let Gathering { rows, window, batch } = gathering(planned, setup);
-    let window = window.min(file(&planned.graph));
+    let in_memory = plan.shared.as_ref().is_some_and(|shared| shared.in_memory);
     let counting = (0..plan.assignment.parts()).map(|part| {
         let predicted = &plan.predictions[part as usize];
         let (section, all) = partition(planned, part);
         let list = Bytes::of::<u32>(plan.assignment.locals(part).len() as u64);
         let slots = (planned.backends[0].terms().slots)(predicted.frames);
-        match batch {
-            // Frames are lent where they lie.
-            None => list + all.saturating_sub(Bytes(slots * predicted.largest_frame.get())).max(section),
-            Some(_) => list + (list + section + window).max(all),
-        }
+        // Frames in memory are lent where they lie.
+        let lent = if in_memory { Bytes(slots * predicted.largest_frame.get()) } else { Bytes::ZERO };
+        list + list + all.saturating_sub(lent).max(section)
     });
-    rows + (batch.unwrap_or_default() + window).max(counting.max().unwrap_or_default())
+    let rows = if in_memory { Bytes(file(&planned.graph).get().min(4 * planned.graph.edges())) } else { pages(planned) };
+    rows + counting.max().unwrap_or_default()
 }
 
 /// Own frames: while a partition is counted, the next ones are built, alone or in batches.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::build::{Builder, file_name};
-use super::building::{Builders, Building, dealt_station};
+use super::building::{Builders, Building};
 use super::machine;
 use super::planned::{Planned, planned};
 use super::room::Room;
@@ -51,8 +51,8 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());
     let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
     order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-    let builders = Builders { builder, building, work_dir: &setup.work_dir, pool: &setup.pool };
-    let dealing = builders.build(
+    let builders = Builders { builder, building, pool: &setup.pool };
+    builders.build(
         &order,
         control,
         |_| Ok(None),
@@ -85,7 +85,6 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     dir.wrote(&manifest(job, graph, plan, *fingerprint, &spills).write(&directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
-    stations.extend(dealt_station(graph, dealing));
     stations.push(Station::new("induce", inducing, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("prune", pruning, graph.csr_bytes(), Bytes::ZERO));
     stations.push(Station::new("spill", spilling + start.elapsed(), graph.csr_bytes(), spilled));

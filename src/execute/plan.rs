@@ -98,9 +98,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         host_arrays_bytes: host_arrays,
         host_peak_bytes: host_peak,
         prepare_peak_bytes: preparing,
-        disk_bytes: if let Some(shared) = &plan.shared {
-            if shared.in_memory { Bytes::ZERO } else { Bytes::of::<u32>(graph.edges()) }
-        } else if parts == 1 && !job.keep_spill {
+        disk_bytes: if plan.shared.is_some() || (parts == 1 && !job.keep_spill) {
             Bytes::ZERO
         } else {
             let order: Vec<u32> = (0..parts).collect();

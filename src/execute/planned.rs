@@ -147,7 +147,7 @@ pub(super) fn with_assigner<T: Send>(
     control: &Control,
     work: impl FnOnce(&Assigner<'_>) -> Result<T> + Send,
 ) -> Result<T> {
-    let weight = |id| terms.resident(1, u64::from(graph.out_degree(id))).get();
+    let weight = |id| terms.resident(1, u64::from(graph.out_degree(graph.rank_of(id)))).get();
     let assigner = Assigner {
         graph,
         partitioner: &job.partitioner,

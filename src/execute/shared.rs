@@ -1,7 +1,7 @@
 //! Counts with shared frames, on one device or several.
 //!
-//! The graph's rows are gathered once, in memory or in a temporary file; then a thread for each device takes the next
-//! partition, gathers its resident rows and lets all frames pass. With several devices the largest partitions come first.
+//! The graph's rows are read into memory once, where they fit; then a thread for each device takes the next partition,
+//! copies its resident rows and lets all frames pass. With several devices the largest partitions come first.
 //! With a run directory each result is recorded, and what earlier starts counted is left out.
 
 use std::time::Instant;
@@ -13,7 +13,6 @@ use super::planned::Planned;
 use super::queue::{Hand, Queue};
 use super::setup::Setup;
 use crate::bytes::Bytes;
-use crate::clean::cache::free_space;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
 use crate::count::cuda::RUNS_AHEAD;
@@ -21,13 +20,10 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, SharedPlan};
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
-use crate::shared::{Place, SharedGraph, SharedPart};
+use crate::shared::{SharedGraph, SharedPart};
 use crate::stream::ahead::Ahead;
 use crate::stream::{Failed, count_partition};
 use crate::threads::joined;
-
-/// Rows that are gathered at a time, however small the host's budget: the graph is scanned once for each so many bytes.
-const LEAST_WINDOW: Bytes = Bytes::mib(8);
 
 /// What messages call the thread that reads the next partition.
 const READER_AHEAD: &str = "the thread that reads the next partition";
@@ -66,11 +62,11 @@ pub(super) fn count_shared(
         return Ok((before.into_values().collect(), Vec::new()));
     }
     let start = Instant::now();
-    let shared = gathered(planned, setup, control)?;
+    let shared = opened(planned, setup, control)?;
     // One device locks the pages for all.
     let _locks: Vec<_> = shared.memory().into_iter().flatten().map(|memory| backends[0].lock_pages(memory)).collect();
-    let graph = &planned.graph;
-    stations.push(Station::since("gather", start, graph.csr_bytes(), Bytes::of::<u32>(graph.edges())));
+    let rows = Bytes::of::<u32>(planned.graph.edges());
+    stations.push(Station::since("rows", start, rows.saturating_sub(shared.disk()), Bytes::ZERO));
 
     let plan = &planned.plan;
     let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
@@ -89,62 +85,18 @@ pub(super) fn count_shared(
     let outcomes =
         counted_by_all(&mut backends, &queue, &together, |backend, share| count_parts(backend, &work, share));
     let (mut all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
-    let read = if shared.memory().is_some() { Bytes::ZERO } else { shared.disk() };
-    stations.extend(all.busy.shared_stations(Bytes(read.get() * passes)));
+    stations.extend(all.busy.shared_stations(Bytes(shared.disk().get() * passes)));
     all.results.extend(before.into_values());
     Ok((all.results, devices))
 }
 
-/// What gathering takes of the host's memory.
-pub(super) struct Gathering {
-    /// Rows that stay there.
-    pub(super) rows: Bytes,
-    /// Bytes of the graph's own rows that are mapped at a time.
-    pub(super) window: Bytes,
-    /// Rows that are gathered at a time, where they go to a file.
-    pub(super) batch: Option<Bytes>,
-}
-
-/// How the rows are gathered: by what the budget has left beside counting.
-pub(super) fn gathering(planned: &Planned, setup: &Setup) -> Gathering {
+/// The rows, where the plan has shared frames.
+fn opened<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
     let Planned { graph, plan, .. } = planned;
-    let rest = setup.host_memory.saturating_sub(planned.on_host + graph.held_bytes());
-    let rows = Bytes::of::<u32>(graph.edges());
-    match &plan.shared {
-        Some(SharedPlan { frames, in_memory: true }) => {
-            Gathering { rows, window: rest.saturating_sub(rows + frames.table_bytes()), batch: None }
-        }
-        _ => {
-            // Two frames are on their way to each device, and two runs of a resident section, each as long as a window.
-            let devices = planned.devices as u64;
-            let frames = Bytes(2 * plan.frame_limit.get() * devices);
-            let part = Bytes(rest.saturating_sub(frames).get() / (2 * devices + 1)).max(LEAST_WINDOW);
-            Gathering { rows: Bytes::ZERO, window: part, batch: Some(part.min(rows)) }
-        }
-    }
-}
-
-/// The rows in the order of numbers, where the plan has them.
-fn gathered<'p>(planned: &'p Planned, setup: &Setup, control: &Control) -> Result<SharedGraph<'p>> {
-    let Planned { graph, plan, .. } = planned;
-    let Some(SharedPlan { frames, .. }) = &plan.shared else {
+    let Some(SharedPlan { frames, in_memory }) = &plan.shared else {
         return Err(Error::resource("shared frames that were not planned").advice("this is a defect; please report it"));
     };
-    let Gathering { window, batch, .. } = gathering(planned, setup);
-    let place = match batch {
-        None => Place::Memory,
-        Some(batch) => {
-            let (free, rows) = (free_space(&setup.work_dir)?, Bytes::of::<u32>(graph.edges()));
-            if free < rows {
-                return Err(Error::resource(format!("{free} free on its disk"))
-                    .at(&setup.work_dir)
-                    .expected(format!("{rows} for the graph's rows"))
-                    .advice("free some space, name another --work-dir, or use --frames own"));
-            }
-            Place::File { dir: &setup.work_dir, batch }
-        }
-    };
-    setup.pool.install(|| SharedGraph::new(graph, frames, place, window, control))
+    setup.pool.install(|| SharedGraph::new(graph, frames, *in_memory, control))
 }
 
 /// A partition that was taken, and its source or why there is none.

@@ -16,7 +16,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
 use crate::error::{Error, Result};
-use crate::partition::prune::Pruned;
+use crate::graph::OrientedGraph;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::stream::source::Whole;
@@ -41,10 +41,7 @@ pub(super) fn count_whole(
     let shared = many > 1 && backends.iter_mut().zip(0..).all(|(backend, i)| backend.share(i, many));
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
-    let pruned = Pruned::whole(graph);
-    stations.push(Station::since("induce", start, graph.csr_bytes(), Bytes::ZERO));
-    let start = Instant::now();
-    let shares = counted_together(&pruned, backends, if shared { many } else { 1 }, setup, control)?;
+    let shares = counted_together(graph, backends, if shared { many } else { 1 }, setup, control)?;
     let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
         return Err(Error::resource("nothing was counted").advice("this is a defect; please report it"));
     };
@@ -68,7 +65,7 @@ pub(super) fn count_whole(
 
 /// The shares that each backend counted, of so many in all.
 fn counted_together(
-    pruned: &Pruned<'_>,
+    graph: &OrientedGraph,
     backends: &mut [Box<dyn Backend>],
     shares: u32,
     setup: &Setup,
@@ -80,7 +77,7 @@ fn counted_together(
             if shares > 1 {
                 backend.share(hand.item, shares);
             }
-            let mut source = setup.pool.install(|| Whole::new(pruned));
+            let mut source = Whole::new(graph);
             match count_partition(&mut source, backend, &setup.pool, &together) {
                 Ok(share) => counted.push(share),
                 Err(failed) => {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64, zeros
-//! 4096  offsets   u64 x (n + 1)     in arcs
-//!       heads     u32 x m           numbers, ascending in each row
+//! 4096  offsets   u64 x (n + 1)     of the rows in rank order, in arcs
+//!       heads     u32 x m           the successors of all rows in rank order: ranks, ascending in each row
 //!       degrees   u32 x n           undirected degrees in the order of ids
 //!       ids       u64 x n           the input's ids, ascending; only where they are not consecutive
 //! end   footer    JSON: counts, the clean report, one xxh3 for every 16 MiB of the sections
@@ -34,7 +34,7 @@ use crate::mapped::{MappedFile, Window};
 
 const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
-const VERSION: u32 = 1;
+const VERSION: u32 = 3;
 const HEADER: usize = 40;
 const PAGE: u64 = 4096;
 /// Bytes under one checksum.

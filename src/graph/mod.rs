@@ -5,6 +5,7 @@ pub mod file;
 pub mod numbering;
 pub mod oriented;
 pub mod pages;
+pub mod pass;
 
 pub use oriented::{Arrays, OrientedGraph};
 

@@ -90,6 +90,38 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
+/// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. `O(n)` time,
+/// 16 KiB a thread and 4 bytes for each vertex whose degree is not small.
+pub fn degree_runs(degrees: &[u32]) -> Vec<(u32, u32)> {
+    let (mut counts, mut large) = degrees
+        .par_chunks(SMALLEST_RUN)
+        .fold(
+            || (vec![0u32; SMALL], Vec::new()),
+            |(mut counts, mut large), degrees| {
+                for &degree in degrees {
+                    match counts.get_mut(degree as usize) {
+                        Some(count) => *count += 1,
+                        None => large.push(degree),
+                    }
+                }
+                (counts, large)
+            },
+        )
+        .reduce(
+            || (vec![0; SMALL], Vec::new()),
+            |(mut counts, mut large), (others, more)| {
+                counts.iter_mut().zip(others).for_each(|(count, other)| *count += other);
+                large.extend(more);
+                (counts, large)
+            },
+        );
+    large.par_sort_unstable_by(|a, b| b.cmp(a));
+    let mut runs: Vec<(u32, u32)> = large.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+    counts[0] = 0;
+    runs.extend((0..SMALL as u32).zip(counts).rev().filter(|&(_, count)| count > 0));
+    runs
+}
+
 #[cfg(test)]
 #[allow(clippy::expect_used)]
 mod tests {

@@ -1,12 +1,12 @@
-//! The oriented graph: each edge once, as an arc from its lower to its higher end in degree order.
+//! The oriented graph: each edge once, as an arc from the larger rank to the smaller.
 //!
-//! Vertices `0..n` are those with an edge, in input order (ids). Row `id` holds the heads of its arcs as *numbers*
-//! (see [`super::numbering`]), ascending, all below the number of `id`. Rows stand in the order of ids, so a crawl's
-//! locality is kept where partitions are made of neighbouring ids; heads are numbers, so a partition's marks and ranks
-//! are bits over numbers and filtered rows stay sorted in every partition's own numbering.
+//! Vertices `0..n` are those with an edge, in input order (ids); a vertex's *rank* is its position in falling degree order
+//! ([`super::numbering`]). Row `r` holds the successors of the vertex of rank `r`, as ranks: ascending, all below `r`. Rows
+//! stand in rank order, the order in which everything that counts wants them, so a run of them is one piece of the file:
+//! [`super::pass`] reads all of them in sequence, and nobody has to gather them.
 //!
-//! The rows lie in a mapped file ([`super::file`]), or in memory where a graph that is not kept fits the budget; beside them are
-//! 8 bytes a vertex (number of an id, id of a number).
+//! The rows lie in a file ([`super::file`]), or in memory where a graph that is not kept fits the budget; beside them are
+//! 8 bytes a vertex (rank of an id, id of a rank).
 
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
@@ -43,9 +43,9 @@ pub(super) enum Storage {
 pub struct Arrays {
     /// Where each row begins, and where the last one ends.
     pub offsets: Vec<u64>,
-    /// The heads of all rows, as numbers.
+    /// The successors of all rows, as ranks.
     pub heads: Vec<u32>,
-    /// Undirected degrees.
+    /// Undirected degrees, in the order of ids.
     pub degrees: Vec<u32>,
     /// The input's ids, where they are not consecutive.
     pub ids: Vec<u64>,
@@ -87,7 +87,7 @@ impl OrientedGraph {
         &self.layout.source
     }
 
-    /// Where each row begins, in arcs; `vertices() + 1` values.
+    /// Where each row begins, in arcs, in rank order; `vertices() + 1` values.
     pub fn offsets(&self) -> &[u64] {
         match &self.storage {
             Storage::File { file, .. } => file.slice(self.layout.offsets()),
@@ -103,7 +103,7 @@ impl OrientedGraph {
         }
     }
 
-    /// The heads of all rows, as numbers.
+    /// The successors of all rows, as ranks.
     pub fn heads(&self) -> &[u32] {
         match &self.storage {
             Storage::File { file, .. } => file.slice(self.layout.heads()),
@@ -111,21 +111,27 @@ impl OrientedGraph {
         }
     }
 
-    /// The row of `id`: numbers, ascending.
+    /// The successors of the vertex of this rank: ranks, ascending.
     #[inline]
-    pub fn row(&self, id: u32) -> &[u32] {
+    pub fn row(&self, rank: u32) -> &[u32] {
         let offsets = self.offsets();
-        let row = &self.heads()[offsets[id as usize] as usize..offsets[id as usize + 1] as usize];
+        let row = &self.heads()[offsets[rank as usize] as usize..offsets[rank as usize + 1] as usize];
         self.accessed(4 * row.len() as u64);
         row
     }
 
-    /// The length of the row of `id`.
+    /// How many successors the vertex of this rank has.
     #[inline]
-    pub fn out_degree(&self, id: u32) -> u32 {
+    pub fn out_degree(&self, rank: u32) -> u32 {
         let offsets = self.offsets();
         self.accessed(0);
-        (offsets[id as usize + 1] - offsets[id as usize]) as u32
+        (offsets[rank as usize + 1] - offsets[rank as usize]) as u32
+    }
+
+    /// The rank of vertex `id`.
+    #[inline]
+    pub fn rank_of(&self, id: u32) -> u32 {
+        self.numbering.number_of[id as usize]
     }
 
     /// Counts an access to so many bytes anywhere in the file; gives pages back when it is time.

@@ -10,19 +10,22 @@
 //! reverse passes with probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who keeps it, so exactly half
 //! of the arcs must be kept.
 //!
-//! Pieces of rows are taken by all threads, a batch of them at a time, while the batch before is put in its place. `O(arcs)`
-//! time, and a sort of each row that is kept. Memory: 12 bytes an id, and at most about a quarter of the workspace's.
+//! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges ([`super::ranked`]), since
+//! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: 12
+//! bytes an id, the buckets' share of the workspace, and at most a sixteenth of it for pieces.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::Vertices;
-use super::place::Target;
+use super::place::make;
+use super::ranked::RankedArcs;
 use crate::clean::ids::mix;
 use crate::clean::{CleanReport, InputIds, Workspace};
-use crate::control::{Control, Unit};
+use crate::control::{Control, Task, Unit};
 use crate::error::Result;
 use crate::graph::numbering::numbers;
 use crate::input::MOST_VERTICES;
@@ -37,9 +40,6 @@ const CHUNK: u64 = 1 << 15;
 /// Arcs of a piece, at most, and at least where memory is short.
 const PIECE: u64 = 1 << 18;
 const SMALLEST_PIECE: u64 = 1 << 6;
-
-/// Pieces of a batch for each thread.
-const PIECES_PER_THREAD: usize = 4;
 
 /// Ids below this may be sparse (see [`crate::clean`]).
 const ALWAYS_PLAIN: u64 = 1 << 22;
@@ -70,10 +70,11 @@ pub fn orient_rows(
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report, identity);
     let compact = vertices.compact;
-    let target = Target::new(place, layout, &compact, &lengths)?;
     let number_of = numbers(&lengths);
     let known = Known { rows: &*rows, vertices: &compact, lengths: &lengths, number_of: &number_of, key: random() };
-    known.orient(target, edges, space, control)
+    let task = control.task("orient", Some(2 * edges), Unit::Arcs);
+    let Some(arcs) = known.orient(edges, space, &task, control)? else { return Ok(None) };
+    make(arcs, place, layout, (&compact, &lengths, &number_of), &task, control).map(Some)
 }
 
 /// What does not change from one piece to the next.
@@ -96,11 +97,11 @@ struct Piece {
 
 /// The rows of a piece, oriented.
 #[derive(Default)]
-pub(super) struct Oriented {
-    /// The heads that are kept, as numbers, ascending in each row.
-    pub(super) heads: Vec<u32>,
+struct Oriented {
+    /// The heads that are kept, as ranks.
+    heads: Vec<u32>,
     /// Where each row ends in them.
-    pub(super) ends: Vec<u32>,
+    ends: Vec<u32>,
     /// The hashes of arcs that lead up, less those of arcs that lead down.
     sum: u64,
     /// Where heads are read.
@@ -108,44 +109,35 @@ pub(super) struct Oriented {
 }
 
 impl Known<'_> {
-    /// All rows into `target`; nothing where they are not clean.
-    fn orient(&self, mut target: Target, edges: u64, space: Workspace<'_>, control: &Control) -> Result<Option<Made>> {
-        let task = control.task("orient", Some(2 * edges), Unit::Arcs);
-        let threads = rayon::current_num_threads();
-        let batch = threads * PIECES_PER_THREAD;
-        // Two batches are there at a time, at 8 bytes an arc.
-        let size = (space.memory.get() / 4 / 16 / batch as u64).clamp(SMALLEST_PIECE, PIECE);
-        let pieces = self.pieces(size);
-        let (mut sum, mut kept) = (0u64, 0);
-        // Batches take turns in what they fill, so it is made once.
-        let [mut before, mut next] = [(); 2].map(|()| (0..batch).map(|_| Oriented::default()).collect::<Vec<_>>());
-        for batch in pieces.chunks(batch).chain([&[][..]]) {
-            next.truncate(batch.len());
-            let orient = || {
-                let oriented = batch.par_iter().zip(&mut next).with_max_len(1).map(|(piece, oriented)| {
-                    control.check()?;
-                    let clean = self.orient_piece(piece, oriented)?;
-                    task.advance(piece.arcs.end - piece.arcs.start);
-                    Ok(clean)
-                });
-                oriented.try_reduce(|| true, |a, b| Ok(a & b))
-            };
-            let (put, clean) = rayon::join(|| target.put(&before), orient);
-            put?;
-            if !clean? {
-                return Ok(None);
+    /// The arcs that are kept, or nothing where the rows are not clean.
+    fn orient(&self, edges: u64, space: Workspace<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
+        let arcs = RankedArcs::new(self.lengths, edges, space);
+        let threads = rayon::current_num_threads() as u64;
+        // Heads, kept heads and ends: at most 12 bytes an arc.
+        let size = (space.memory.get() / 16 / 12 / threads).clamp(SMALLEST_PIECE, PIECE);
+        let clean = AtomicBool::new(true);
+        let oriented = self.pieces(size).into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
+            control.check()?;
+            if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented)? {
+                clean.store(false, Ordering::Relaxed);
+                return Ok((0, 0));
             }
-            sum = next.iter().fold(sum, |sum, piece| sum.wrapping_add(piece.sum));
-            kept += next.iter().map(|piece| piece.heads.len() as u64).sum::<u64>();
-            if kept > edges {
-                return Ok(None);
-            }
-            std::mem::swap(&mut before, &mut next);
-        }
-        if sum != 0 || kept != edges {
-            return Ok(None);
-        }
-        target.finish(self.vertices, self.number_of).map(Some)
+            arcs.extend(self.kept(&piece, oriented))?;
+            task.advance(piece.arcs.end - piece.arcs.start);
+            Ok((oriented.sum, oriented.heads.len() as u64))
+        });
+        let (sum, kept) = oriented.try_reduce(|| (0, 0), |a, b| Ok((a.0.wrapping_add(b.0), a.1 + b.1)))?;
+        Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
+    }
+
+    /// The arcs that are kept of a piece.
+    fn kept<'a>(&'a self, piece: &Piece, oriented: &'a Oriented) -> impl Iterator<Item = (u32, u32)> + use<'a> {
+        let begins = std::iter::once(0).chain(oriented.ends.iter().copied());
+        let rows = self.vertices[piece.vertices.clone()].iter().zip(begins.zip(&oriented.ends));
+        rows.flat_map(|(&id, (begin, &end))| {
+            let rank = self.number_of[id as usize];
+            oriented.heads[begin as usize..end as usize].iter().map(move |&head| (rank, head))
+        })
     }
 
     /// Cuts the rows into pieces of at most `size` arcs, or one row that is longer.
@@ -250,7 +242,6 @@ impl Row {
         self.keep(part, known.number_of, &mut oriented.heads);
         self.left -= part.len();
         if self.left == 0 {
-            oriented.heads[self.start..].sort_unstable();
             oriented.ends.push(oriented.heads.len() as u32);
         }
         true

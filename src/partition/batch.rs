@@ -1,6 +1,6 @@
 //! What is kept of many partitions at once, marked by one pass over the rows in the order of numbers.
 //!
-//! Enters: all rows as [`Dealt`], who is local where, some of the partitions. Leaves: for each of them a [`Kept`], the same sets as
+//! Enters: the graph, who is local where, some of the partitions. Leaves: for each of them a [`Kept`], the same sets as
 //! [`super::prune::prune`] makes for one. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
 //! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling
 //! order of numbers, keeps what the locals reach: arcs lead to smaller numbers, so whether a row's vertex is kept is settled when
@@ -19,15 +19,14 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::graph::bits::{Bits, Marks};
-use crate::shared::{Dealt, Window};
+use crate::graph::pass::{Direction, RowBlock};
 
 /// Rows that a thread marks at a time.
 const ROWS: usize = 512;
 
-/// Bytes of the arrays over a graph of `n` vertices that batches need besides what each partition takes: who is local where, the
-/// rows' offsets, and their lengths while rows are dealt.
+/// Bytes of the arrays over a graph of `n` vertices that batches need besides what each partition takes: who is local where.
 pub const fn array_bytes(n: u32) -> Bytes {
-    Bytes(12 * n as u64)
+    Bytes(4 * n as u64)
 }
 
 /// What is kept of one partition.
@@ -95,15 +94,15 @@ impl Chosen<'_> {
     }
 }
 
-/// What is kept of `parts`, and how long inducing and pruning took.
+/// What is kept of `parts`, found in blocks of at most `limit` bytes; and how long inducing and pruning took.
 ///
 /// # Errors
 /// When rows cannot be read, or when stopped.
 pub fn kept(
-    rows: &Dealt<'_>,
     locals: &Locals<'_>,
     parts: &[u32],
     level: Prune,
+    limit: Bytes,
     control: &Control,
 ) -> Result<(Vec<Kept>, [Duration; 2])> {
     let mut place_of = vec![None; locals.assignment.parts() as usize];
@@ -113,8 +112,9 @@ pub fn kept(
     let n = locals.graph.vertices();
     let empty = || (0..parts.len()).map(|_| Marks::new(n)).collect::<Vec<_>>();
     let mut sets = empty();
-    rows.pass(false, control, |window| {
-        in_rows(window, control, |number, row| match level {
+    let graph = locals.graph;
+    graph.pass(limit, Direction::Rising, control, |block| {
+        in_rows(block, control, |number, row| match level {
             Prune::Direct => mark_pointed(&chosen, &sets, number, row),
             Prune::None | Prune::ZeroIndegree => mark_present(&chosen, &sets, number, row),
         })
@@ -124,7 +124,7 @@ pub fn kept(
     if level == Prune::ZeroIndegree {
         let kept = empty();
         kept.par_iter().zip(parts).for_each(|(kept, &part)| locals.mark(part, kept));
-        rows.pass(true, control, |window| reach(window, &sets, &kept, control))?;
+        graph.pass(limit, Direction::Falling, control, |block| reach(block, &sets, &kept, control))?;
         sets = kept;
     }
     let finish = |(set, &part): (Marks, &u32)| match level {
@@ -144,13 +144,13 @@ pub fn kept(
     Ok((kept, times))
 }
 
-/// Shows the rows of a window to many threads.
-fn in_rows(window: &Window<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
-    window.range.clone().into_par_iter().with_min_len(ROWS).try_for_each(|number| {
+/// Shows the rows of a block to many threads.
+fn in_rows(block: RowBlock<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
+    block.ranks().into_par_iter().with_min_len(ROWS).try_for_each(|number| {
         if number.is_multiple_of(ROWS as u32) {
             control.check()?;
         }
-        each(number, window.row(number));
+        each(number, block.row(number));
         Ok(())
     })
 }
@@ -176,13 +176,13 @@ fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], number: u32, row: &[u32]) {
     }
 }
 
-/// Passes on, from each kept vertex of a window to the heads that are present, that they are kept; the windows come in falling
+/// Passes on, from each kept vertex of a block to the heads that are present, that they are kept; the blocks come in falling
 /// order. Parallel over partitions.
-fn reach(window: &Window<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
+fn reach(block: RowBlock<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
     present.par_iter().zip(kept).try_for_each(|(present, kept)| {
         control.check()?;
-        for number in window.range.clone().rev().filter(|&number| kept.contains(number)) {
-            window.row(number).iter().filter(|&&head| present.contains(head)).for_each(|&head| kept.set(head));
+        for number in block.ranks().rev().filter(|&number| kept.contains(number)) {
+            block.row(number).iter().filter(|&&head| present.contains(head)).for_each(|&head| kept.set(head));
         }
         Ok(())
     })

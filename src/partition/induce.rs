@@ -6,13 +6,11 @@
 
 use rayon::prelude::*;
 
+use super::runs;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::graph::bits::{Bits, Marks};
-
-/// Vertices read between two looks at the stop flag and at the resident pages.
-pub(super) const RUN: usize = 4096;
 
 /// An induced subgraph, as a view of the oriented graph.
 pub struct Subgraph<'g> {
@@ -41,12 +39,11 @@ pub(super) fn numbers_of(graph: &OrientedGraph, locals: &[u32]) -> Bits {
 pub fn induce<'g>(graph: &'g OrientedGraph, locals: &[u32], control: &Control) -> Result<Subgraph<'g>> {
     let local = numbers_of(graph, locals);
     let (pointed, pointing) = (Marks::new(graph.vertices()), Marks::new(graph.vertices()));
-    let (offsets, heads, number_of) = (graph.offsets(), graph.heads(), &graph.numbering().number_of);
-    number_of.par_chunks(RUN).enumerate().try_for_each(|(run, numbers)| {
+    let (offsets, heads) = (graph.offsets(), graph.heads());
+    runs(graph.vertices()).try_for_each(|ranks| {
         control.check()?;
-        for (i, &number) in numbers.iter().enumerate() {
-            let id = run * RUN + i;
-            let row = &heads[offsets[id] as usize..offsets[id + 1] as usize];
+        for number in ranks {
+            let row = &heads[offsets[number as usize] as usize..offsets[number as usize + 1] as usize];
             if local.contains(number) {
                 row.iter().for_each(|&head| pointed.set(head));
             } else if row.iter().any(|&head| local.contains(head)) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::bit_counter::BitCounter;
-use super::induce::RUN;
+use super::{RUN, runs};
 use super::prune::{Prune, Pruned};
 use crate::control::Control;
 use crate::error::Result;
@@ -54,7 +54,7 @@ impl<'a> Masks<'a> {
         let mut words = Vec::new();
         words.resize_with(graph.vertices() as usize, Words::default);
         let masks = Self { graph, part_of_number, first, level, words };
-        masks.for_each_row(control, |_, number, row| {
+        masks.for_each_row(control, |number, row| {
             let own = masks.own(number);
             let mut induced = own;
             for &head in row {
@@ -79,13 +79,12 @@ impl<'a> Masks<'a> {
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    fn for_each_row(&self, control: &Control, each: impl Fn(usize, u32, &[u32]) + Sync) -> Result<()> {
+    fn for_each_row(&self, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
         let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
-        self.graph.numbering().number_of.par_chunks(RUN).enumerate().try_for_each(|(run, numbers)| {
+        runs(self.graph.vertices()).try_for_each(|ranks| {
             control.check()?;
-            for (i, &number) in numbers.iter().enumerate() {
-                let id = run * RUN + i;
-                each(id, number, &heads[offsets[id] as usize..offsets[id + 1] as usize]);
+            for rank in ranks {
+                each(rank, &heads[offsets[rank as usize] as usize..offsets[rank as usize + 1] as usize]);
             }
             self.graph.relieve();
             Ok(())
@@ -98,12 +97,12 @@ impl<'a> Masks<'a> {
     /// on to those below is final, and a vertex is read again only when its word grew within its own block.
     fn sweep(&self, control: &Control) -> Result<()> {
         const DEALT: usize = 256;
-        let (graph, id_of) = (self.graph, &self.graph.numbering().id_of);
+        let graph = self.graph;
         let numbers = 0..graph.vertices();
         numbers.clone().into_par_iter().for_each(|number| add(&self.words[number as usize].reached, self.own(number)));
         let pass_on = |number: u32, first: u32, grown: &mut Vec<u32>| {
             let kept = self.words[number as usize].reached.load(Ordering::Relaxed);
-            for &head in graph.row(id_of[number as usize]).iter().filter(|_| kept != 0) {
+            for &head in graph.row(number).iter().filter(|_| kept != 0) {
                 let Words { induced, reached } = &self.words[head as usize];
                 let more = kept & induced.load(Ordering::Relaxed) & !reached.load(Ordering::Relaxed);
                 if more != 0 && more & !reached.fetch_or(more, Ordering::Relaxed) != 0 && head >= first {
@@ -159,19 +158,16 @@ impl<'a> Masks<'a> {
 
     /// Proxies and arcs, induced and kept, of each partition.
     pub(super) fn count(&self, control: &Control) -> Result<[BitCounter; 4]> {
-        let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
         let read = |number: u32| {
             let words = &self.words[number as usize];
             (words.induced.load(Ordering::Relaxed), words.reached.load(Ordering::Relaxed))
         };
-        let number_of = &self.graph.numbering().number_of;
-        number_of
-            .par_chunks(RUN)
-            .enumerate()
-            .map(|(run, numbers)| {
+        let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
+        runs(self.graph.vertices())
+            .map(|ranks| {
                 control.check()?;
                 let mut counts: [BitCounter; 4] = Default::default();
-                for (i, &number) in numbers.iter().enumerate() {
+                for number in ranks {
                     let own = self.own(number);
                     let (induced, reached) = read(number);
                     // Where this row passes in full or filtered as a kept vertex's, by level.
@@ -182,8 +178,7 @@ impl<'a> Masks<'a> {
                     };
                     counts[0].add(induced & !own);
                     counts[2].add(tail & !own);
-                    let id = run * RUN + i;
-                    for &head in &heads[offsets[id] as usize..offsets[id + 1] as usize] {
+                    for &head in &heads[offsets[number as usize] as usize..offsets[number as usize + 1] as usize] {
                         let (head_induced, head_reached) = read(head);
                         counts[1].add(induced & head_induced);
                         counts[3].add(tail & if self.level == Prune::None { head_induced } else { head_reached });

@@ -10,9 +10,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cuts::Cut;
-use super::induce::RUN;
+use super::RUN;
 use super::section::{FrameSize, Resident};
-use super::sections::{Sections, row_of};
+use super::sections::Sections;
 use super::sizes::PartitionSize;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -52,9 +52,7 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
     /// Only when stopped.
     pub fn new(sections: &'s Sections<'p, 'g>, size: &PartitionSize, limit: Bytes, control: &Control) -> Result<Self> {
         let graph = sections.pruned.graph;
-        let id_of = &graph.numbering().id_of;
-        let local_lengths =
-            sections.locals.par_iter().map(|&number| graph.out_degree(id_of[number as usize])).collect();
+        let local_lengths = sections.locals.par_iter().map(|&number| graph.out_degree(number)).collect();
         let proxy_lengths = lengths(sections, size.arcs_kept - size.resident_arcs, control)?;
         let frames = sections
             .cuts(&proxy_lengths, limit)
@@ -93,7 +91,7 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
         let mut rows = Resident { offsets: vec![0], ..Resident::default() };
         for &number in numbers {
             rows.numbers.push(pruned.kept.rank(number));
-            rows.heads.extend(row_of(pruned.graph, number).iter().map(|&head| pruned.kept.rank(head)));
+            rows.heads.extend(pruned.graph.row(number).iter().map(|&head| pruned.kept.rank(head)));
             rows.offsets.push(rows.heads.len() as u64);
         }
         rows
@@ -105,7 +103,7 @@ impl<'s, 'p, 'g> Outline<'s, 'p, 'g> {
         let (pruned, numbers) = (self.sections.pruned, &self.sections.proxies[proxies]);
         let (mut offsets, mut heads) = (vec![0], Vec::new());
         for &number in numbers {
-            let row = row_of(pruned.graph, number).iter().filter(|&&head| pruned.keeps_head(head));
+            let row = pruned.graph.row(number).iter().filter(|&&head| pruned.keeps_head(head));
             heads.extend(row.map(|&head| pruned.kept.rank(head)));
             offsets.push(heads.len() as u32);
         }
@@ -119,7 +117,7 @@ fn lengths(sections: &Sections<'_, '_>, arcs: u64, control: &Control) -> Result<
     let (proxies, graph) = (&sections.proxies, sections.pruned.graph);
     let mut lengths = vec![0; proxies.len()];
     let all = proxies.len() <= FEW;
-    lengths.par_chunks_mut(RUN).zip(proxies.par_chunks(RUN)).try_for_each(|(lengths, proxies)| {
+    lengths.par_chunks_mut(RUN as usize).zip(proxies.par_chunks(RUN as usize)).try_for_each(|(lengths, proxies)| {
         control.check()?;
         for (lengths, proxies) in lengths.chunks_mut(STRATUM).zip(proxies.chunks(STRATUM)) {
             let read = if all { proxies.len() } else { READ.min(proxies.len()) };

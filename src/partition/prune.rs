@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::induce::{RUN, induce, numbers_of};
+use super::RUN;
+use super::induce::{induce, numbers_of};
 use super::reach::reached;
 use crate::control::Control;
 use crate::error::Result;
@@ -107,10 +108,10 @@ fn direct<'g>(graph: &'g OrientedGraph, locals: &[u32], control: &Control) -> Re
     let local = numbers_of(graph, locals);
     let closing = Marks::new(graph.vertices());
     let (offsets, heads) = (graph.offsets(), graph.heads());
-    locals.par_chunks(RUN).try_for_each(|ids| {
+    local.members().par_chunks(RUN as usize).try_for_each(|ranks| {
         control.check()?;
-        for &id in ids {
-            let row = &heads[offsets[id as usize] as usize..offsets[id as usize + 1] as usize];
+        for &rank in ranks {
+            let row = &heads[offsets[rank as usize] as usize..offsets[rank as usize + 1] as usize];
             row.iter().for_each(|&head| closing.set(head));
         }
         graph.relieve();

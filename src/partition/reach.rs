@@ -11,7 +11,8 @@
 
 use rayon::prelude::*;
 
-use super::induce::{RUN, Subgraph};
+use super::induce::Subgraph;
+use super::{RUN, runs};
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::bits::Bits;
@@ -28,27 +29,26 @@ pub(super) fn reached(subgraph: &Subgraph<'_>, control: &Control) -> Result<Bits
     let open = present.without(local).without(pointed);
     let Some(lowest) = open.iter(0..graph.vertices()).next() else { return Ok(present.clone()) };
     let open = open.thaw();
-    let (offsets, heads, numbering) = (graph.offsets(), graph.heads(), graph.numbering());
-    let read = |id: usize, found: &mut Vec<u32>| {
-        let row = &heads[offsets[id] as usize..offsets[id + 1] as usize];
+    let (offsets, heads) = (graph.offsets(), graph.heads());
+    let read = |number: u32, found: &mut Vec<u32>| {
+        let row = &heads[offsets[number as usize] as usize..offsets[number as usize + 1] as usize];
         found.extend(row.iter().rev().copied().take_while(|&head| head >= lowest).filter(|&head| open.take(head)));
     };
     let follow = |mut found: Vec<u32>| {
         control.check()?;
         for _ in 0..RUN {
             let Some(number) = found.pop() else { break };
-            read(numbering.id_of[number as usize] as usize, &mut found);
+            read(number, &mut found);
         }
         graph.relieve();
         Ok(found)
     };
-    let runs = numbering.number_of.par_chunks(RUN).enumerate();
-    let mut found = runs
-        .map(|(run, numbers)| {
+    let mut found = runs(graph.vertices())
+        .map(|numbers| {
             let mut found = Vec::new();
-            for (i, &number) in numbers.iter().enumerate() {
+            for number in numbers {
                 if number > lowest && pointed.contains(number) && !local.contains(number) {
-                    read(run * RUN + i, &mut found);
+                    read(number, &mut found);
                 }
             }
             follow(found)

@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cuts::{Cut, Cuts};
-use super::induce::RUN;
+use super::RUN;
 use super::prune::Pruned;
 use super::section::{Frame, Resident, ResidentSize};
 use crate::bytes::Bytes;
@@ -57,8 +57,7 @@ impl<'p, 'g> Sections<'p, 'g> {
     /// The size of the resident section.
     pub fn resident_size(&self) -> ResidentSize {
         let graph = self.pruned.graph;
-        let id_of = &graph.numbering().id_of;
-        let arcs = self.locals.par_iter().map(|&number| u64::from(graph.out_degree(id_of[number as usize]))).sum();
+        let arcs = self.locals.par_iter().map(|&number| u64::from(graph.out_degree(number))).sum();
         ResidentSize { locals: self.locals.len() as u64, arcs }
     }
 
@@ -81,7 +80,6 @@ impl<'p, 'g> Sections<'p, 'g> {
     /// rows. Returns how many; none only where there are no more.
     pub fn resident_run(&self, first: usize, most: u64, into: &mut Resident) -> usize {
         let graph = self.pruned.graph;
-        let id_of = &graph.numbering().id_of;
         let rest = &self.locals[first..];
         let Resident { numbers, offsets, heads } = into;
         let rows = rest.len().min(usize::try_from(most).unwrap_or(usize::MAX));
@@ -92,7 +90,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         let mut end = 0u64;
         // Rows are at random places, so their lengths are looked up in parallel, as many at a time as are likely to be needed.
         'runs: for run in rest[..rows].chunks(LENGTHS) {
-            let lengths: Vec<u32> = run.par_iter().map(|&number| graph.out_degree(id_of[number as usize])).collect();
+            let lengths: Vec<u32> = run.par_iter().map(|&number| graph.out_degree(number)).collect();
             for length in lengths.into_iter().map(u64::from) {
                 if end + length > most && offsets.len() > 1 {
                     break 'runs;
@@ -161,7 +159,7 @@ impl<'p, 'g> Sections<'p, 'g> {
     fn filtered_lengths(&self, control: &Control) -> Result<Vec<u32>> {
         let graph = self.pruned.graph;
         let mut lengths = vec![0; self.proxies.len()];
-        lengths.par_chunks_mut(RUN).zip(self.proxies.par_chunks(RUN)).try_for_each(|(lengths, proxies)| {
+        lengths.par_chunks_mut(RUN as usize).zip(self.proxies.par_chunks(RUN as usize)).try_for_each(|(lengths, proxies)| {
             control.check()?;
             for (length, &number) in lengths.iter_mut().zip(proxies) {
                 *length = self.filtered_length(number);
@@ -174,7 +172,7 @@ impl<'p, 'g> Sections<'p, 'g> {
 
     /// The length of a proxy's row after pruning.
     pub(super) fn filtered_length(&self, number: u32) -> u32 {
-        row_of(self.pruned.graph, number).iter().map(|&head| u32::from(self.pruned.keeps_head(head))).sum()
+        self.pruned.graph.row(number).iter().map(|&head| u32::from(self.pruned.keeps_head(head))).sum()
     }
 
     /// Cuts the numbering into frames, for proxies' rows of such lengths.
@@ -213,7 +211,7 @@ impl<'p, 'g> Sections<'p, 'g> {
         pieces.into_par_iter().for_each(|(rows, out)| {
             let mut rest = out;
             for &number in rows {
-                let row = row_of(self.pruned.graph, number);
+                let row = self.pruned.graph.row(number);
                 let len = match keeps {
                     None if all => {
                         rest[..row.len()].copy_from_slice(row);
@@ -232,9 +230,4 @@ impl<'p, 'g> Sections<'p, 'g> {
 #[inline]
 fn renumber(out: &mut [u32], heads: impl Iterator<Item = u32>) -> usize {
     heads.zip(out).map(|(head, slot)| *slot = head).count()
-}
-
-/// The row of the vertex with this number.
-pub(super) fn row_of(graph: &OrientedGraph, number: u32) -> &[u32] {
-    graph.row(graph.numbering().id_of[number as usize])
 }

@@ -100,7 +100,7 @@ pub fn sizes_and_look(
         all.extend(parts.clone().map(|part| {
             let bit = (part - first) as usize;
             let locals = assignment.locals(part);
-            let resident_arcs = locals.par_iter().map(|&id| u64::from(graph.out_degree(id))).sum();
+            let resident_arcs = locals.par_iter().map(|&id| u64::from(graph.out_degree(graph.rank_of(id)))).sum();
             PartitionSize {
                 locals: locals.len() as u64,
                 resident_arcs,

@@ -14,6 +14,8 @@ use crate::partition::section::ResidentSize;
 /// Rows of the graph in global numbers.
 pub(super) struct Global<'a> {
     pub(super) graph: &'a OrientedGraph,
+    /// Ranks that the counter meets.
+    pub(super) numbered: u32,
     /// Those that are resident, ascending.
     pub(super) numbers: &'a [u32],
     pub(super) size: ResidentSize,
@@ -26,7 +28,7 @@ impl RowsAhead for Global<'_> {
     }
 
     fn numbered(&self) -> u32 {
-        self.graph.vertices()
+        self.numbered
     }
 
     fn frames(&self) -> &[Range<u32>] {
@@ -34,12 +36,11 @@ impl RowsAhead for Global<'_> {
     }
 
     fn rows(&self, locals: Range<usize>, each: &mut dyn FnMut(&[u32])) {
-        let id_of = &self.graph.numbering().id_of;
-        self.numbers[locals].iter().for_each(|&number| each(self.graph.row(id_of[number as usize])));
+        self.numbers[locals].iter().for_each(|&number| each(self.graph.row(number)));
     }
 
     fn length(&self, number: u32) -> u32 {
-        self.graph.out_degree(self.graph.numbering().id_of[number as usize])
+        self.graph.out_degree(number)
     }
 }
 
@@ -47,8 +48,9 @@ impl RowsAhead for Global<'_> {
 pub(super) fn overhead_of_whole(graph: &OrientedGraph, tables: &ByRows) -> Bytes {
     let numbers: Vec<u32> = (0..graph.vertices()).collect();
     let size = ResidentSize { locals: u64::from(graph.vertices()), arcs: graph.edges() };
-    let all = 0..graph.vertices();
-    (tables.overhead)(tables, &Global { graph, numbers: &numbers, size, frames: std::slice::from_ref(&all) })
+    let (numbered, all) = (graph.vertices(), 0..graph.vertices());
+    let global = Global { graph, numbered, numbers: &numbers, size, frames: std::slice::from_ref(&all) };
+    (tables.overhead)(tables, &global)
 }
 
 /// A partition in outline.

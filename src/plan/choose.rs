@@ -69,11 +69,13 @@ impl Statistics {
     /// Of `graph`. `O(n)` in the current thread pool.
     pub fn of(graph: &OrientedGraph) -> Self {
         let (offsets, degrees) = (graph.offsets(), graph.degrees());
-        let (probes, longest) = degrees
+        let (probes, longest) = graph
+            .numbering()
+            .id_of
             .par_iter()
             .zip(offsets.par_windows(2))
-            .map(|(&degree, ends)| {
-                let out = ends[1] - ends[0];
+            .map(|(&id, ends)| {
+                let (degree, out) = (degrees[id as usize], ends[1] - ends[0]);
                 // So often the vertex is a head, and each time its row is read.
                 (out as f64 * (u64::from(degree) - out) as f64, out as u32)
             })

@@ -1,4 +1,4 @@
-//! Own or shared frames: what each would take in seconds, from the bytes to build, spill, read, gather and copy.
+//! Own or shared frames: what each would take in seconds, from the bytes to build, spill, read and copy.
 //!
 //! The rates are those measured on a machine with 16 cores, an H200 and one disk. They need not be right, only rank the
 //! two: with the graph's rows in memory, shared frames cost a copy over the bus for each partition, and own frames the
@@ -7,10 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
+use super::shared::Shared;
 use crate::bytes::Bytes;
-use crate::partition::section::frame_bytes;
 use crate::partition::sizes::PartitionSize;
-use crate::shared::Frames;
 
 /// What the machine does in a second.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +23,8 @@ pub struct Rates {
     build: f64,
     /// Raw bytes that all cores decode.
     decode: f64,
-    /// Bytes of rows that all cores gather.
-    gather: f64,
+    /// Bytes of rows that all cores read from the page cache.
+    cached: f64,
     /// Locals that are looked up for a frame.
     visits: f64,
     /// Arcs of which all cores size the partitions, a sample of their spills included.
@@ -42,7 +41,7 @@ impl Rates {
             read: 1.9e9,
             build: 19e6 * cores,
             decode: 2.0e9 * cores,
-            gather: 0.3e9 * cores,
+            cached: 3.0e9 * cores,
             visits: if devices > 0 { 2e9 * devices as f64 } else { 50e6 * cores },
             size: 11e6 * cores,
         }
@@ -89,27 +88,44 @@ pub fn own_sized(rates: &Rates, sizes: &[PartitionSize], predictions: &[Predicti
     )
 }
 
-/// With shared frames in `parts` partitions.
-pub fn shared(rates: &Rates, frames: &Frames, parts: u32, vertices: u32, edges: u64, in_memory: bool) -> f64 {
+/// With shared frames, of a graph of so many edges.
+pub fn shared(rates: &Rates, edges: u64, partitions: &[Shared], in_memory: bool) -> f64 {
+    let passes: Bytes = partitions.iter().map(|partition| partition.prediction.stream).sum();
     let rows = Bytes::of::<u32>(edges).get() as f64;
-    let passes = f64::from(parts) * frame_bytes(0, u64::from(vertices), edges).get() as f64;
-    let gathering = rows / rates.gather + if in_memory { 0.0 } else { rows / rates.write };
-    let reading = if in_memory { 0.0 } else { f64::from(parts) * rows / rates.read };
-    let copies = rates.copy.map_or(0.0, |copy| passes / copy);
-    let visits = f64::from(vertices) * frames.count() as f64 / rates.visits;
-    gathering + reading.max(copies) + visits
+    let (first, reading) = match in_memory {
+        true => (rows / rates.cached, 0.0),
+        false => (0.0, passes.get() as f64 / rates.read),
+    };
+    let copies = rates.copy.map_or(0.0, |copy| passes.get() as f64 / copy);
+    let visits: u64 = partitions.iter().map(|partition| partition.size.locals * partition.prediction.frames).sum();
+    first + reading.max(copies) + visits as f64 / rates.visits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::partition::section::ResidentSize;
 
     const MILLION: u64 = 1_000_000;
 
-    /// Seconds with shared frames for a graph of 260 million edges, as GAP-kron 24 has.
-    fn kron(parts: u32, in_memory: bool) -> f64 {
-        let frames = Frames::of_lengths(&[29; 9000], Bytes(9000 * 29 / 64 * 4));
-        shared(&Rates::new(16, 1), &frames, parts, 9 * MILLION as u32, 260 * MILLION, in_memory)
+    /// Seconds with shared frames for a graph of 260 million edges, as GAP-kron 24 has, all of which pass for each partition.
+    fn kron(parts: u64, in_memory: bool) -> f64 {
+        let (locals, arcs) = (9 * MILLION / parts, 260 * MILLION / parts);
+        let partition = || Shared {
+            size: PartitionSize { locals, resident_arcs: arcs, ..PartitionSize::default() },
+            prediction: Prediction {
+                resident: Bytes::ZERO,
+                frames: 64,
+                largest_frame: Bytes::mib(16),
+                spill: Bytes::ZERO,
+                stream: Bytes(4 * 269 * MILLION),
+                peak: Bytes::ZERO,
+            },
+            resident: ResidentSize { locals, arcs },
+            numbered: 9 * MILLION as u32,
+        };
+        let partitions: Vec<_> = (0..parts).map(|_| partition()).collect();
+        shared(&Rates::new(16, 1), 260 * MILLION, &partitions, in_memory)
     }
 
     #[test]

@@ -217,7 +217,7 @@ pub fn plan(
             .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_frame.get()))
             .advice("change --frame-bytes or leave it out"));
     }
-    let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(id))).get();
+    let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(graph.rank_of(id)))).get();
     let size = (graph.vertices(), graph.edges(), longest_row(graph));
     let space = Space::new(size, terms, device, largest_frame);
     let (whole, whole_fits, overhead) = (space.whole, space.whole_fits(), space.overhead);

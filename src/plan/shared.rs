@@ -11,46 +11,53 @@ use crate::graph::OrientedGraph;
 use crate::partition::assignment::Assignment;
 use crate::partition::section::ResidentSize;
 use crate::partition::sizes::PartitionSize;
-use crate::shared::Frames;
-use crate::shared::part::{FEWEST_HEADS, starting};
+use crate::shared::{Frames, Locals, Passing};
 
-/// Sizes and predictions of all partitions of `assignment`, for each of which `frames` pass. `O(n)`; where `tables` that depend
-/// on rows are to be foretold, a sample of those, and 4 bytes a vertex.
+/// What a partition will take.
+pub struct Shared {
+    /// Its size: what it keeps resident, and no proxies.
+    pub size: PartitionSize,
+    /// Its prediction.
+    pub prediction: Prediction,
+    /// The resident rows.
+    pub resident: ResidentSize,
+    /// Ranks that the counter meets.
+    pub numbered: u32,
+}
+
+/// What all partitions of `assignment` will take, for which slices of the graph pass. `O(n)`; where `tables` that depend on rows
+/// are to be found, a sample of those, and 4 bytes a vertex.
 pub fn predictions(
     graph: &OrientedGraph,
     assignment: &Assignment,
     frames: &Frames,
     terms: &Terms,
     tables: bool,
-) -> (Vec<PartitionSize>, Vec<Prediction>) {
-    let largest = frames.sizes().map(|size| size.bytes()).max().unwrap_or_default();
-    let all = frames.sizes().map(|size| size.bytes()).sum::<Bytes>();
-    let count = frames.count() as u64;
-    let slots = Bytes(largest.get() * (terms.slots)(count));
-    let ranges: Vec<_> = (0..frames.count()).map(|i| frames.range(i)).collect();
+) -> Vec<Shared> {
     let by_rows = terms.by_rows.filter(|_| tables);
     (0..assignment.parts())
         .into_par_iter()
         .map(|part| {
-            let locals = assignment.locals(part);
-            let lengths = locals.par_iter().map(|&id| graph.out_degree(id)).filter(|&length| length >= FEWEST_HEADS);
-            let (rows, arcs) = lengths
-                .fold(|| (0, 0), |(rows, arcs), length| (rows + 1, arcs + u64::from(length)))
-                .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-            let resident = terms.resident(rows, arcs);
+            let ids = assignment.locals(part);
+            let locals = Locals::of(graph, ids);
+            let (rows, passing) = (locals.size(graph), Passing::new(frames, &locals));
+            let numbered = passing.numbered();
             let overhead = match &by_rows {
-                None => terms.overhead(graph.vertices()),
+                None => terms.overhead(numbered),
                 Some(tables) => {
-                    let numbers = &starting(graph, locals);
-                    let size = ResidentSize { locals: rows, arcs };
-                    (tables.overhead)(tables, &Global { graph, numbers, size, frames: &ranges })
+                    let ranges: Vec<_> = (0..passing.count()).map(|i| passing.range(i)).collect();
+                    let global = Global { graph, numbered, numbers: &locals.ranks(), size: rows, frames: &ranges };
+                    (tables.overhead)(tables, &global)
                 }
             };
+            let largest = passing.sizes().map(|size| size.bytes()).max().unwrap_or_default();
+            let count = passing.count() as u64;
+            let resident = terms.resident(rows.locals, rows.arcs);
             let size = PartitionSize {
-                locals: locals.len() as u64,
-                resident_arcs: arcs,
-                arcs_induced: arcs,
-                arcs_kept: arcs,
+                locals: ids.len() as u64,
+                resident_arcs: rows.arcs,
+                arcs_induced: rows.arcs,
+                arcs_kept: rows.arcs,
                 ..PartitionSize::default()
             };
             let prediction = Prediction {
@@ -58,15 +65,15 @@ pub fn predictions(
                 frames: count,
                 largest_frame: largest,
                 spill: Bytes::ZERO,
-                stream: ResidentSize { locals: rows, arcs }.bytes() + all,
-                peak: resident + overhead + slots,
+                stream: rows.bytes() + passing.sizes().map(|size| size.bytes()).sum::<Bytes>(),
+                peak: resident + overhead + Bytes(largest.get() * (terms.slots)(count)),
             };
-            (size, prediction)
+            Shared { size, prediction, resident: rows, numbered }
         })
-        .unzip()
+        .collect()
 }
 
-/// Whether the rows of shared frames fit `room` bytes of the host's memory.
+/// Whether the rows of shared frames are in memory, or fit `room` bytes of the host's memory.
 pub fn fits(graph: &OrientedGraph, frames: &Frames, room: Bytes) -> bool {
-    Bytes::of::<u32>(graph.edges()) + frames.table_bytes() <= room
+    graph.path().is_none() || Bytes::of::<u32>(graph.edges()) + frames.table_bytes() <= room
 }

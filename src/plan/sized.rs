@@ -4,6 +4,7 @@ use super::ahead::overhead_of_whole;
 use super::frames::{self, Estimates};
 use super::predict::{Layout, Prediction, predict};
 use super::sample::{Sampler, Share};
+use super::shared::Shared;
 use super::{Limits, SharedPlan, shared};
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -74,9 +75,10 @@ pub fn sized(
     }
     let frames = Frames::new(graph, frame_limit);
     let in_memory = shared::fits(graph, &frames, limits.shared);
+    let of_shared = |tables| shared::predictions(graph, assignment, &frames, terms, tables);
     let mut estimates = None;
     if limits.frames == FrameKind::Auto {
-        let shared = frames::shared(rates, &frames, assignment.parts(), n, m, in_memory);
+        let shared = frames::shared(rates, m, &of_shared(false), in_memory);
         let mut found = Estimates { own: frames::own_at_least(rates, n, m), sized: false, shared, in_memory };
         if shared > found.own {
             let (sizes, predictions) = own()?;
@@ -87,10 +89,13 @@ pub fn sized(
         }
         estimates = Some(found);
     }
-    let (sizes, mut predictions) = shared::predictions(graph, assignment, &frames, terms, sample.is_some());
-    for (size, predicted) in sizes.iter().zip(&mut predictions) {
-        wish(predicted, size.resident_arcs, n, terms, limits.device);
-    }
+    let taken = |shared: Shared| {
+        let Shared { size, mut prediction, resident, numbered } = shared;
+        let wish = Wish { resident, numbered, frame: prediction.largest_frame };
+        prediction.peak = terms.taken(prediction.peak, limits.device, wish);
+        (size, prediction)
+    };
+    let (sizes, predictions) = of_shared(sample.is_some()).into_iter().map(taken).unzip();
     Ok(Sized { sizes, predictions, shared: Some(SharedPlan { frames, in_memory }), estimates })
 }
 

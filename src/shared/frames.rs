@@ -30,7 +30,7 @@ pub struct Frames {
 impl Frames {
     /// Cuts `graph` into frames of at most `limit` bytes.
     pub fn new(graph: &OrientedGraph, limit: Bytes) -> Self {
-        let lengths: Vec<u32> = graph.numbering().id_of.par_iter().map(|&id| graph.out_degree(id)).collect();
+        let lengths: Vec<u32> = graph.offsets().par_windows(2).map(|ends| (ends[1] - ends[0]) as u32).collect();
         Self::of_lengths(&lengths, limit)
     }
 

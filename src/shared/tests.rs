@@ -1,6 +1,7 @@
 //! Shared rows against the graph's own, wherever they lie, and counts against brute force.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use proptest::prelude::*;
 
@@ -62,26 +63,21 @@ proptest! {
     fn rows_are_those_of_the_graph_and_counts_those_of_brute_force(
         edges in edges(),
         limit in 8u64..3000,
-        window in prop::sample::select(vec![1u64, 100, 1000, 1 << 20]),
-        batch in prop::sample::select(vec![None, Some(0u64), Some(500), Some(1 << 20)]),
+        in_memory in any::<bool>(),
         parts in 1u32..6,
         seed in any::<u32>(),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let graph = graph(&edges, dir.path());
         let n = graph.vertices();
-        let expected: Vec<Vec<u32>> =
-            graph.numbering().id_of.iter().map(|&id| graph.row(id).to_vec()).collect();
+        let expected: Vec<Vec<u32>> = (0..n).map(|rank| graph.row(rank).to_vec()).collect();
         let frames = Frames::new(&graph, Bytes(limit));
         for size in frames.sizes() {
             prop_assert!(size.bytes() <= Bytes(limit) || size.range == 1);
         }
-        let place = match batch {
-            None => Place::Memory,
-            Some(batch) => Place::File { dir: dir.path(), batch: Bytes(batch) },
-        };
         let control = Control::silent();
-        let shared = SharedGraph::new(&graph, &frames, place, Bytes(window), &control).unwrap();
+        let shared = SharedGraph::new(&graph, &frames, in_memory, &control).unwrap();
+        prop_assert_eq!((shared.memory().is_some(), shared.disk() == Bytes::ZERO), (in_memory, in_memory));
         let assignment = Assignment::new((0..n).map(|id| id.wrapping_mul(seed | 1).rotate_left(7) % parts).collect(), parts);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let mut cpu = Cpu::new(Bytes::mib(1), n);
@@ -115,60 +111,6 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
-
-    #[test]
-    fn dealt_rows_are_those_of_the_graph_in_both_directions(
-        edges in edges(),
-        window in 8u64..3000,
-        memory in 1u64..5000,
-    ) {
-        let dir = tempfile::tempdir().unwrap();
-        let graph = graph(&edges, dir.path());
-        let control = Control::silent();
-        let dealt = Dealt::new(&graph, dir.path(), Bytes(window), Bytes(memory), &control).unwrap();
-        for falling in [false, true] {
-            prop_assert_eq!(dealt_rows(&dealt, falling), rows_by_number(&graph));
-        }
-        prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "only the graph has a name there");
-    }
-}
-
-fn rows_by_number(graph: &OrientedGraph) -> Vec<Vec<u32>> {
-    graph.numbering().id_of.iter().map(|&id| graph.row(id).to_vec()).collect()
-}
-
-/// All rows in the order of numbers; checks that windows follow each other in their direction.
-fn dealt_rows(dealt: &Dealt<'_>, falling: bool) -> Vec<Vec<u32>> {
-    let mut rows = Vec::new();
-    dealt
-        .pass(falling, &Control::silent(), |window| {
-            let range = window.range.clone();
-            let numbers: Vec<u32> = if falling { range.rev().collect() } else { range.collect() };
-            rows.extend(numbers.into_iter().map(|number| (number, window.row(number).to_vec())));
-            Ok(())
-        })
-        .unwrap();
-    if falling {
-        rows.reverse();
-    }
-    assert!((0..).zip(&rows).all(|(place, &(number, _))| place == number));
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-#[test]
-fn dealt_rows_that_the_disk_damages_are_gathered_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let graph = clique(60, dir.path());
-    let dealt = Dealt::new(&graph, dir.path(), Bytes(700), Bytes(2000), &Control::silent()).unwrap();
-    assert!(dealt.count() > 5);
-    for at in [0, 1, 801, 4 * graph.edges() - 1] {
-        dealt.damage(at);
-        assert_eq!(dealt_rows(&dealt, false), rows_by_number(&graph), "byte {at}");
-    }
-}
-
 /// A clique, whose count has a closed form.
 fn clique(n: u64, dir: &Path) -> OrientedGraph {
     let edges: Vec<_> = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
@@ -176,37 +118,13 @@ fn clique(n: u64, dir: &Path) -> OrientedGraph {
 }
 
 #[test]
-fn what_the_disk_damages_is_made_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let graph = clique(60, dir.path());
-    let place = Place::File { dir: dir.path(), batch: Bytes(1000) };
-    let frames = Frames::new(&graph, Bytes(700));
-    assert!(frames.count() > 5);
-    let shared = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).unwrap();
-    assert_eq!(shared.disk(), Bytes(4 * graph.edges()));
-    assert!(shared.memory().is_none());
-    let Store::File(file) = &shared.store else { unreachable!() };
-    let ids: Vec<u32> = (0..60).collect();
-    let expected = rows(&mut SharedPart::new(&shared, &ids, &Control::silent()));
-    for at in [0, 1, 801, 4 * graph.edges() - 1] {
-        file.damage(at);
-        assert_eq!(rows(&mut SharedPart::new(&shared, &ids, &Control::silent())), expected, "byte {at}");
-    }
-}
-
-#[test]
-fn a_directory_that_is_not_there_and_a_stop_are_told() {
+fn a_stop_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let graph = clique(20, dir.path());
     let frames = Frames::new(&graph, Bytes(700));
-    let missing = dir.path().join("missing");
-    let place = Place::File { dir: &missing, batch: Bytes(1000) };
-    let error = SharedGraph::new(&graph, &frames, place, Bytes::mib(1), &Control::silent()).map(drop).unwrap_err();
-    assert_eq!(error.kind(), crate::error::Kind::Resource);
-    assert!(error.to_string().contains("--work-dir"), "{error}");
     let stopped = Control::silent();
     stopped.stop();
-    let error = SharedGraph::new(&graph, &frames, Place::Memory, Bytes::mib(1), &stopped).map(drop).unwrap_err();
+    let error = SharedGraph::new(&graph, &frames, true, &stopped).map(drop).unwrap_err();
     assert_eq!(error.kind(), crate::error::Kind::Interrupted);
 }
 

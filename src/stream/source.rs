@@ -1,10 +1,12 @@
 //! Where a partition's sections come from.
 
+use std::ops::Range;
+
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::prune::Pruned;
+use crate::graph::OrientedGraph;
+use crate::mapped::zeros;
 use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
-use crate::partition::sections::Sections;
 use crate::spill::SpillReader;
 
 /// Delivers a partition's sections in their order. Frames that lie in memory as they are live for `'f`.
@@ -92,23 +94,24 @@ impl PartitionSource<'_> for Spilled {
     }
 }
 
-/// A partition that is the whole graph: nothing to spill, one frame without rows. Rows are gathered when they are asked for.
-pub struct Whole<'p, 'g> {
-    sections: Sections<'p, 'g>,
-    /// The local whose row is read next.
-    next: usize,
+/// A partition that is the whole graph: nothing to spill, one frame without rows. Rows are read from the graph's file, in
+/// its order, when they are asked for.
+pub struct Whole<'g> {
+    graph: &'g OrientedGraph,
+    /// The rank whose row is read next.
+    next: u32,
 }
 
-impl<'p, 'g> Whole<'p, 'g> {
-    /// Of `pruned`, whose vertices are all local. Lists them in the current thread pool.
-    pub fn new(pruned: &'p Pruned<'g>) -> Self {
-        Self { sections: Sections::new(pruned), next: 0 }
+impl<'g> Whole<'g> {
+    /// All of `graph`.
+    pub fn new(graph: &'g OrientedGraph) -> Self {
+        Self { graph, next: 0 }
     }
 }
 
-impl PartitionSource<'_> for Whole<'_, '_> {
+impl PartitionSource<'_> for Whole<'_> {
     fn numbered(&self) -> u32 {
-        self.sections.numbered()
+        self.graph.vertices()
     }
 
     fn frames(&self) -> usize {
@@ -120,22 +123,46 @@ impl PartitionSource<'_> for Whole<'_, '_> {
     }
 
     fn resident_size(&self) -> ResidentSize {
-        self.sections.resident_size()
+        ResidentSize { locals: u64::from(self.graph.vertices()), arcs: self.graph.edges() }
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
-        let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
-        self.next += self.sections.resident_run(self.next, most, into);
-        let more = self.next < self.numbered() as usize;
-        if !more {
-            // Nobody reads the graph's file any more.
-            self.sections.graph().release();
-        }
-        Ok(more)
+        let rest = self.next..self.graph.vertices();
+        self.next += read_run(self.graph, rest, limit, into)?;
+        Ok(self.next < self.graph.vertices())
     }
 
     fn read_frame(&mut self, _: usize, into: &mut Frame) -> Result<()> {
         into.reset(0..self.numbered(), 0, 0)?.0.fill(0);
         Ok(())
     }
+}
+
+/// Reads the rows of the first of `ranks` from the graph's file: about `limit` bytes, or one longer row; all without a limit. Returns
+/// how many. Runs in the current thread pool.
+///
+/// # Errors
+/// A file that cannot be read ([`crate::error::Kind::Data`]).
+pub fn read_run(graph: &OrientedGraph, ranks: Range<u32>, limit: Option<Bytes>, into: &mut Resident) -> Result<u32> {
+    let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
+    let begins = &graph.offsets()[ranks.start as usize..=ranks.end as usize];
+    // No more rows than that, either: their places count, too.
+    let rows = begins[1..].partition_point(|&end| end - begins[0] <= most).max(1).min(ranks.len());
+    let rows = rows.min(usize::try_from(most).unwrap_or(usize::MAX));
+    let ranks = ranks.start..ranks.start + rows as u32;
+    let Resident { numbers, offsets, heads } = into;
+    numbers.clear();
+    numbers.extend(ranks.clone());
+    offsets.clear();
+    offsets.reserve_exact(rows + 1);
+    offsets.extend(begins[..=rows].iter().map(|begin| begin - begins[0]));
+    let arcs = offsets[rows] as usize;
+    if heads.capacity() < arcs {
+        // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+        *heads = Vec::new();
+        *heads = zeros(arcs);
+    }
+    graph.read_rows(&ranks, heads)?;
+    graph.relieve();
+    Ok(rows as u32)
 }

@@ -40,15 +40,15 @@ fn plan_of(graph: &OrientedGraph, assignment: Assignment, level: Prune, frame_li
 }
 
 /// The bytes of all spills, by partition; some of them, so many at a time, in a batch, or each alone.
-fn spills(plan: &Plan, graph: &OrientedGraph, level: Prune, together: Option<(&Dealt<'_>, usize)>) -> Vec<Vec<u8>> {
+fn spills(plan: &Plan, graph: &OrientedGraph, level: Prune, together: Option<(Bytes, usize)>) -> Vec<Vec<u8>> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
     let room = Room::new(Bytes::ZERO);
     let builder = Builder { graph, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
     let parts: Vec<u32> = (0..plan.assignment.parts()).collect();
     let built = match together {
         None => parts.iter().map(|&part| builder.build(part, &control).unwrap()).collect::<Vec<_>>(),
-        Some((rows, many)) => {
-            let batches = BatchBuilder::new(builder, rows);
+        Some((block, many)) => {
+            let batches = BatchBuilder::new(builder, block);
             parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap()).collect()
         }
     };
@@ -58,16 +58,14 @@ fn spills(plan: &Plan, graph: &OrientedGraph, level: Prune, together: Option<(&D
     bytes.into_values().collect()
 }
 
-fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], window: Bytes, many: usize) {
-    let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let dealt = Dealt::new(graph, dir.path(), window, Bytes(4 * window.get()), &control).unwrap();
-    let longest = (0..graph.vertices()).map(|id| graph.out_degree(id)).max().unwrap();
+fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
+    let longest = (0..graph.vertices()).map(|rank| graph.out_degree(rank)).max().unwrap();
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_frame_limit(longest).max(Bytes(limit));
             let plan = plan_of(graph, assignment.clone(), level, limit);
             let alone = spills(&plan, graph, level, None);
-            let together = spills(&plan, graph, level, Some((&dealt, many)));
+            let together = spills(&plan, graph, level, Some((block, many)));
             assert!(alone == together, "{level}, frames of {limit}, {many} at a time");
         }
     }
@@ -95,7 +93,7 @@ proptest! {
         kind in 0..3,
         seed in any::<u64>(),
         limit in 0u64..20_000,
-        window in 64u64..50_000,
+        block in 64u64..50_000,
         many in 1usize..12,
     ) {
         arcs.push((0, 1));
@@ -108,7 +106,7 @@ proptest! {
             // Few parts with a vertex, the others empty.
             _ => (0..n).map(|id| if id < 3 { id % parts } else { parts - 1 }).collect(),
         };
-        assert_same(&graph, &Assignment::new(part_of, parts), &[limit, 1 << 20], Bytes(window), many);
+        assert_same(&graph, &Assignment::new(part_of, parts), &[limit, 1 << 20], Bytes(block), many);
     }
 }
 

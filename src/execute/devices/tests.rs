@@ -175,7 +175,7 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
             assert_eq!(own.iter().map(|result| u128::from(result.triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
-        let made = if more.contains("shared") { "gather" } else { "spill" };
+        let made = if more.contains("shared") { "rows" } else { "spill" };
         assert!([made, "stream", "count"].iter().all(|name| stations.iter().any(|station| station.name == *name)));
         assert_eq!(spills(dir.path()), 0);
     }

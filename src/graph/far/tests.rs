@@ -14,15 +14,15 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::cpu::Cpu;
 use crate::mapped::MappedFile;
-use crate::orient::write_rows;
+use crate::orient::ranked::write_rows;
 use crate::partition::prune::{Prune, prune};
 use crate::partition::sections::Sections;
 use crate::spill::{Codec, PartitionHeader, SpillReader, SpillWriter};
 use crate::stream::count_partition;
 use crate::stream::source::Spilled;
 
-/// Numbers of the ids 3 to 8: a clique, whose rows lie behind three rows that are holes of 2^31 arcs each.
-const CLIQUE: [u32; 6] = [3, 0, 5, 1, 4, 2];
+/// Ranks of the ids 3 to 8: a clique, whose rows lie behind three rows that are holes of up to 2^31 arcs each.
+const CLIQUE: [u32; 6] = [6, 3, 8, 4, 7, 5];
 const FAR: u64 = (1 << 32) + 5;
 
 /// A graph as its file says, without the checksums that would read all of the holes.
@@ -37,14 +37,13 @@ fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let file = File::create(path).unwrap();
     file.set_len(layout.degrees().end as u64).unwrap();
     let mut offsets = vec![0, (1 << 31) + 1, (1 << 32) + 3, FAR];
-    for (i, &number) in CLIQUE.iter().enumerate() {
-        let row: Vec<u32> = (0..number).collect();
-        let start = offsets[3 + i];
+    for rank in 3..9 {
+        let (row, start): (Vec<u32>, _) = ((3..rank).collect(), offsets[rank as usize]);
         file.write_all_at(bytemuck::cast_slice(&row), layout.heads().start as u64 + 4 * start).unwrap();
-        offsets.push(start + u64::from(number));
+        offsets.push(start + row.len() as u64);
     }
     file.write_all_at(bytemuck::cast_slice(&offsets), layout.offsets().start as u64).unwrap();
-    let number_of: Vec<u32> = [6, 7, 8].into_iter().chain(CLIQUE).collect();
+    let number_of: Vec<u32> = [0, 1, 2].into_iter().chain(CLIQUE).collect();
     let mut id_of = vec![0; 9];
     number_of.iter().enumerate().for_each(|(id, &number)| id_of[number as usize] = id as u32);
     unchecked(path, layout, Numbering { number_of, id_of })
@@ -56,9 +55,12 @@ fn rows_past_2_to_the_32_arcs_are_read_cut_spilled_and_counted() {
     let graph = clique_behind_holes(&dir.path().join("g"));
     assert_eq!((graph.edges(), graph.heads().len() as u64), (FAR + 15, FAR + 15));
     assert_eq!(graph.csr_bytes(), Bytes(80 + 4 * (FAR + 15)));
-    for (id, number) in (3..).zip(CLIQUE) {
-        assert_eq!(graph.row(id), (0..number).collect::<Vec<_>>());
-        assert_eq!(graph.out_degree(id), number);
+    for (id, rank) in (3..).zip(CLIQUE) {
+        assert_eq!((graph.rank_of(id), graph.out_degree(rank)), (rank, rank - 3));
+        assert_eq!(graph.row(rank), (3..rank).collect::<Vec<_>>());
+        let mut read = Vec::new();
+        graph.read_rows(&(rank..rank + 1), &mut read).unwrap();
+        assert_eq!(read, graph.row(rank));
     }
     let (control, pool) = (Control::silent(), rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
     let mut triangles = 0;
@@ -82,12 +84,12 @@ fn orienting_writes_rows_past_2_to_the_32_arcs() {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout { vertices: 100, edges: FAR + 100, ..Layout::default() };
     let writer = GraphWriter::create(dir.path(), layout.clone()).unwrap();
-    // Vertices 70 to 72; 71 has no row.
-    let keys = [70 << 32 | 9, 70 << 32 | 0xffff_fffd, 72 << 32];
-    write_rows(&writer, 70..73, FAR, &keys).unwrap();
+    // Ranks 70 to 72; 71 has no row.
+    let keys = [70 << 32 | 0xffff_fffd, 72 << 32, 70 << 32 | 9];
+    write_rows(&writer, &(70..73), FAR, &keys).unwrap();
     let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     let graph = unchecked(&path, layout, Numbering::default());
-    assert_eq!(graph.offsets()[69..74], [0, FAR, FAR + 2, FAR + 2, 0]);
+    assert_eq!(graph.offsets()[70..75], [0, FAR + 2, FAR + 2, FAR + 3, 0]);
     assert_eq!(graph.heads()[FAR as usize..][..4], [9, 0xffff_fffd, 0, 0]);
 }
 
