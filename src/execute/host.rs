@@ -128,7 +128,8 @@ fn shared(planned: &Planned) -> Bytes {
         let lent = if in_memory { Bytes(slots * predicted.largest_frame.get()) } else { Bytes::ZERO };
         list + list + all.saturating_sub(lent).max(section)
     });
-    let rows = if in_memory { Bytes(file(&planned.graph).get().min(4 * planned.graph.edges())) } else { pages(planned) };
+    let rows =
+        if in_memory { Bytes(file(&planned.graph).get().min(4 * planned.graph.edges())) } else { pages(planned) };
     rows + counting.max().unwrap_or_default()
 }
 

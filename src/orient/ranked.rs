@@ -82,7 +82,13 @@ impl RankedArcs {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; a stop.
-    pub(super) fn fill(self, offsets: &mut [u64], successors: &mut [u32], task: &Task, control: &Control) -> Result<()> {
+    pub(super) fn fill(
+        self,
+        offsets: &mut [u64],
+        successors: &mut [u32],
+        task: &Task,
+        control: &Control,
+    ) -> Result<()> {
         let (first_arcs, _) = self.first_arcs()?;
         let (mut ends_left, mut successors_left) = (&mut offsets[1..], successors);
         let mut places = Vec::with_capacity(self.ranges.len());

@@ -116,16 +116,17 @@ impl Known<'_> {
         // Heads, kept heads and ends: at most 12 bytes an arc.
         let size = (space.memory.get() / 16 / 12 / threads).clamp(SMALLEST_PIECE, PIECE);
         let clean = AtomicBool::new(true);
-        let oriented = self.pieces(size).into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
-            control.check()?;
-            if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented)? {
-                clean.store(false, Ordering::Relaxed);
-                return Ok((0, 0));
-            }
-            arcs.extend(self.kept(&piece, oriented))?;
-            task.advance(piece.arcs.end - piece.arcs.start);
-            Ok((oriented.sum, oriented.heads.len() as u64))
-        });
+        let oriented =
+            self.pieces(size).into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
+                control.check()?;
+                if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented)? {
+                    clean.store(false, Ordering::Relaxed);
+                    return Ok((0, 0));
+                }
+                arcs.extend(self.kept(&piece, oriented))?;
+                task.advance(piece.arcs.end - piece.arcs.start);
+                Ok((oriented.sum, oriented.heads.len() as u64))
+            });
         let (sum, kept) = oriented.try_reduce(|| (0, 0), |a, b| Ok((a.0.wrapping_add(b.0), a.1 + b.1)))?;
         Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::bit_counter::BitCounter;
-use super::{RUN, runs};
 use super::prune::{Prune, Pruned};
+use super::{RUN, runs};
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;

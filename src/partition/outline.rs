@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::cuts::Cut;
 use super::RUN;
+use super::cuts::Cut;
 use super::section::{FrameSize, Resident};
 use super::sections::Sections;
 use super::sizes::PartitionSize;

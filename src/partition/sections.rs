@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::cuts::{Cut, Cuts};
 use super::RUN;
+use super::cuts::{Cut, Cuts};
 use super::prune::Pruned;
 use super::section::{Frame, Resident, ResidentSize};
 use crate::bytes::Bytes;
@@ -159,14 +159,16 @@ impl<'p, 'g> Sections<'p, 'g> {
     fn filtered_lengths(&self, control: &Control) -> Result<Vec<u32>> {
         let graph = self.pruned.graph;
         let mut lengths = vec![0; self.proxies.len()];
-        lengths.par_chunks_mut(RUN as usize).zip(self.proxies.par_chunks(RUN as usize)).try_for_each(|(lengths, proxies)| {
-            control.check()?;
-            for (length, &number) in lengths.iter_mut().zip(proxies) {
-                *length = self.filtered_length(number);
-            }
-            graph.relieve();
-            Ok(())
-        })?;
+        lengths.par_chunks_mut(RUN as usize).zip(self.proxies.par_chunks(RUN as usize)).try_for_each(
+            |(lengths, proxies)| {
+                control.check()?;
+                for (length, &number) in lengths.iter_mut().zip(proxies) {
+                    *length = self.filtered_length(number);
+                }
+                graph.relieve();
+                Ok(())
+            },
+        )?;
         Ok(lengths)
     }
 

@@ -1,6 +1,5 @@
 //! The same accidents while partitions are built in batches.
 
-
 use crate::support::{COLLABORATION, Place, STRIKES, data, stderr};
 
 /// Five partitions in batches of so many.
