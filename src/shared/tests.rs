@@ -35,9 +35,10 @@ fn edges() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (4u64..90).prop_flat_map(|n| prop::collection::vec((0..n, 0..n, 0..n).prop_map(|(u, v, w)| (u.min(w), v)), 1..600))
 }
 
-/// All rows of a source's frames in order; checks that frames tile the numbers and are as large as was said.
-fn rows(source: &mut SharedPart<'_>) -> Vec<Vec<u32>> {
-    let mut rows = Vec::new();
+/// All rows of a source's frames in order; checks that frames tile the ranks, are as large as was said, and that only a last one
+/// may be without rows: that of a rank range, whose rows are resident.
+fn rows(source: &mut SharedPart<'_>, locals: &[u32]) -> Vec<Vec<u32>> {
+    let (mut rows, mut end) = (Vec::new(), 0);
     for i in 0..source.frames() {
         let mut buffer = Frame::default();
         let view = match source.lent(i) {
@@ -47,12 +48,17 @@ fn rows(source: &mut SharedPart<'_>) -> Vec<Vec<u32>> {
                 buffer.view()
             }
         };
-        assert!(view.holds_all());
         assert_eq!(view.size(), source.frame_size(i));
-        assert_eq!(view.range.start as usize, rows.len());
-        rows.extend((0..view.range.len()).map(|place| view.row(place).to_vec()));
-        assert_eq!(view.range.end as usize, rows.len());
+        assert_eq!(view.range.start, end);
+        end = view.range.end;
+        if view.holds_all() {
+            rows.extend((0..view.range.len()).map(|place| view.row(place).to_vec()));
+        } else {
+            assert!(i + 1 == source.frames() && view.heads.is_empty());
+            assert!(view.range.eq(locals.iter().copied()));
+        }
     }
+    assert_eq!(end, source.numbered());
     rows
 }
 
@@ -65,6 +71,7 @@ proptest! {
         limit in 8u64..3000,
         in_memory in any::<bool>(),
         parts in 1u32..6,
+        by_rank in any::<bool>(),
         seed in any::<u32>(),
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -78,13 +85,23 @@ proptest! {
         let control = Control::silent();
         let shared = SharedGraph::new(&graph, &frames, in_memory, &control).unwrap();
         prop_assert_eq!((shared.memory().is_some(), shared.disk() == Bytes::ZERO), (in_memory, in_memory));
-        let assignment = Assignment::new((0..n).map(|id| id.wrapping_mul(seed | 1).rotate_left(7) % parts).collect(), parts);
+        let part_of = |id: u32| match by_rank {
+            true => (u64::from(graph.rank_of(id)) * u64::from(parts) / u64::from(n)) as u32,
+            false => id.wrapping_mul(seed | 1).rotate_left(7) % parts,
+        };
+        let assignment = Assignment::new((0..n).map(part_of).collect(), parts);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let mut cpu = Cpu::new(Bytes::mib(1), n);
         let mut found = 0;
         for part in 0..parts {
+            let mut locals: Vec<u32> = assignment.locals(part).iter().map(|&id| graph.rank_of(id)).collect();
+            locals.sort_unstable();
+            let is_range = locals.last().is_some_and(|last| (last - locals[0]) as usize + 1 == locals.len());
+            prop_assert!(is_range || !by_rank || locals.is_empty());
             let mut source = SharedPart::new(&shared, assignment.locals(part), &control);
-            prop_assert_eq!(&rows(&mut source), &expected);
+            let passed = rows(&mut source, &locals);
+            prop_assert_eq!(&passed[..], &expected[..passed.len()]);
+            prop_assert!(!is_range || passed.len() == locals[0] as usize);
             let mut resident = Resident::default();
             let limit = (seed % 3 > 0).then_some(Bytes(u64::from(seed % 100)));
             let (mut run, mut more) = (Resident::default(), true);
@@ -96,9 +113,8 @@ proptest! {
                 resident.append(&run);
             }
             prop_assert_eq!(resident.size(), source.resident_size());
-            let mut starting: Vec<u32> = assignment.locals(part).iter().map(|&id| graph.numbering().number_of[id as usize]).collect();
-            starting.retain(|&number| expected[number as usize].len() > 1);
-            starting.sort_unstable();
+            let mut starting = locals;
+            starting.retain(|&rank| is_range || expected[rank as usize].len() > 1);
             prop_assert_eq!(&resident.numbers, &starting);
             for (i, &number) in starting.iter().enumerate() {
                 prop_assert_eq!(resident.row(i), &expected[number as usize][..]);
