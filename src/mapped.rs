@@ -114,13 +114,20 @@ impl MappedFile {
     /// [`crate::error::Kind::Data`] when it cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|e| Error::read(path, e))?;
+        Self::of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
+    }
+
+    /// Maps `file`, which messages call `path`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when it cannot be mapped.
+    pub fn of(file: &File, path: &Path) -> Result<Self> {
         let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
         if len == 0 {
             return Ok(Self { path: path.to_path_buf(), map: None, _listed: None });
         }
         // SAFETY: as in `Window::new`.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(path, e))?;
+        let map = unsafe { Mmap::map(file) }.map_err(|e| Error::read(path, e))?;
         let listed = Listed::new(path, &map);
         Ok(Self { path: path.to_path_buf(), map: Some(map), _listed: Some(listed) })
     }

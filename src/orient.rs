@@ -52,7 +52,7 @@ pub fn orient(
 ) -> Result<Oriented> {
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = Vertices::new(&degrees);
-    let layout = vertices.layout(&ids, edges, first_id, declared_lines, report, source);
+    let layout = vertices.layout(&ids, edges, first_id, declared_lines, report);
     let Vertices { present, compact } = vertices;
     let same_ids = present.count() == present.universe();
     let writer = GraphWriter::create(dir, layout)?;
@@ -101,12 +101,12 @@ pub fn orient(
         Ok(())
     })?;
     writer.write(writer.layout().offsets().end as u64 - 8, &total.to_le_bytes())?;
-    complete(writer, bucket_bytes)
+    complete(writer, source.to_string(), bucket_bytes)
 }
 
-/// Seals a graph file all of whose sections are written.
-fn complete(writer: GraphWriter, bucket_bytes: Bytes) -> Result<Oriented> {
-    let file = writer.finish()?;
+/// Seals a graph file all of whose sections are written, and which was made of `source`.
+fn complete(writer: GraphWriter, source: String, bucket_bytes: Bytes) -> Result<Oriented> {
+    let file = writer.finish(source)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
     Ok(Oriented { file, bucket_bytes, file_bytes })
 }
@@ -139,7 +139,6 @@ impl Vertices {
         first_id: u64,
         declared_lines: Option<u64>,
         report: CleanReport,
-        source: &str,
     ) -> Layout {
         let Self { present, compact } = self;
         // Ids without a gap need no table: they are an offset.
@@ -155,7 +154,7 @@ impl Vertices {
             first_id,
             declared_lines,
             report,
-            source: source.to_string(),
+            source: String::new(),
         }
     }
 }

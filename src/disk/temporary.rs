@@ -5,8 +5,9 @@
 //! share keep locks to one of them: only what was made on this machine is looked at. Where a file system knows no locks,
 //! nothing is removed.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -44,8 +45,13 @@ impl TemporaryDir {
     pub fn new(parent: &Path, prefix: &str) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
-            let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?;
-            let lock = File::open(dir.path())?;
+            let private = Permissions::from_mode(0o700);
+            let dir = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(parent)?;
+            // Between the two calls another process may sweep it away: nothing shows yet that it is in use.
+            let lock = match File::open(dir.path()) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
             match claimed(&lock, dir.path()) {
                 Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
                 Claim::Unknown => return Ok(Self { dir, _lock: None }),
@@ -72,6 +78,11 @@ impl TemporaryFile {
         &self.path
     }
 
+    /// The file, for reading: it stays readable whatever becomes of its name.
+    pub fn as_file(&self) -> &File {
+        &self.lock
+    }
+
     /// Gives the file its final name, replacing one of that name.
     ///
     /// # Errors
@@ -82,6 +93,21 @@ impl TemporaryFile {
         // Now that no sweep takes its name for a temporary one.
         drop(lock);
         Ok(())
+    }
+}
+
+impl TemporaryFile {
+    /// Gives the file its final name if nothing has that; returns it, still locked.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]; the file is removed.
+    pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
+        let Self { path, lock } = self;
+        match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
+            Ok(()) => Ok(Some(lock)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(e) => Err(Error::write(to, e)),
+        }
     }
 }
 

@@ -103,13 +103,14 @@ impl Target {
         }
     }
 
-    /// The graph, once all rows are put; `number_of` has the number of each of the vertices `compact`, and of other ids.
-    pub(super) fn finish(self, compact: &[u32], number_of: &[u32]) -> Result<Made> {
+    /// The graph, once all rows are put; `number_of` has the number of each of the vertices `compact`, and of other ids. A file
+    /// notes that it was made of `source`.
+    pub(super) fn finish(self, compact: &[u32], number_of: &[u32], source: String) -> Result<Made> {
         match self.to {
             To::File(writer) => {
                 // The offset of the first row; all others were written as ends.
                 writer.write(writer.layout().offsets().start as u64, &0u64.to_le_bytes())?;
-                super::complete(writer, Bytes::ZERO).map(Made::File)
+                super::complete(writer, source, Bytes::ZERO).map(Made::File)
             }
             To::Memory(layout, arrays) => {
                 let number_of: Vec<u32> = compact.par_iter().map(|&id| number_of[id as usize]).collect();

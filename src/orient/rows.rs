@@ -44,13 +44,14 @@ const PIECES_PER_THREAD: usize = 4;
 /// Ids below this may be sparse (see [`crate::clean`]).
 const ALWAYS_PLAIN: u64 = 1 << 22;
 
-/// Orients `source` if its rows are those of a clean graph. `identity` is noted as where the graph comes from.
+/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read, and says what a graph file notes
+/// as where the graph comes from.
 ///
 /// # Errors
 /// Files that cannot be read; a graph file that cannot be written; the wish to stop.
 pub fn orient_rows(
     source: &dyn ArcSource,
-    identity: &str,
+    note: &mut dyn FnMut() -> Result<String>,
     place: Place<'_>,
     space: Workspace<'_>,
     control: &Control,
@@ -68,12 +69,14 @@ pub fn orient_rows(
     let Some(declared) = source.declared_vertices() else { return Ok(None) };
     let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
-    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report, identity);
+    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
     let compact = vertices.compact;
     let target = Target::new(place, layout, &compact, &lengths)?;
     let number_of = numbers(&lengths);
     let known = Known { rows: &*rows, vertices: &compact, lengths: &lengths, number_of: &number_of, key: random() };
-    known.orient(target, edges, space, control)
+    let Some(target) = known.orient(target, edges, space, control)? else { return Ok(None) };
+    let source = note()?;
+    target.finish(&compact, &number_of, source).map(Some)
 }
 
 /// What does not change from one piece to the next.
@@ -108,8 +111,14 @@ pub(super) struct Oriented {
 }
 
 impl Known<'_> {
-    /// All rows into `target`; nothing where they are not clean.
-    fn orient(&self, mut target: Target, edges: u64, space: Workspace<'_>, control: &Control) -> Result<Option<Made>> {
+    /// All rows into `target`, which comes back; nothing where they are not clean.
+    fn orient(
+        &self,
+        mut target: Target,
+        edges: u64,
+        space: Workspace<'_>,
+        control: &Control,
+    ) -> Result<Option<Target>> {
         let task = control.task("orient", Some(2 * edges), Unit::Arcs);
         let threads = rayon::current_num_threads();
         let batch = threads * PIECES_PER_THREAD;
@@ -145,7 +154,7 @@ impl Known<'_> {
         if sum != 0 || kept != edges {
             return Ok(None);
         }
-        target.finish(self.vertices, self.number_of).map(Some)
+        Ok(Some(target))
     }
 
     /// Cuts the rows into pieces of at most `size` arcs, or one row that is longer.
