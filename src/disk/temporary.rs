@@ -222,6 +222,33 @@ mod tests {
     }
 
     #[test]
+    fn who_makes_a_folder_while_others_sweep_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        sweep(dir.path());
+                    }
+                });
+            }
+            let makers = [(); 2].map(|()| {
+                scope.spawn(|| {
+                    for _ in 0..3000 {
+                        let made = TemporaryDir::new(dir.path(), "trimill-spill-").map_err(|e| e.to_string())?;
+                        std::fs::write(made.path().join("spill"), "x").map_err(|e| e.to_string())?;
+                    }
+                    Ok::<(), String>(())
+                })
+            });
+            let made = makers.map(|maker| maker.join().unwrap());
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(made, [Ok(()), Ok(())]);
+        });
+    }
+
+    #[test]
     fn what_was_swept_away_before_it_was_locked_is_known_to_be_lost() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
