@@ -122,7 +122,7 @@ impl Cache {
             rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(dir, e.into()))?;
             Ok(Self { optional: true, ..cache })
         });
-        opened.inspect_err(|error| without_cache(error)).ok()
+        opened.inspect_err(without_cache).ok()
     }
 
     /// The cache in `dir` as it is, to be listed or emptied: it may as well not be there.

@@ -168,7 +168,7 @@ fn files_differ(
         if before.modified != now.modified {
             let time = |(seconds, nanos): (i64, i64)| format!("{seconds}.{nanos:09}");
             let (before, now) = (time(before.modified), time(now.modified));
-            found.push(format!("time of change of {path}, in seconds since 1970: recorded {before}, now {now}"));
+            found.push(format!("time of modification of {path}, in seconds since 1970: recorded {before}, now {now}"));
         }
     }
     if found.len() > known {
@@ -251,7 +251,7 @@ mod tests {
             assert!(text.starts_with("/run: ") && text.contains(said), "{text}");
         }
         let both = difference(|job| (job.seed, job.input[0].stat.modified.0) = (3, 6), None).unwrap();
-        assert!(both.contains("seed: recorded 1, now 3; time of change of /a.txt"), "{both}");
+        assert!(both.contains("seed: recorded 1, now 3; time of modification of /a.txt"), "{both}");
     }
 
     #[test]

@@ -79,7 +79,7 @@ fn what_cannot_be_used_or_removed_is_passed_over() {
     assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
     // Another user's, which only root can make.
     if std::os::unix::fs::chown(&entry, Some(65_534), None).is_err() {
-        println!("not root: another user's entry is not tried");
+        eprintln!("not root: another user's entry is not tried");
         return;
     }
     let listed = place.command(&["cache", "list", "--json"]).output().unwrap();

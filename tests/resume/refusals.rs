@@ -49,7 +49,7 @@ fn a_changed_input_is_told_what_changed() {
     fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
     let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
-    refused(&place, 3, input, &[], &["time of change", "now 7.000000000"]);
+    refused(&place, 3, input, &[], &["time of modification", "now 7.000000000"]);
 }
 
 #[test]
