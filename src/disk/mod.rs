@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
-pub use temporary::{TemporaryDir, TemporaryFile, sweep};
+pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 
 use crate::error::{Error, Result};
 use faults::Call;

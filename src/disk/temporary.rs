@@ -5,6 +5,7 @@
 //! share keep locks to one of them: only what was made on this machine is looked at. Where a file system knows no locks,
 //! nothing is removed.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -150,13 +151,18 @@ fn machine() -> &'static str {
     })
 }
 
+/// Whether this is the name of a temporary file or directory that this machine made.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.contains(machine())
+}
+
 /// Removes temporary files and directories in `dir` that processes of this machine left when they were killed. What cannot be
 /// removed stays, and is in nobody's way.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        let name = name.to_string_lossy();
-        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || !name.contains(machine()) {
+        if !is_temporary(&name) {
             continue;
         }
         match swept(&path) {

@@ -12,7 +12,7 @@
 //!
 //! Sections begin at multiples of 4096; numbers are little-endian. A file is written under a temporary name, its header
 //! last, and renamed into place; opening checks every byte once (in parallel, at the speed of memory or of the disk),
-//! so a damaged cache can't give a wrong count. In the same reading ([`super::checked`]) it is seen that the rows are those of an
+//! so a damaged cache can't give a wrong count. In the same reading (`checked.rs`) it is seen that the rows are those of an
 //! oriented graph, so that a file with right checksums that no trimill wrote can't lead anybody out of an array.
 //!
 //! `seen` alone is written again ([`note_seen`]), and under no checksum: where it is wrong, the input is hashed once more.

@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::identity::{Stat, changed};
 use super::spool::{Spool, plain_at_least};
+use super::stat::{Stat, changed};
 use crate::control::Task;
 use crate::disk;
 use crate::error::{Error, Result};

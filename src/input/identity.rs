@@ -4,126 +4,21 @@
 //! Nobody can set the time of change (ctime) of a file, so while it and the inode are the same, so are the contents. Where
 //! only these differ (after `chmod`, a restore, a rename, a copy), or say nothing, the contents are hashed and the hash decides.
 //!
-//! They say nothing of a file that changed just before it was looked at: clocks of file systems tick, and a change within
-//! the same tick leaves the same time. Such a file is not [*settled*](FileIdentity::settled). It is hashed before it is read and
-//! after, and once more by who meets it next. A file that a process writes through a mapping may change without a new time until
-//! the system writes it back; nothing notices that.
+//! They say nothing of a file that changed just before it was looked at. Such a file is not [*settled*](FileIdentity::settled): it is
+//! hashed before it is read and after, and once more by who meets it next.
 
-use std::fs::{File, Metadata};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::contents;
+use super::stat::changed;
+pub use super::stat::{Stat, Watched};
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::{hex, path_text};
-
-/// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
-const TICK: Duration = Duration::from_millis(20);
-/// The tick of file systems that keep no parts of a second.
-const COARSE_TICK: Duration = Duration::from_secs(2);
-
-/// What the system says of a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stat {
-    /// The size in bytes.
-    pub bytes: u64,
-    /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
-    pub modified: (i64, i64),
-    /// The time of the last change of the file or of what the system says of it.
-    pub changed: (i64, i64),
-    /// The inode.
-    pub inode: u64,
-}
-
-impl Stat {
-    /// What the system said.
-    pub(super) fn of(metadata: &Metadata) -> Self {
-        Self {
-            bytes: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            inode: metadata.ino(),
-        }
-    }
-
-    /// What differs in a file that was `self` and is `now`; none where nothing does.
-    pub(super) fn difference(&self, now: &Self) -> Option<String> {
-        if self.inode != now.inode {
-            Some("another file was put in its place".into())
-        } else if self.bytes != now.bytes {
-            Some(format!("it had {} bytes and now has {}", self.bytes, now.bytes))
-        } else if self.modified != now.modified {
-            Some("its time of modification differs".into())
-        } else if self.changed != now.changed {
-            Some("its time of change differs: it was written, renamed, linked, or given other permissions".into())
-        } else {
-            None
-        }
-    }
-
-    /// Whether any change from `now` on shows in the times.
-    fn is_settled(&self, now: SystemTime) -> bool {
-        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.changed.0), u32::try_from(self.changed.1)) else {
-            return false;
-        };
-        let tick = if nanos == 0 { COARSE_TICK } else { TICK };
-        now.duration_since(UNIX_EPOCH).is_ok_and(|now| now > Duration::new(seconds, nanos) + tick)
-    }
-}
-
-/// The error for an input at `path` that changed while it was read.
-pub(super) fn changed(path: &Path, how: &str) -> Error {
-    Error::data(path, format!("changed while it was read ({how})"))
-        .expected("an input that stays as it is until it is read")
-        .advice("start again when nothing writes to it any more")
-}
-
-/// A file of an input, as it was before it was read.
-#[derive(Debug)]
-pub struct Watched {
-    path: PathBuf,
-    stat: Stat,
-    settled: bool,
-}
-
-impl Watched {
-    /// Looks at the file at `path`; none where it is no regular file.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] where it cannot be looked at.
-    pub fn new(path: &Path) -> Result<Option<Self>> {
-        let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
-        let stat = Stat::of(&metadata);
-        let settled = stat.is_settled(SystemTime::now());
-        Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled }))
-    }
-
-    /// Fails where the file is no longer what it was.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] with what differs.
-    pub fn unchanged(&self) -> Result<()> {
-        // Opening it asks a file server how it is now, which looking alone does not.
-        let now = match File::open(&self.path).and_then(|file| file.metadata()) {
-            Ok(metadata) => Stat::of(&metadata),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),
-            Err(e) => return Err(Error::read(&self.path, e)),
-        };
-        self.stat.difference(&now).map_or(Ok(()), |how| Err(changed(&self.path, &how)))
-    }
-
-    /// What identifies the file; none where no path leads to it any more.
-    fn identity(&self) -> Option<FileIdentity> {
-        let path = self.path.canonicalize().ok()?;
-        Some(FileIdentity { path, stat: self.stat, settled: self.settled, contents: None })
-    }
-}
 
 /// The identity of all files of an input, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +55,12 @@ pub enum Match {
 }
 
 impl FileIdentity {
+    /// What identifies the file; none where no path leads to it any more.
+    fn of(file: &Watched) -> Option<Self> {
+        let path = file.path.canonicalize().ok()?;
+        Some(Self { path, stat: file.stat, settled: file.settled, contents: None })
+    }
+
     /// Compares with what was `recorded`, without reading the file.
     pub fn compare(&self, recorded: &Self) -> Match {
         let Stat { bytes, modified, .. } = self.stat;
@@ -211,7 +112,7 @@ impl Identity {
     /// The identity of files that are about to be read; none where no path leads to one of them. Those that are not settled
     /// are hashed.
     pub(super) fn watched(files: &[Watched]) -> Result<Option<Self>> {
-        let Some(files) = files.iter().map(Watched::identity).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
         let mut identity = Self { files };
         for file in identity.files.iter_mut().filter(|file| !file.settled) {
             file.contents = Some(file.hash(&Control::silent())?);

@@ -31,11 +31,10 @@ impl Lock {
     /// # Errors
     /// [`crate::error::Kind::Resource`] when another process is in it, when it holds other things, or cannot be written.
     pub(super) fn take(dir: &Path) -> Result<Self> {
-        // Unfinished files of our own, such as a lock that was never named, make it no directory of other things.
-        disk::sweep(dir);
         let path = dir.join(NAME);
-        let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?;
-        if there.next().is_none()
+        let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
+        // A lock that was not named yet, or never was, makes it no directory of other things.
+        if there.all(|entry| disk::is_temporary(&entry.file_name()))
             && let Some(lock) = begin(dir, &path)?
         {
             return Ok(Self(lock));

@@ -4,8 +4,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
+use crate::input::stat::TICK;
 
 fn of(path: &Path) -> FileIdentity {
     let mut identity = Identity::of([path]).unwrap();
