@@ -3,7 +3,7 @@
 //! Readers map windows of a file from many threads, in no order, several times, and decompress some of it: there is no one
 //! stream of bytes that a hash could be made of on the way. So hashing is a pass of its own, over what reading has just
 //! left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in their
-//! order. It costs a few hundredths of what reading and cleaning cost, and only where something is to be kept: a job without
+//! order. It costs one more reading of the bytes, from memory as a rule, and only where something is to be kept: a job without
 //! cache and run directory hashes nothing. Memory: [`PIECE`] a thread.
 
 use std::fs::File;
