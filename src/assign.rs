@@ -15,6 +15,7 @@ use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
+use crate::input::identity::Watched;
 use crate::job::{Partitioner, Parts};
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
@@ -143,7 +144,10 @@ impl Assigner<'_> {
             compact: &|original| self.graph.vertex_of(original),
             original: &|id| self.graph.original_id(id),
         };
-        partitioners::file::read(path, declared).map_err(translated)
+        let watched = Watched::new(path).ok().flatten();
+        let found = partitioners::file::read(path, declared).map_err(translated);
+        watched.map_or(Ok(()), |watched| watched.unchanged())?;
+        found
     }
 }
 

@@ -273,7 +273,7 @@ pub enum CacheCommand {
     Remove {
         /// Keys, or files that graphs were made of
         #[arg(value_name = "KEY|INPUT", required_unless_present = "max")]
-        which: Vec<String>,
+        which: Vec<OsString>,
 
         /// Then remove what was not used for longest until the rest takes at most so much
         #[arg(long, value_name = "BYTES")]

@@ -132,6 +132,11 @@ impl Error {
         self
     }
 
+    /// The file or directory that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
     /// Whose fault it is.
     pub fn kind(&self) -> Kind {
         self.0.kind

@@ -30,6 +30,24 @@ pub(crate) mod of_u128 {
     }
 }
 
+/// A fingerprint that may be unknown.
+pub(crate) mod of_optional_u128 {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(value: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => of_u128::serialize(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
+        #[derive(Deserialize)]
+        struct Known(#[serde(with = "of_u128")] u128);
+        Ok(Option::<Known>::deserialize(deserializer)?.map(|known| known.0))
+    }
+}
+
 /// A string of exactly `count` hexadecimal digits.
 fn digits<'de, D: Deserializer<'de>>(deserializer: D, count: usize) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;

@@ -58,6 +58,7 @@ pub mod disk;
 pub mod error;
 mod hex;
 pub mod mapped;
+mod path_text;
 pub mod sealed;
 pub mod threads;
 

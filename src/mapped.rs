@@ -117,15 +117,25 @@ impl MappedFile {
     /// [`crate::error::Kind::Data`] when it cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|e| Error::read(path, e))?;
-        let len = file.metadata().map_err(|e| Error::read(path, e))?.len();
+        Self::of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
+    }
+
+    /// Maps `file`, which messages call `path`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] when it cannot be mapped.
+    pub fn of(file: &File, path: &Path) -> Result<Self> {
+        let path = path.to_path_buf();
+        let len = file.metadata().map_err(|e| Error::read(&path, e))?.len();
+        // A descriptor of its own, to read without the mapping.
+        let file = file.try_clone().map_err(|e| Error::read(&path, e))?;
         if len == 0 {
-            return Ok(Self { path: path.to_path_buf(), file, map: None, _listed: None });
+            return Ok(Self { path, file, map: None, _listed: None });
         }
         // SAFETY: as in `Window::new`.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(path, e))?;
-        let listed = Listed::new(path, &map);
-        Ok(Self { path: path.to_path_buf(), file, map: Some(map), _listed: Some(listed) })
+        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(&path, e))?;
+        let listed = Listed::new(&path, &map);
+        Ok(Self { path, file, map: Some(map), _listed: Some(listed) })
     }
 
     /// Where the file is.

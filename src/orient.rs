@@ -50,7 +50,7 @@ pub fn orient(
 ) -> Result<Oriented> {
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = Vertices::new(&degrees);
-    let layout = vertices.layout(&ids, edges, first_id, declared_lines, report, source);
+    let layout = vertices.layout(&ids, edges, first_id, declared_lines, report);
     let writer = GraphWriter::create(dir, layout)?;
     write_per_vertex(&writer, &vertices.compact, &degrees, &ids)?;
     drop((ids, vertices));
@@ -73,12 +73,12 @@ pub fn orient(
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
     arcs.write_rows(&writer, &task, control)?;
-    complete(writer, bucket_bytes)
+    complete(writer, source.to_string(), bucket_bytes)
 }
 
-/// Seals a graph file all of whose sections are written.
-fn complete(writer: GraphWriter, bucket_bytes: Bytes) -> Result<Oriented> {
-    let file = writer.finish()?;
+/// Seals a graph file all of whose sections are written, and which was made of `source`.
+fn complete(writer: GraphWriter, source: String, bucket_bytes: Bytes) -> Result<Oriented> {
+    let file = writer.finish(source)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
     Ok(Oriented { file, bucket_bytes, file_bytes })
 }
@@ -111,7 +111,6 @@ impl Vertices {
         first_id: u64,
         declared_lines: Option<u64>,
         report: CleanReport,
-        source: &str,
     ) -> Layout {
         let Self { present, compact } = self;
         // Ids without a gap need no table: they are an offset.
@@ -127,7 +126,7 @@ impl Vertices {
             first_id,
             declared_lines,
             report,
-            source: source.to_string(),
+            source: String::new(),
         }
     }
 }

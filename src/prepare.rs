@@ -1,12 +1,14 @@
 //! From an input to its oriented graph: cached, or cleaned and oriented now.
+//!
+//! Once all is read, the input must be what it was before; only then is its graph kept, with a hash of the contents.
 
 use std::time::Instant;
 
 use crate::bytes::Bytes;
-use crate::clean::cache::Cache;
+use crate::clean::cache::{Cache, Origin};
 use crate::clean::{Workspace, clean};
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{Place, open};
 use crate::input::arcs::ArcSource;
@@ -14,60 +16,115 @@ use crate::orient::orient;
 use crate::orient::rows::{self, Made, orient_rows};
 use crate::report::Station;
 
-/// Cleans and orients `source`, or takes the graph from the cache. `identity` tells one input from another: the same
-/// text stands for the same arcs. Adds the stations passed to `stations`.
+/// Cleans and orients `source`, or takes the graph from the cache. `origin` tells one input from another; the contents of its
+/// files are known afterwards. Adds the stations passed to `stations`.
 ///
 /// # Errors
-/// What is wrong with the input; directories that cannot be written.
+/// What is wrong with the input, or that it changed while it was read; directories that cannot be written.
 pub fn prepare(
     source: &dyn ArcSource,
-    identity: Option<&str>,
+    origin: Option<&mut Origin>,
     input_bytes: Bytes,
     space: Workspace<'_>,
     cache: Option<&Cache>,
     control: &Control,
     stations: &mut Vec<Station>,
 ) -> Result<OrientedGraph> {
-    let cached = cache.zip(identity);
-    if let Some((cache, identity)) = cached {
-        let start = Instant::now();
-        if let Some(graph) = cache.find(identity)? {
-            if let Some(path) = graph.path() {
-                tracing::info!("the graph is in the cache: {}", path.display());
-            }
-            stations.push(Station::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
-            return Ok(graph);
-        }
-    }
-    let dir = cached.map_or(space.dir, |(cache, _)| cache.dir());
-    let file = |oriented| match cached {
-        Some((cache, identity)) => cache.store(identity, oriented),
-        None => open(Place::Temporary(oriented.file)),
-    };
+    let mut making = Making { source, origin, input_bytes, space, control };
+    let Some(cache) = cache.filter(|_| making.origin.is_some()) else { return making.graph(None, stations) };
     let start = Instant::now();
-    let place = cached.map_or(rows::Place::Memory(space.graph, dir), |_| rows::Place::File(dir));
-    if let Some(made) = orient_rows(source, identity.unwrap_or_default(), place, space, control)? {
-        let (graph, written) = match made {
-            Made::File(oriented) => {
-                let written = oriented.file_bytes;
-                (file(oriented)?, written)
-            }
-            Made::Memory(graph) => (*graph, Bytes::ZERO),
-        };
-        stations.push(Station::since("orient", start, input_bytes, written));
+    if let Some(graph) = making.cached(cache)? {
+        if let Some(path) = graph.path() {
+            tracing::info!("the graph is in the cache: {}", path.display());
+        }
+        stations.push(Station::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
         return Ok(graph);
     }
-    // Rows that were looked at in vain count as reading.
-    let looking = start.elapsed();
-    let start = Instant::now();
-    let cleaned = clean(source, space, control)?;
-    let cleaning = start.elapsed().saturating_sub(cleaned.reading);
-    let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
-    stations.push(Station::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
-    stations.push(Station::new("clean", cleaning, arcs, cleaned.bytes_written));
-    let start = Instant::now();
-    let pairs = Bytes::of::<u64>(cleaned.edges);
-    let oriented = orient(cleaned, identity.unwrap_or_default(), dir, space, control)?;
-    stations.push(Station::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
-    file(oriented)
+    let before = stations.len();
+    match making.graph(Some(cache), stations) {
+        Err(error) if cache.does_without(&error) => {
+            stations.truncate(before);
+            making.graph(None, stations)
+        }
+        other => other,
+    }
+}
+
+/// A graph that is to be made.
+struct Making<'a> {
+    source: &'a dyn ArcSource,
+    origin: Option<&'a mut Origin>,
+    input_bytes: Bytes,
+    space: Workspace<'a>,
+    control: &'a Control,
+}
+
+impl Making<'_> {
+    fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
+        match &mut self.origin {
+            Some(origin) => cache.find(origin, self.control),
+            None => Ok(None),
+        }
+    }
+
+    /// Makes the graph, in the cache where there is one.
+    fn graph(&mut self, cache: Option<&Cache>, stations: &mut Vec<Station>) -> Result<OrientedGraph> {
+        let Self { source, space, control, input_bytes, .. } = *self;
+        let dir = cache.map_or(space.dir, Cache::dir);
+        let place = cache.map_or(rows::Place::Memory(space.graph, dir), |_| rows::Place::File(dir));
+        let start = Instant::now();
+        let rows = orient_rows(source, &mut || self.was_read(), place, space, control);
+        if let Some(made) = rows.map_err(|error| self.or_changed(error))? {
+            let (graph, written) = match made {
+                Made::File(oriented) => {
+                    let written = oriented.file_bytes;
+                    (self.keep(oriented, cache)?, written)
+                }
+                Made::Memory(graph) => (*graph, Bytes::ZERO),
+            };
+            stations.push(Station::since("orient", start, input_bytes, written));
+            return Ok(graph);
+        }
+        // Rows that were looked at in vain count as reading.
+        let looking = start.elapsed();
+        let start = Instant::now();
+        let cleaned = clean(source, space, control).map_err(|error| self.or_changed(error))?;
+        let origin = self.was_read()?;
+        let cleaning = start.elapsed().saturating_sub(cleaned.reading);
+        let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
+        stations.push(Station::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
+        stations.push(Station::new("clean", cleaning, arcs, cleaned.bytes_written));
+        let start = Instant::now();
+        let pairs = Bytes::of::<u64>(cleaned.edges);
+        let oriented = orient(cleaned, &origin, dir, space, control)?;
+        stations.push(Station::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
+        self.keep(oriented, cache)
+    }
+
+    /// Called when all was read: the text of the origin, with what was read.
+    fn was_read(&mut self) -> Result<String> {
+        self.source.unchanged()?;
+        match &mut self.origin {
+            Some(origin) => {
+                origin.identity.hash_what_was_read(self.control)?;
+                origin.to_text()
+            }
+            None => Ok(String::new()),
+        }
+    }
+
+    /// Data that is wrong because it changed is told as that.
+    fn or_changed(&self, error: Error) -> Error {
+        match self.source.unchanged() {
+            Err(changed) if error.kind() == Kind::Data => changed,
+            _ => error,
+        }
+    }
+
+    fn keep(&self, oriented: crate::orient::Oriented, cache: Option<&Cache>) -> Result<OrientedGraph> {
+        match cache.zip(self.origin.as_deref()) {
+            Some((cache, origin)) => cache.store(origin, oriented),
+            None => open(Place::Temporary(oriented.file)),
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! The stations themselves stand behind [`crate::commands::engine::Engine`].
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,7 +67,7 @@ pub struct InspectRequest {
 pub struct RemoveRequest {
     /// Keys (a unique beginning will do), or files that graphs were made of. One that the cache has nothing of is an
     /// error of the data.
-    pub which: Vec<String>,
+    pub which: Vec<OsString>,
     /// Afterwards, what was not used for longest goes until the rest takes at most so much.
     pub max: Option<Bytes>,
 }

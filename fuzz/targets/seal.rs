@@ -53,7 +53,7 @@ pub(super) fn graph(footer: &[u8], sections: &[u8]) -> Vec<u8> {
     let footer = [&footer[..brace], b",\"checksums\":[", sums.join(",").as_bytes(), b"]}"].concat();
     let mut file = vec![0; PAGE];
     file[..8].copy_from_slice(b"TRIMGRAF");
-    file[8] = 1;
+    file[8] = 2;
     file[12..16].copy_from_slice(&(footer.len() as u32).to_le_bytes());
     put(&mut file, 16, (PAGE + sections.len()) as u64);
     put(&mut file, 24, xxh3_64(&footer));

@@ -2,13 +2,17 @@
 //!
 //! An entry's key is made of the source, the options (the architecture is one) and NVRTC's version; its file is named by it.
 //! The file begins with a magic, the key and a checksum of the rest; it is written beside and renamed into place. An entry that
-//! is damaged, cut or of another key is as good as none and is written anew. A folder that cannot be read or written costs
-//! only time, so it is no error.
+//! is damaged, cut, of another key or of another user is as good as none and is written anew. A folder that cannot be read or
+//! written costs only time, so it is no error.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::Version;
@@ -38,9 +42,13 @@ impl Key {
     }
 }
 
-/// The entry, if it is there and whole.
+/// The entry, if it is there, whole, and a regular file of this user: what it holds is run.
 pub(crate) fn read(folder: &Path, key: Key) -> Option<Vec<u8>> {
-    let bytes = fs::read(key.file(folder)).ok()?;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+    let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(key.file(folder)).ok()?;
+    file.metadata().ok().filter(|found| found.is_file() && found.uid() == geteuid().as_raw())?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
     let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&key.0.to_le_bytes())?;
     let (checksum, image) = rest.split_first_chunk::<16>()?;
     (u128::from_le_bytes(*checksum) == xxh3_128(image)).then(|| image.to_vec())
@@ -52,8 +60,14 @@ pub(crate) fn write(folder: &Path, key: Key, image: &[u8]) -> bool {
     let bytes = [MAGIC.as_slice(), &key.0.to_le_bytes(), &xxh3_128(image).to_le_bytes(), image].concat();
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let beside = folder.join(format!(".{:032x}-{}-{number}", key.0, std::process::id()));
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&beside, bytes))
+    // Never through a link that somebody left under this name.
+    let new = || fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside);
+    let written = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .and_then(|()| new())
+        .and_then(|mut file| file.write_all(&bytes))
         .and_then(|()| fs::rename(&beside, key.file(folder)));
     if written.is_err() {
         // Where it was not even created there is nothing to remove.
@@ -125,6 +139,24 @@ mod tests {
         assert!(write(folder.path(), other, b"image"));
         fs::rename(other.file(folder.path()), key().file(folder.path())).unwrap();
         assert_eq!(read(folder.path(), key()), None);
+    }
+
+    #[test]
+    fn entries_are_the_users_own_regular_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("kernels");
+        assert!(write(&inner, key(), b"image"));
+        let (file, elsewhere) = (key().file(&inner), folder.path().join("elsewhere"));
+        assert_eq!((file.metadata().unwrap().mode() & 0o777, inner.metadata().unwrap().mode() & 0o777), (0o600, 0o700));
+        fs::rename(&file, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &file).unwrap();
+        assert_eq!(read(&inner, key()), None);
+        fs::remove_file(&file).unwrap();
+        // Nobody writes to this pipe, and nobody waits for that.
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        assert_eq!(read(&inner, key()), None);
+        assert!(write(&inner, key(), b"image"));
+        assert_eq!(read(&inner, key()).unwrap(), b"image");
     }
 
     #[test]

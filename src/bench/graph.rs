@@ -17,6 +17,10 @@ use crate::report::bench::GraphReport;
 /// [`crate::error::Kind::Resource`] where the cache has no room for it.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     let setup = Setup::new(job, None)?;
+    if setup.cache.is_none() {
+        return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
+            .advice("name one with --cache-dir, or use --no-cache for one that goes with the comparison"));
+    }
     let input = Input::open(job, &setup)?;
     if input.origin.is_none() {
         return Err(Error::usage("is no file, and a comparison counts it many times")

@@ -1,9 +1,11 @@
 //! The cache of oriented graphs: the second job on the same input starts at 'assign'.
 //!
-//! One file a graph ([`crate::graph::file`]), named by a hash of the input's identity; the identity itself stands in the
-//! file and is compared. Files appear by a rename, complete, and are never written again; several processes may share
-//! the folder. When it grows past its limit, the graphs that were used longest ago go first. A graph that is mapped by
-//! another process stays readable there after it was removed.
+//! One file a graph ([`crate::graph::file`]), named by a hash of the paths of the input and of how it is read; what the input was
+//! stands in the file and is compared ([`crate::input::identity`]), so a changed input replaces its graph. Files appear by a
+//! rename, complete; several processes may share the folder, and several users one that they named. Nothing but regular files of
+//! the same user is taken, listed, counted or removed, and what vanishes in between was somebody else's to remove. When the
+//! graphs grow past their limit, those that were used longest ago go first. A graph that is mapped stays readable after it was
+//! removed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,18 +15,19 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bytes::Bytes;
+use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::graph::file::{Layout, Place, open, read_layout};
+use crate::graph::file::{self, Layout, Place, open, open_file};
 use crate::input::format::Format;
 use crate::input::identity::Identity;
 use crate::orient::Oriented;
 
 const SUFFIX: &str = "trimgraf";
 
-/// What a graph was made of: its text is the `source` that graph files note and that entries are found by.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What a graph was made of: its text is the `source` that graph files note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The format that the input was read in.
     pub format: Format,
@@ -35,9 +38,29 @@ pub struct Origin {
 
 impl Origin {
     /// The text.
-    pub fn to_text(&self) -> String {
-        // A value of plain data always has a JSON form; an empty text would only keep the graph out of the cache.
-        serde_json::to_string(self).unwrap_or_default()
+    ///
+    /// # Errors
+    /// None that is known; one of the program's own types without a text.
+    pub fn to_text(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|e| Error::usage(format!("the input's identity has no text ({e})")))
+    }
+
+    /// With another identity, and the same in all else.
+    fn with(&self, identity: Identity) -> Self {
+        Self { identity, ..self.clone() }
+    }
+
+    /// The text that does not change with the files: what a graph is found by.
+    fn key(&self) -> Result<String> {
+        self.with(self.identity.paths_only()).to_text()
+    }
+
+    /// The text that does not change while the files' contents stay: what marks that which was made of them.
+    ///
+    /// # Errors
+    /// As [`Self::to_text`].
+    pub fn lasting(&self) -> Result<String> {
+        self.with(self.identity.lasting()).to_text()
     }
 }
 
@@ -46,6 +69,8 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
+    /// Whether a job goes on without it where it cannot be used: nobody asked for it.
+    optional: bool,
 }
 
 /// A cached graph, for listing.
@@ -76,14 +101,33 @@ impl Entry {
 }
 
 impl Cache {
-    /// The cache in `dir`, made if it is not there; `most` bytes at most, or else half of what its disk has free.
+    /// The cache in `dir`, made if it is not there, for this user alone; `most` bytes of this user's graphs at most, or else half
+    /// of what its disk has free.
     ///
     /// # Errors
     /// [`Kind::Resource`] when the folder cannot be made.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
-        disk::make_dir(dir)?;
+        disk::private_dir(dir)?;
+        if !dir.is_dir() {
+            return Err(Error::resource("is no folder").at(dir).expected("a folder for the cache"));
+        }
         disk::sweep(dir);
-        Ok(Self { dir: dir.to_path_buf(), most })
+        Ok(Self { dir: dir.to_path_buf(), most, optional: false })
+    }
+
+    /// The cache that a job uses where no folder is named: this user's own, and none (after a warning) where it cannot be used.
+    pub fn open_default(dir: &Path, most: Option<Bytes>) -> Option<Self> {
+        let opened = Self::open(dir, most).and_then(|cache| {
+            disk::keep_private(dir)?;
+            rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(dir, e.into()))?;
+            Ok(Self { optional: true, ..cache })
+        });
+        opened.inspect_err(without_cache).ok()
+    }
+
+    /// The cache in `dir` as it is, to be listed or emptied: it may as well not be there.
+    pub fn existing(dir: &Path) -> Self {
+        Self { dir: dir.to_path_buf(), most: None, optional: false }
     }
 
     /// Where it is.
@@ -91,79 +135,166 @@ impl Cache {
         &self.dir
     }
 
-    fn path_of(&self, source: &str) -> PathBuf {
-        self.dir.join(format!("{:016x}.{SUFFIX}", xxh3_64(source.as_bytes())))
+    /// Whether a job goes on without the cache after `error`, which then was told.
+    pub fn does_without(&self, error: &Error) -> bool {
+        let ours = error.kind() == Kind::Resource && error.path().is_some_and(|path| path.starts_with(&self.dir));
+        if self.optional && ours {
+            without_cache(error);
+        }
+        self.optional && ours
     }
 
-    /// The graph of the input `source`, if it is here. A damaged file, or one of another version, is removed with a
-    /// warning and counts as absent, so that it is made again.
+    /// Where the graph of `origin` lies. Users who share a folder are not in each other's way.
+    fn path_of(&self, origin: &Origin) -> Result<PathBuf> {
+        let key = format!("{} {}", rustix::process::geteuid().as_raw(), origin.key()?);
+        Ok(self.dir.join(format!("{:016x}.{SUFFIX}", xxh3_64(key.as_bytes()))))
+    }
+
+    /// The graph of the input `origin`, if it is here. Where only its contents tell whether it is the same, they are hashed;
+    /// afterwards they are known where the graph was found. A damaged file, or one of another version, is as good as none, after a
+    /// warning.
     ///
     /// # Errors
-    /// When a file that is there cannot be read.
-    pub fn find(&self, source: &str) -> Result<Option<OrientedGraph>> {
-        let path = self.path_of(source);
-        if !path.exists() {
-            return Ok(None);
-        }
-        match open(Place::Cached(path.clone())) {
-            Ok(graph) if graph.source() == source => {
-                // The time of the last use decides what goes first; without it a graph only looks older than it is.
-                let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
-                Ok(Some(graph))
+    /// An input that cannot be read or changes; the wish to stop.
+    pub fn find(&self, origin: &mut Origin, control: &Control) -> Result<Option<OrientedGraph>> {
+        let path = self.path_of(origin)?;
+        let file = match disk::open_own(&path) {
+            Ok(Some(file)) => file,
+            Ok(None) => {
+                self.tell_of_earlier(origin);
+                return Ok(None);
             }
-            Ok(_) => Ok(None),
+            Err(error) => {
+                tracing::warn!("{}: it is made again", Error::read(&path, error));
+                return Ok(None);
+            }
+        };
+        let found = self.same(&file, &path, origin, control)?;
+        let graph = match found.and_then(|same| same.then(|| open_file(&file, &path)).transpose()) {
             Err(error) if error.kind() == Kind::Data => {
                 tracing::warn!("{error}: it is made again");
-                disk::remove(&path)?;
-                Ok(None)
+                None
             }
-            Err(error) => Err(error),
+            other => other?,
+        };
+        if graph.is_some() {
+            self.used(&file, &path, origin);
+        }
+        Ok(graph)
+    }
+
+    /// Whether the graph in `file` is that of `origin`. The outer error is about the input, the inner one about the graph.
+    fn same(&self, file: &File, path: &Path, origin: &mut Origin, control: &Control) -> Result<Result<bool>> {
+        let layout = match file::layout_of(file, path) {
+            Ok(layout) => layout,
+            Err(error) => return Ok(Err(error)),
+        };
+        let Ok(mut recorded) = serde_json::from_str::<Origin>(&layout.source) else { return Ok(Ok(false)) };
+        if recorded.key()? != origin.key()? {
+            return Ok(Ok(false));
+        }
+        let seen = origin.identity.seen();
+        if seen.is_some() && seen == file::seen(file) {
+            recorded.identity.see_again(&origin.identity);
+        }
+        origin.identity.is(&recorded.identity, control).map(Ok)
+    }
+
+    /// Notes that the graph in `file` was used for `origin`. The time of the last use decides what goes first, and what is noted of
+    /// the input saves a hash; without either nothing is wrong.
+    fn used(&self, file: &File, path: &Path, origin: &Origin) {
+        let _ = file.set_modified(SystemTime::now());
+        if let Some(seen) = origin.identity.seen()
+            && file::seen(file) != Some(seen)
+            && let Ok(Some(file)) = disk::open_own_to_write(path)
+        {
+            let _ = file::note_seen(&file, path, seen);
         }
     }
 
-    /// Takes a graph in, makes room where the limit asks for it, and opens it. A graph that is larger than the limit
+    /// Where an earlier version of the program left the graph of `origin` here: says so, and removes what nobody will use.
+    fn tell_of_earlier(&self, origin: &Origin) {
+        #[derive(Deserialize)]
+        struct Files {
+            files: Vec<Named>,
+        }
+        #[derive(Deserialize)]
+        struct Named {
+            path: PathBuf,
+        }
+        for (path, file) in self.files().unwrap_or_default() {
+            let Some((version, source)) = file::source_of_earlier(&file) else { continue };
+            let Ok(Files { files }) = serde_json::from_str(&source) else { continue };
+            if files.iter().map(|file| &file.path).eq(origin.identity.files.iter().map(|file| &file.path)) {
+                let shown = path.display();
+                tracing::warn!(
+                    "{shown}: is of version {version}, which this program does not use: the graph is made again"
+                );
+                pass_over(disk::remove(&path));
+            }
+        }
+    }
+
+    /// Takes the graph of `origin` in, makes room where the limit asks for it, and opens it. A graph that is larger than the limit
     /// is opened where it is, and goes with the job.
     ///
     /// # Errors
     /// [`Kind::Resource`] when it cannot be moved in.
-    pub fn store(&self, source: &str, oriented: Oriented) -> Result<OrientedGraph> {
+    pub fn store(&self, origin: &Origin, oriented: Oriented) -> Result<OrientedGraph> {
+        let others = self.entries()?;
         let most = match self.most {
             Some(most) => most,
-            None => {
-                Bytes((free_space(&self.dir)?.get() + self.entries()?.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2)
-            }
+            None => Bytes((free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
         };
         if oriented.file_bytes > most {
             return open(Place::Temporary(oriented.file));
         }
-        let path = self.path_of(source);
+        let path = self.path_of(origin)?;
+        // Before it has a name that others may remove.
+        let graph = open_file(oriented.file.as_file(), &path)?;
+        if let Some(seen) = origin.identity.seen() {
+            file::note_seen(oriented.file.as_file(), &path, seen)?;
+        }
         oriented.file.persist(&path)?;
-        let mut entries = self.entries()?;
-        entries.sort_by_key(|entry| entry.idle_seconds);
-        let mut total = Bytes::ZERO;
-        for entry in entries {
+        let mut total = oriented.file_bytes;
+        for entry in others.iter().filter(|entry| entry.path != path) {
             total += entry.bytes;
-            if total > most && entry.path != path {
-                disk::remove(&entry.path)?;
+            if total > most {
+                pass_over(disk::remove(&entry.path));
             }
         }
-        open(Place::Cached(path))
+        Ok(graph)
     }
 
-    /// All graphs, the last used first. Files that are no graphs are left out.
+    /// This user's graph files, those of other versions and damaged ones included.
+    fn files(&self) -> Result<Vec<(PathBuf, File)>> {
+        let failed = |e| Error::read(&self.dir, e);
+        let items = match fs::read_dir(&self.dir) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            items => items.map_err(failed)?,
+        };
+        let mut files = Vec::new();
+        for item in items {
+            let path = item.map_err(failed)?.path();
+            if path.extension().is_some_and(|suffix| suffix == SUFFIX)
+                && let Ok(Some(file)) = disk::open_own(&path)
+                && file::version_of(&file).is_some()
+            {
+                files.push((path, file));
+            }
+        }
+        Ok(files)
+    }
+
+    /// All graphs of this user, the last used first. Files that are no graphs are left out.
     ///
     /// # Errors
     /// When the folder cannot be read.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
-        for item in fs::read_dir(&self.dir).map_err(|e| Error::read(&self.dir, e))? {
-            let path = item.map_err(|e| Error::read(&self.dir, e))?.path();
-            if path.extension().is_none_or(|suffix| suffix != SUFFIX) {
-                continue;
-            }
-            // A file may vanish between the listing and here when another process makes room.
-            let Ok(metadata) = fs::metadata(&path) else { continue };
-            let layout = read_layout(&path)
+        for (path, file) in self.files()? {
+            let Ok(metadata) = file.metadata() else { continue };
+            let layout = file::layout_of(&file, &path)
                 .unwrap_or_else(|error| Layout { source: format!("(not readable: {error})"), ..Layout::default() });
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             entries.push(Entry {
@@ -180,17 +311,24 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes the graphs that `chosen` selects; returns them.
+    /// Removes the graphs that `chosen` selects; returns those that were removed. What another process removes at the same time
+    /// is passed over.
     ///
     /// # Errors
-    /// When a file cannot be removed.
+    /// When the folder cannot be read.
     pub fn remove(&self, chosen: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>> {
-        let gone: Vec<Entry> = self.entries()?.into_iter().filter(chosen).collect();
-        for entry in &gone {
-            disk::remove(&entry.path)?;
-        }
-        Ok(gone)
+        let entries = self.entries()?.into_iter().filter(chosen);
+        Ok(entries.filter(|entry| pass_over(disk::remove(&entry.path))).collect())
     }
+}
+
+/// Whether it was done; if not, nothing is lost but room.
+fn pass_over(done: Result<()>) -> bool {
+    done.inspect_err(|error| tracing::debug!("{error}: passed over")).is_ok()
+}
+
+fn without_cache(error: &Error) {
+    tracing::warn!("{error}: the job goes on without the cache; name another folder with --cache-dir");
 }
 
 /// What a user may still write on the disk of `dir`.

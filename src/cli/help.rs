@@ -132,7 +132,7 @@ Examples:
   trimill cache clear
 
 The cache holds prepared graphs, so that the next job on the same input starts at once. A graph is
-found again by path, size, time of change and a hash of head and tail of its file.";
+found again by path, size, time of modification and a hash of all of its file.";
 
 /// Under `trimill completions --help`.
 pub const COMPLETIONS: &str = "\

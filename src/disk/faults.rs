@@ -10,6 +10,7 @@
 //! | `term:N` | at the N-th write the process gets SIGTERM, and the write goes on |
 //! | `read:N` | a disk that fails: the N-th reading reads nothing |
 //! | `read-panic:N` | at the N-th reading the thread panics |
+//! | `read-stop:N` | at the N-th reading the process stops (SIGSTOP), until SIGCONT |
 //! | `device:N` | a device that is lost: the N-th call of one fails |
 //! | `device-panic:N` | at the N-th call of a device the thread panics |
 //! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
@@ -78,6 +79,7 @@ fn parse(text: &str) -> Option<Plan> {
         "term" => (Call::Write, Fault::Term),
         "read" => (Call::Read, Fault::Fails),
         "read-panic" => (Call::Read, Fault::Panic),
+        "read-stop" => (Call::Read, Fault::Stop),
         "device" => (Call::Device, Fault::Fails),
         "device-panic" => (Call::Device, Fault::Panic),
         "device-stop" => (Call::Device, Fault::Stop),
@@ -177,6 +179,7 @@ mod tests {
             ("term:4", Call::Write, Fault::Term, 4),
             ("read:5", Call::Read, Fault::Fails, 5),
             ("read-panic:6", Call::Read, Fault::Panic, 6),
+            ("read-stop:6", Call::Read, Fault::Stop, 6),
             ("device:7", Call::Device, Fault::Fails, 7),
             ("device-panic:8", Call::Device, Fault::Panic, 8),
             ("device-stop:9", Call::Device, Fault::Stop, 9),

@@ -7,15 +7,17 @@
 
 pub mod faults;
 mod new_file;
+mod own;
 mod temporary;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
-pub use temporary::{TemporaryDir, TemporaryFile, sweep};
+pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
+pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 
 use crate::error::{Error, Result};
 use faults::Call;
@@ -83,20 +85,12 @@ pub fn anonymous(dir: &Path) -> Result<File> {
     step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
 }
 
-/// Opens `path` to append to it; made where it is not there.
+/// Opens `path` to append to it; made where it is not there, for this user alone.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
 pub fn append_to(path: &Path) -> Result<File> {
-    step(|| File::options().append(true).create(true).open(path)).map_err(|e| Error::write(path, e))
-}
-
-/// Opens `path` to write to it; made where it is not there, and left as it is where it is.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
-pub fn open_or_make(path: &Path) -> Result<File> {
-    step(|| File::options().write(true).create(true).truncate(false).open(path)).map_err(|e| Error::write(path, e))
+    step(|| File::options().append(true).create(true).mode(PRIVATE).open(path)).map_err(|e| Error::write(path, e))
 }
 
 /// Writes `bytes` at the place where `file` stands; `path` is for the error.

@@ -5,8 +5,10 @@
 //! share keep locks to one of them: only what was made on this machine is looked at. Where a file system knows no locks,
 //! nothing is removed.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -44,8 +46,13 @@ impl TemporaryDir {
     pub fn new(parent: &Path, prefix: &str) -> Result<Self> {
         let prefix = marked(prefix);
         let make = || loop {
-            let dir = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?;
-            let lock = File::open(dir.path())?;
+            let private = Permissions::from_mode(0o700);
+            let dir = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(parent)?;
+            // Between the two calls another process may sweep it away: nothing shows yet that it is in use.
+            let lock = match File::open(dir.path()) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
             match claimed(&lock, dir.path()) {
                 Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
                 Claim::Unknown => return Ok(Self { dir, _lock: None }),
@@ -72,6 +79,11 @@ impl TemporaryFile {
         &self.path
     }
 
+    /// The file, for reading: it stays readable whatever becomes of its name.
+    pub fn as_file(&self) -> &File {
+        &self.lock
+    }
+
     /// Gives the file its final name, replacing one of that name.
     ///
     /// # Errors
@@ -82,6 +94,21 @@ impl TemporaryFile {
         // Now that no sweep takes its name for a temporary one.
         drop(lock);
         Ok(())
+    }
+}
+
+impl TemporaryFile {
+    /// Gives the file its final name if nothing has that; returns it, still locked.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]; the file is removed.
+    pub fn persist_new(self, to: &Path) -> Result<Option<File>> {
+        let Self { path, lock } = self;
+        match step(|| path.persist_noclobber(to).map_err(|e| e.error)) {
+            Ok(()) => Ok(Some(lock)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(e) => Err(Error::write(to, e)),
+        }
     }
 }
 
@@ -124,13 +151,18 @@ fn machine() -> &'static str {
     })
 }
 
+/// Whether this is the name of a temporary file or directory that this machine made.
+pub fn is_temporary(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && name.contains(machine())
+}
+
 /// Removes temporary files and directories in `dir` that processes of this machine left when they were killed. What cannot be
 /// removed stays, and is in nobody's way.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        let name = name.to_string_lossy();
-        if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || !name.contains(machine()) {
+        if !is_temporary(&name) {
             continue;
         }
         match swept(&path) {
@@ -193,6 +225,33 @@ mod tests {
         sweep(dir.path());
         assert_eq!(names().len(), 4);
         sweep(&dir.path().join("nowhere"));
+    }
+
+    #[test]
+    fn who_makes_a_folder_while_others_sweep_has_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                        sweep(dir.path());
+                    }
+                });
+            }
+            let makers = [(); 2].map(|()| {
+                scope.spawn(|| {
+                    for _ in 0..3000 {
+                        let made = TemporaryDir::new(dir.path(), "trimill-spill-").map_err(|e| e.to_string())?;
+                        std::fs::write(made.path().join("spill"), "x").map_err(|e| e.to_string())?;
+                    }
+                    Ok::<(), String>(())
+                })
+            });
+            let made = makers.map(|maker| maker.join().unwrap());
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(made, [Ok(()), Ok(())]);
+        });
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What `trimill cache` does: lists the cached graphs, removes some or all.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use super::setup::default_cache_dir;
+use super::setup::{NO_CACHE, default_cache_dir};
 use crate::bytes::Bytes;
 use crate::clean::cache::{Cache, Entry};
 use crate::error::{Error, Result};
@@ -10,7 +11,10 @@ use crate::report::{CacheEntry, CacheReport};
 use crate::request::RemoveRequest;
 
 fn open(dir: Option<&Path>) -> Result<Cache> {
-    Cache::open(dir.unwrap_or(&default_cache_dir()), None)
+    let dir = dir.map(Path::to_path_buf).or_else(default_cache_dir);
+    let dir =
+        dir.ok_or_else(|| Error::usage(format!("there is no cache: {NO_CACHE}")).advice("name one with --cache-dir"))?;
+    Ok(Cache::existing(&dir))
 }
 
 fn report(cache: &Cache, entries: Vec<Entry>) -> CacheReport {
@@ -49,14 +53,14 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
 pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
-    let named = |entry: &Entry, name: &str| {
+    let named = |entry: &Entry, name: &OsStr| {
         let path = Path::new(name).canonicalize();
-        (!name.is_empty() && entry.key.starts_with(name))
+        name.to_str().is_some_and(|name| !name.is_empty() && entry.key.starts_with(name))
             || entry.inputs().iter().any(|input| path.as_ref().is_ok_and(|path| path == input))
     };
     for name in &request.which {
         if !entries.iter().any(|entry| named(entry, name)) {
-            return Err(Error::data(cache.dir(), format!("nothing in the cache is called '{name}'"))
+            return Err(Error::data(cache.dir(), format!("nothing in the cache is called '{}'", name.display()))
                 .expected("a key or an input that trimill cache list shows"));
         }
     }

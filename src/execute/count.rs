@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::devices::count_spilled;
 use super::graph::Input;
 use super::machine;
-use super::planned::planned_of;
+use super::planned::planned_with;
 use super::setup::Setup;
 use super::shared::count_shared;
 use super::whole::count_whole;
@@ -30,9 +30,15 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
-    let input = Input::open(job, &setup)?;
+    let mut input = Input::open(job, &setup)?;
+    let mut record = None;
     if let Some(run) = &setup.run {
-        run.claim(&JobRecord::new(job, input.origin.as_ref())?)?;
+        let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
+        setup.pool.install(|| run.claim(&mut claimed, control))?;
+        if let Some(origin) = &mut input.origin {
+            origin.identity = claimed.input();
+        }
+        record = Some((run, claimed));
         if let Some(result) = run.finished()? {
             tracing::info!("{}: counted on an earlier start", run.path().display());
             setup.tidy(job);
@@ -40,7 +46,11 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         }
     }
     let mut stations = Vec::new();
-    let mut planned = planned_of(&input, job, &setup, job.keep_spill, control, &mut stations)?;
+    let prepared = input.graph(&setup, control, &mut stations)?;
+    if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
+        run.record(&claimed.with_input(&origin.identity))?;
+    }
+    let mut planned = planned_with(prepared, job, &setup, job.keep_spill, control, &mut stations)?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let counted = if planned.plan.assignment.parts() == 1 && !job.keep_spill {

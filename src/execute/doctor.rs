@@ -37,7 +37,7 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         memory: machine::memory(),
         memory_free: machine::free_memory(),
         work_dir: Directory::survey(work_dir.map_or_else(std::env::temp_dir, Path::to_path_buf)),
-        cache_dir: Directory::survey(cache_dir.map_or_else(default_cache_dir, Path::to_path_buf)),
+        cache_dir: cache_dir.map(Path::to_path_buf).or_else(default_cache_dir).map(Directory::survey),
         gpus,
         no_gpu,
         default_host_memory: host,

@@ -33,7 +33,7 @@ impl Input {
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what tells this input from any
-    /// other (empty for standard input).
+    /// other; where there is a cache, with the contents.
     ///
     /// # Errors
     /// What is wrong with the input; directories that cannot be written.
@@ -42,14 +42,15 @@ impl Input {
         setup: &Setup,
         control: &Control,
         stations: &mut Vec<Station>,
-    ) -> Result<(OrientedGraph, String)> {
+    ) -> Result<(OrientedGraph, Option<Origin>)> {
         setup.pool.install(|| {
-            let identity = self.origin.as_ref().map(Origin::to_text);
+            let mut origin = self.origin.clone();
             let (bytes, cache) = (Bytes(self.source.bytes()), setup.cache.as_ref());
             let space = setup.workspace();
-            let graph = prepare(&self.source, identity.as_deref(), bytes, space, cache, control, stations)?;
+            let kept = origin.as_mut().filter(|_| cache.is_some());
+            let graph = prepare(&self.source, kept, bytes, space, cache, control, stations)?;
             give_back_the_rest();
-            Ok((graph, identity.unwrap_or_default()))
+            Ok((graph, origin))
         })
     }
 }

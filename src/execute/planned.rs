@@ -9,6 +9,7 @@ use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
+use crate::clean::cache::Origin;
 use crate::control::Control;
 use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
@@ -50,26 +51,14 @@ pub(super) struct Planned {
 
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    planned_of(&Input::open(job, setup)?, job, setup, true, control, stations)
+    let prepared = Input::open(job, setup)?.graph(setup, control, stations)?;
+    planned_with(prepared, job, setup, true, control, stations)
 }
 
-/// Takes a job whose input is open up to its plan: that of the run directory, where an earlier start made one. `spills_whole`:
-/// whether a graph that is one partition is spilled, too.
-pub(super) fn planned_of(
-    input: &Input,
-    job: &Job,
-    setup: &Setup,
-    spills_whole: bool,
-    control: &Control,
-    stations: &mut Vec<Station>,
-) -> Result<Planned> {
-    let prepared = input.graph(setup, control, stations)?;
-    planned_with(prepared, job, setup, spills_whole, control, stations)
-}
-
-/// Takes a job whose graph is there up to its plan; with the graph comes what tells its input from any other.
+/// Takes a job whose graph is there up to its plan: that of the run directory, where an earlier start made one. With the graph
+/// comes what tells its input from any other. `spills_whole`: whether a graph that is one partition is spilled, too.
 pub(super) fn planned_with(
-    (graph, identity): (OrientedGraph, String),
+    (graph, origin): (OrientedGraph, Option<Origin>),
     job: &Job,
     setup: &Setup,
     spills_whole: bool,
@@ -130,6 +119,7 @@ pub(super) fn planned_with(
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
+    let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
     let fingerprint = fingerprint(job, &identity, &plan);
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;

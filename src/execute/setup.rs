@@ -17,7 +17,7 @@ use crate::count::cpu::Cpu;
 use crate::count::cuda::{self, Cuda, Settings};
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
-use crate::disk;
+use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Devices, Job, SpillTo};
@@ -43,6 +43,8 @@ pub struct Setup {
     pub helper: Option<Helper>,
     /// Where the job is resumed.
     pub run: Option<RunDir>,
+    /// The folder of temporary files of a job that is resumed, where it lies in another one.
+    _work: Option<TemporaryDir>,
     device_memory: Option<Bytes>,
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
@@ -97,9 +99,8 @@ impl Setup {
             .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
         let host_memory = job.host_memory.unwrap_or(default_host_memory());
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
-        let (spill_dir, work_dir) = places(job, run.as_ref());
+        let (spill_dir, work_dir, work) = places(job, run.as_ref())?;
         for dir in [&spill_dir, &work_dir] {
-            disk::make_dir(dir)?;
             if Directory::survey(dir.clone()).in_ram {
                 tracing::warn!(
                     "{} is in RAM: what is spilled there takes memory; name a disk with --work-dir",
@@ -109,12 +110,27 @@ impl Setup {
             disk::sweep(dir);
         }
         let cache = match job.cache {
-            true => Some(Cache::open(&job.cache_dir.clone().unwrap_or_else(default_cache_dir), job.cache_max)?),
+            true => cache(job)?,
+            false => None,
+        };
+        let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
-            false => run.as_ref().map(|run| Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))).transpose()?,
+            (None, Some(run)) => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
+            (cache, _) => cache,
         };
         let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host_memory));
-        Ok(Self { pool, host_memory, work_dir, spill_dir, cache, helper, run, device_memory, graph_memory })
+        Ok(Self {
+            pool,
+            host_memory,
+            work_dir,
+            spill_dir,
+            cache,
+            helper,
+            run,
+            _work: work,
+            device_memory,
+            graph_memory,
+        })
     }
 
     /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
@@ -234,21 +250,52 @@ impl Setup {
     }
 }
 
-/// Where a job spills, and where it prepares. With a run directory nothing of an earlier start is left to prepare with.
-fn places(job: &Job, run: Option<&RunDir>) -> (PathBuf, PathBuf) {
+/// The cache that a job names, or else this user's, if there is one that can be used.
+fn cache(job: &Job) -> Result<Option<Cache>> {
+    match (&job.cache_dir, default_cache_dir()) {
+        (Some(dir), _) => Cache::open(dir, job.cache_max).map(Some),
+        (None, Some(dir)) => Ok(Cache::open_default(&dir, job.cache_max)),
+        (None, None) => {
+            tracing::info!("{NO_CACHE}: the graph is not cached");
+            Ok(None)
+        }
+    }
+}
+
+/// Makes the folders where a job spills and where it prepares, which are the user's alone unless the user named them. With a run
+/// directory nothing of an earlier start is left to prepare with.
+fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<TemporaryDir>)> {
+    for dir in [&job.spill_dir, &job.work_dir].into_iter().flatten() {
+        disk::make_dir(dir)?;
+    }
     let Some(run) = run else {
         let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
         let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
-        return (spill, work);
+        disk::make_dir(&spill)?;
+        return Ok((spill, work, None));
     };
-    let work = run.work(job.work_dir.as_deref());
-    run_dir::remove_tree(&work);
+    let (work, temporary) = match &job.work_dir {
+        Some(dir) => {
+            disk::sweep(dir);
+            let work = TemporaryDir::new(dir, "trimill-run-")?;
+            (work.path().to_path_buf(), Some(work))
+        }
+        None => {
+            run_dir::remove_tree(&run.work());
+            disk::private_dir(&run.work())?;
+            (run.work(), None)
+        }
+    };
     let spill = match &job.spill_dir {
         Some(dir) if job.keep_spill => dir.clone(),
-        dir => run.spills(dir.as_deref()),
+        dir => {
+            let spill = run.spills(dir.as_deref());
+            disk::private_dir(&spill)?;
+            spill
+        }
     };
     run_dir::remove_unfinished(&spill);
-    (spill, work)
+    Ok((spill, work, temporary))
 }
 
 /// What the oriented graph may take of the host's memory beside what counts it, whatever that will be: a quarter of the
@@ -274,11 +321,13 @@ pub fn default_host_memory() -> Bytes {
     Bytes(machine::memory().get() / 2)
 }
 
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`, or a folder beside other temporary files.
-pub fn default_cache_dir() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
-        .join("trimill")
+/// Why there is no cache unless one is named.
+pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
+
+/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none where neither is set. Relative paths are ignored, as the XDG Base Directory
+/// Specification asks.
+pub fn default_cache_dir() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("trimill"))
 }

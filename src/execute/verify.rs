@@ -21,7 +21,10 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     setup.pool.install(|| {
         let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
         let verifier = Verifier::new();
-        source.scan(&verifier, control)?;
+        let scanned = source.scan(&verifier, control);
+        // Data that is wrong because it changed is told as that.
+        source.unchanged()?;
+        scanned?;
         let found = verifier.finish(control)?;
         let input = InputReport {
             vertices_declared: source.declared_vertices(),

@@ -1,7 +1,9 @@
 //! The oriented graph and the sets and numbers that belong to it.
 
 pub mod bits;
+mod checked;
 pub mod file;
+mod layout;
 pub mod numbering;
 pub mod oriented;
 pub mod pages;

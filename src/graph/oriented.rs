@@ -32,7 +32,7 @@ pub(super) enum Storage {
     File {
         file: MappedFile,
         /// Keeps a graph file that is not cached alive, and removes it in the end.
-        _temporary: Option<crate::disk::TemporaryFile>,
+        temporary: Option<crate::disk::TemporaryFile>,
     },
     /// In memory.
     Memory(Arrays),

@@ -31,6 +31,14 @@ pub trait ArcSource: Sync {
         let _ = (memory, control);
         Ok(None)
     }
+
+    /// As [`Source::unchanged`].
+    ///
+    /// # Errors
+    /// As [`Source::unchanged`].
+    fn unchanged(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl ArcSource for Source {
@@ -52,6 +60,10 @@ impl ArcSource for Source {
 
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Self::rows(self, memory, control)
+    }
+
+    fn unchanged(&self) -> Result<()> {
+        Self::unchanged(self)
     }
 }
 

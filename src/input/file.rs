@@ -6,10 +6,12 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::spool::{Spool, plain_at_least};
+use super::stat::{Stat, changed};
 use crate::control::Task;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -62,7 +64,15 @@ impl InputFile {
 
     /// Copies standard input into `work_dir`.
     pub(super) fn stdin(work_dir: &Path) -> Result<Self> {
-        Self::spool(Path::new("(standard input)"), io::stdin().lock(), work_dir)
+        let path = Path::new("(standard input)");
+        let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?);
+        // Where it is a file, others may write to it while it is copied.
+        let look =
+            || file.metadata().map(|found| found.is_file().then(|| Stat::of(&found))).map_err(|e| Error::read(path, e));
+        let before = look()?;
+        let input = Self::spool(path, io::stdin().lock(), work_dir)?;
+        let differs = before.zip(look()?).and_then(|(before, now)| before.difference(&now));
+        differs.map_or(Ok(input), |how| Err(changed(path, &how)))
     }
 
     /// Copies what `from` yields into an anonymous file in `work_dir`.

@@ -16,6 +16,7 @@
 //! | `lines`, `pairs`, `number`, `head`, `metis_rows` | pieces of text |
 //! | `file`, `batch`, `parallel` | files in, arcs out, tasks between |
 //! | `rows`, `row_store` | rows as they stand in the input, where they do |
+//! | `identity`, `contents`, `stat` | what tells one input from another, and whether it changes |
 
 pub mod arcs;
 mod batch;
@@ -24,6 +25,7 @@ mod bvgraph;
 mod bvgraph_bits;
 mod bvgraph_rows;
 mod compressed;
+mod contents;
 mod detect;
 mod file;
 pub mod format;
@@ -41,6 +43,7 @@ mod row_store;
 pub mod rows;
 mod source;
 mod spool;
+mod stat;
 mod text;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::detect;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
-use super::identity::Identity;
+use super::identity::{Identity, Watched};
 use super::lines::Sizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
@@ -25,8 +25,10 @@ use crate::error::{Error, Result};
 pub struct Source {
     format: Format,
     paths: Vec<PathBuf>,
-    /// The files that identify it; none where it has no files of its own, as standard input.
-    identified_by: Option<Vec<PathBuf>>,
+    /// Its files as they were before they were opened; those that are no regular files are left out.
+    watched: Vec<Watched>,
+    /// Whether these are all, so that they identify it.
+    identified: bool,
     bytes: u64,
     reader: Box<dyn Reader>,
 }
@@ -91,6 +93,7 @@ impl Source {
         if bvgraph {
             return Self::open_bvgraph(inputs, work_dir);
         }
+        let watched = if is_stdin(first) { Vec::new() } else { watch(inputs) };
         let files: Vec<InputFile> = if is_stdin(first) {
             vec![InputFile::stdin(work_dir)?]
         } else {
@@ -105,7 +108,7 @@ impl Source {
         }
         check_number(inputs, format)?;
         let bytes;
-        let identified_by = files.iter().all(|file| !file.spooled).then(|| inputs.to_vec());
+        let identified = watched.len() == files.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
             Format::Text => {
                 bytes = files.iter().map(|file| file.bytes).sum();
@@ -128,7 +131,7 @@ impl Source {
                 }
             }
         };
-        Ok(Self { format, paths: inputs.to_vec(), identified_by, bytes, reader })
+        Ok(Self { format, paths: inputs.to_vec(), watched, identified, bytes, reader })
     }
 
     fn open_bvgraph(inputs: &[PathBuf], work_dir: &Path) -> Result<Self> {
@@ -137,12 +140,14 @@ impl Source {
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }
+        let watched = watch([&files.graph, &files.properties]);
         let reader = Bvgraph::open(&files, work_dir)?;
         let bytes = std::fs::metadata(&files.graph).map_err(|e| Error::read(&files.graph, e))?.len();
         Ok(Self {
             format: Format::Bvgraph,
             paths: inputs.to_vec(),
-            identified_by: Some(vec![files.graph, files.properties]),
+            identified: watched.len() == 2,
+            watched,
             bytes,
             reader: Box::new(reader),
         })
@@ -198,14 +203,27 @@ impl Source {
         self.reader.rows(memory, control)
     }
 
-    /// What tells this input from another: canonical paths, sizes, times and hashes of both ends of all files (of a
-    /// BVGraph both files). `None` for standard input and pipes.
+    /// What tells this input from another, as it was before it was opened: canonical paths, sizes, times and inodes of all
+    /// files (of a BVGraph both files). `None` for standard input and pipes.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] when a file can no longer be read.
     pub fn identity(&self) -> Result<Option<Identity>> {
-        self.identified_by.as_ref().map(Identity::of).transpose()
+        if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }
+
+    /// Called when all was read: fails where a file is no longer what it was before.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`], with the file and what differs.
+    pub fn unchanged(&self) -> Result<()> {
+        self.watched.iter().try_for_each(Watched::unchanged)
+    }
+}
+
+/// Looks at the regular files among `paths`. One that is not there is for the readers to tell.
+fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
+    paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
 }
 
 /// The format that all files have.

@@ -33,7 +33,7 @@ pub enum Made {
 }
 
 /// Makes the graph of all `arcs`, whose vertices are the ids `compact` of an input with plain ids; degrees and ranks are found by
-/// id.
+/// id. A file notes that it was made of `source`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
@@ -42,6 +42,7 @@ pub(super) fn make(
     place: Place<'_>,
     layout: Layout,
     (compact, degrees, rank_of): (&[u32], &[u32], &[u32]),
+    source: String,
     task: &Task,
     control: &Control,
 ) -> Result<Made> {
@@ -63,7 +64,7 @@ pub(super) fn make(
             write_per_vertex(&writer, compact, degrees, &InputIds::Plain)?;
             let bucket_bytes = Bytes(arcs.bytes_written());
             arcs.write_rows(&writer, task, control)?;
-            complete(writer, bucket_bytes).map(Made::File)
+            complete(writer, source, bucket_bytes).map(Made::File)
         }
     }
 }

@@ -44,13 +44,14 @@ const SMALLEST_PIECE: u64 = 1 << 6;
 /// Ids below this may be sparse (see [`crate::clean`]).
 const ALWAYS_PLAIN: u64 = 1 << 22;
 
-/// Orients `source` if its rows are those of a clean graph. `identity` is noted as where the graph comes from.
+/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read, and says what a graph file notes
+/// as where the graph comes from.
 ///
 /// # Errors
 /// Files that cannot be read; a graph file that cannot be written; the wish to stop.
 pub fn orient_rows(
     source: &dyn ArcSource,
-    identity: &str,
+    note: &mut dyn FnMut() -> Result<String>,
     place: Place<'_>,
     space: Workspace<'_>,
     control: &Control,
@@ -68,13 +69,14 @@ pub fn orient_rows(
     let Some(declared) = source.declared_vertices() else { return Ok(None) };
     let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
-    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report, identity);
+    let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
     let compact = vertices.compact;
     let number_of = numbers(&lengths);
     let known = Known { rows: &*rows, vertices: &compact, lengths: &lengths, number_of: &number_of, key: random() };
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let Some(arcs) = known.orient(edges, space, &task, control)? else { return Ok(None) };
-    make(arcs, place, layout, (&compact, &lengths, &number_of), &task, control).map(Some)
+    let source = note()?;
+    make(arcs, place, layout, (&compact, &lengths, &number_of), source, &task, control).map(Some)
 }
 
 /// What does not change from one piece to the next.

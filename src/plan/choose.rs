@@ -77,7 +77,7 @@ impl Statistics {
             .map(|(&id, ends)| {
                 let (degree, out) = (degrees[id as usize], ends[1] - ends[0]);
                 // So often the vertex is a head, and each time its row is read.
-                (out as f64 * (u64::from(degree) - out) as f64, out as u32)
+                (out as f64 * u64::from(degree).saturating_sub(out) as f64, out as u32)
             })
             .reduce(|| (0.0, 0), |a, b| (a.0 + b.0, a.1.max(b.1)));
         Self { vertices: graph.vertices(), edges: graph.edges(), probes, longest }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::table::list;
 use crate::bytes::Bytes;
+use crate::path_text;
 
 /// What this machine has, and what a job would be given without flags.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct DoctorReport {
     /// Where buckets, graphs and spills would go.
     pub work_dir: Directory,
     /// Where prepared graphs are kept.
-    pub cache_dir: Directory,
+    pub cache_dir: Option<Directory>,
     /// The GPUs that can be used.
     pub gpus: Vec<Gpu>,
     /// Why there is none, where there is none.
@@ -43,6 +44,7 @@ pub struct DoctorReport {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Directory {
     /// Where.
+    #[serde(serialize_with = "path_text::shown")]
     pub path: PathBuf,
     /// What is free there; null where it cannot be asked.
     pub free: Option<Bytes>,
@@ -105,7 +107,7 @@ impl DoctorReport {
             ("CPU threads", self.cores.to_string()),
             ("RAM", format!("{}, {} free", self.memory, self.memory_free)),
             ("work directory", self.work_dir.describe()),
-            ("cache directory", self.cache_dir.describe()),
+            ("cache directory", self.cache_dir.as_ref().map_or("none: no home is known".into(), Directory::describe)),
         ];
         for gpu in &self.gpus {
             entries

@@ -9,6 +9,7 @@ use super::tables::{against, shown, stations};
 use super::{InputReport, SCHEMA_VERSION, Station};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
+use crate::path_text;
 
 /// What `trimill partition` left on disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,7 @@ pub struct PartitionReport {
     /// The version of the program.
     pub version: String,
     /// The directory with the manifest and the partitions.
+    #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,
     /// Vertices of the clean graph.
     pub vertices: u64,
@@ -47,6 +49,7 @@ pub struct SpilledPartition {
     /// The partition, from 0.
     pub id: u32,
     /// Its file.
+    #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// Vertices that are local here.
     pub local_vertices: u64,
@@ -183,6 +186,7 @@ pub struct GenerateReport {
     /// The family, as on the command line.
     pub family: String,
     /// The file.
+    #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// Pairs in the file; with some families more than there are edges.
     pub pairs_written: u64,
@@ -217,6 +221,7 @@ impl GenerateReport {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
     /// The cache's directory.
+    #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,
     /// The entries concerned.
     pub entries: Vec<CacheEntry>,
@@ -230,6 +235,7 @@ pub struct CacheEntry {
     /// Its key; a beginning that is unique will do to remove it.
     pub key: String,
     /// The files that it was made of.
+    #[serde(serialize_with = "path_text::all_shown")]
     pub inputs: Vec<PathBuf>,
     /// Vertices.
     pub vertices: u64,

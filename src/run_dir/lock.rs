@@ -1,7 +1,8 @@
 //! One process at a time in a run directory.
 //!
 //! The file `lock` is locked by the kernel as long as the process lives and has it open, so it is free again however that
-//! process ends. It says what the directory is, and who is in it.
+//! process ends. It says what the directory is, and who is in it. It appears locked and with its text, so a file of that name
+//! without the text is none of ours, and neither is the directory; nothing is ever written to one.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,13 +11,15 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::disk;
+use crate::disk::{self, NewFile, SHARED};
 use crate::error::{Error, Result};
 
 /// The name of the lock's file.
 pub(super) const NAME: &str = "lock";
 /// How its text begins: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
+/// As many bytes of it as matter.
+const TEXT: u64 = 64;
 
 /// The directory is this process's until the value is dropped.
 #[derive(Debug)]
@@ -29,33 +32,107 @@ impl Lock {
     /// [`crate::error::Kind::Resource`] when another process is in it, when it holds other things, or cannot be written.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
-        let mut others = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
-        let alone = others.all(|entry| entry.file_name() == NAME);
-        let said = std::fs::read_to_string(&path).unwrap_or_default();
-        if !alone && !said.starts_with(MAGIC) {
-            return Err(Error::resource("holds files and is no run directory")
-                .at(dir)
-                .expected("a run directory, an empty directory, or nothing")
-                .advice("name another --run-dir"));
+        let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
+        // A lock that was not named yet, or never was, makes it no directory of other things.
+        if there.all(|entry| disk::is_temporary(&entry.file_name()))
+            && let Some(lock) = begin(dir, &path)?
+        {
+            return Ok(Self(lock));
         }
-        let file = disk::open_or_make(&path)?;
+        let mut said = String::new();
+        let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
+            // Whatever it is, only its beginning matters.
+            Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && said.starts_with(MAGIC) => file,
+            _ => {
+                return Err(Error::resource("holds files and is no run directory")
+                    .at(dir)
+                    .expected("a run directory, an empty directory, or nothing")
+                    .advice("name another --run-dir"));
+            }
+        };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                let mut text = String::new();
-                // Only for the message.
-                let _ = File::open(&path).and_then(|mut file| file.read_to_string(&mut text));
                 let who =
-                    text.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
+                    said.strip_prefix(MAGIC).map_or("another process".into(), |pid| format!("process {}", pid.trim()));
                 return Err(Error::resource(format!("the run directory is in use by {who}"))
                     .at(dir)
                     .advice("wait until it has ended, or name another --run-dir"));
             }
             Err(error) => return Err(Error::write(&path, error.into()).expected("a file system that can lock files")),
         }
-        // Always as long, and written over what was there, so that no moment is without the magic once it stood there.
-        let text = format!("{MAGIC}{:10}\n", std::process::id());
-        disk::write_at(&file, &path, text.as_bytes(), 0)?;
+        // Always as long, and written over what was there, so that no moment is without the magic.
+        disk::write_at(&file, &path, text().as_bytes(), 0)?;
         Ok(Self(file))
+    }
+}
+
+/// What the file says.
+fn text() -> String {
+    format!("{MAGIC}{:10}\n", std::process::id())
+}
+
+/// Makes the file, locked and with its text before it has its name; none where another process was first.
+fn begin(dir: &Path, path: &Path) -> Result<Option<File>> {
+    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    file.write_at(text().as_bytes(), 0)?;
+    file.into_temporary().persist_new(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::error::Kind;
+
+    fn refused(dir: &Path) {
+        let error = Lock::take(dir).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("is no run directory"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_that_the_program_did_not_make_is_left_as_it_is() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (lock, precious) = (dir.path().join(NAME), other.path().join("precious"));
+        let text = "precious ".repeat(20);
+        for foreign in [text.as_str(), "", "trimill run direct", "\u{0}"] {
+            fs::write(&lock, foreign).unwrap();
+            refused(dir.path());
+            assert_eq!(fs::read_to_string(&lock).unwrap(), foreign);
+            fs::remove_file(&lock).unwrap();
+        }
+        // A link, to a foreign file, to a lock of ours, and to nowhere.
+        let ours = format!("{MAGIC}         1\n");
+        for said in [Some(text), Some(ours), None] {
+            let _ = fs::remove_file(&precious);
+            said.iter().for_each(|said| fs::write(&precious, said).unwrap());
+            std::os::unix::fs::symlink(&precious, &lock).unwrap();
+            refused(dir.path());
+            assert_eq!(fs::read_to_string(&precious).ok(), said);
+            fs::remove_file(&lock).unwrap();
+        }
+        // Nobody writes to this pipe, and opening it must not wait for that.
+        assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        refused(dir.path());
+        fs::remove_file(&lock).unwrap();
+        fs::create_dir(&lock).unwrap();
+        refused(dir.path());
+    }
+
+    #[test]
+    fn an_empty_directory_is_taken_and_taken_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = || fs::read_to_string(dir.path().join(NAME)).unwrap();
+        let first = Lock::take(dir.path()).unwrap();
+        assert_eq!(said(), text());
+        let error = Lock::take(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(&format!("in use by process {}", std::process::id())), "{error}");
+        drop(first);
+        fs::write(dir.path().join("job.json"), "x").unwrap();
+        Lock::take(dir.path()).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
     }
 }

@@ -31,6 +31,7 @@ pub use journal::{Journal, PartitionRecord};
 pub use plan::PlanRecord;
 pub use record::JobRecord;
 
+use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::partition::assignment::Assignment;
@@ -67,21 +68,30 @@ impl RunDir {
         &self.path
     }
 
-    /// Says what the directory is for, or fails where it is for something else.
+    /// Fails where the directory is for something else than `job`, whose files are known by their contents afterwards where
+    /// they were before. A directory without a record is for any job, until [`Self::record`] says for which.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] with what differs; [`crate::error::Kind::Data`] where the record is damaged.
-    pub fn claim(&self, job: &JobRecord) -> Result<()> {
+    pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
             .map_err(|error| error.advice("remove the run directory and start anew"))?;
-        match before {
-            Some(before) => {
-                let settled = self.plan()?.map(|plan| plan.settled());
-                before.check(job, settled, &self.path)
-            }
-            None => sealed_file::write(&path, job),
-        }
+        let Some(before) = before else { return Ok(()) };
+        let settled = self.plan()?.map(|plan| plan.settled());
+        before.check(job, settled, &self.path, control)?;
+        let now = before.clone().refreshed(job);
+        if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
+    }
+
+    /// Says what the directory is for, once the input was read and is known by its contents: before anything is kept here that
+    /// another job could take.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn record(&self, job: &JobRecord) -> Result<()> {
+        let path = self.path.join(JOB);
+        if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
     }
 
     /// The complete result, where the job was done on an earlier start.
@@ -133,26 +143,26 @@ impl RunDir {
         sealed_file::write(&self.path.join(RESULT), result)
     }
 
-    /// Where spills wait: here, or in a folder of this run's own in `named`.
+    /// Where spills wait: here, or in a folder of this run's own in `named`, which every start on this directory finds again and
+    /// no other run takes.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
-        named.map_or_else(|| self.path.join("spills"), |dir| dir.join(self.folder("spills")))
+        named.map_or_else(
+            || self.path.join("spills"),
+            |dir| {
+                let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+                dir.join(format!("trimill-run-{:016x}-spills", xxh3_64(path.as_os_str().as_encoded_bytes())))
+            },
+        )
     }
 
-    /// Where temporary files go: here, or in a folder of this run's own in `named`. What an earlier start left there is
-    /// of no use.
-    pub fn work(&self, named: Option<&Path>) -> PathBuf {
-        named.map_or_else(|| self.path.join("work"), |dir| dir.join(self.folder("work")))
+    /// Where temporary files go if no other place is named. What an earlier start left there is of no use.
+    pub fn work(&self) -> PathBuf {
+        self.path.join("work")
     }
 
     /// Where the prepared graph goes, if not into the cache.
     pub fn graphs(&self) -> PathBuf {
         self.path.join("graph")
-    }
-
-    /// The name of a folder elsewhere that every start on this directory finds again, and no other run takes.
-    fn folder(&self, what: &str) -> String {
-        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        format!("trimill-run-{:016x}-{what}", xxh3_64(path.as_os_str().as_encoded_bytes()))
     }
 }
 

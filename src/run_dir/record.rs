@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::clean::cache::Origin;
+use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::input::{FileIdentity, Identity};
 use crate::job::{Job, Partitioner};
 use crate::plan::Settled;
 
 /// What the record calls itself, and its version.
-const KIND: &str = "trimill run directory 1";
+const KIND: &str = "trimill run directory 2";
 
 /// How messages call what was not asked for.
 const NONE: &str = "none";
@@ -47,7 +48,7 @@ impl JobRecord {
     ///
     /// # Errors
     /// An input that cannot be told from another one ([`crate::error::Kind::Usage`]); an assignment that cannot be read.
-    pub fn new(job: &Job, origin: Option<&Origin>) -> Result<Self> {
+    pub fn new(job: &Job, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage("an input that is no file cannot be told from another one on a later start")
                 .advice("write it to a file first, or leave out --run-dir"));
@@ -55,7 +56,11 @@ impl JobRecord {
         let (mut metis_contract, mut assignment) = (None, Vec::new());
         match &job.partitioner {
             Partitioner::Metis { contract } => metis_contract = contract.map(Into::into),
-            Partitioner::File(path) => assignment = Identity::of([path])?.files,
+            Partitioner::File(path) => {
+                let mut identity = Identity::of([path])?;
+                identity.hash(control)?;
+                assignment = identity.files;
+            }
             _ => {}
         }
         Ok(Self {
@@ -73,12 +78,29 @@ impl JobRecord {
         })
     }
 
+    /// The files of the graph, with their contents where these are known.
+    pub fn input(&self) -> Identity {
+        Identity { files: self.input.clone() }
+    }
+
+    /// The same for the same files, now that their contents are known.
+    #[must_use]
+    pub fn with_input(self, identity: &Identity) -> Self {
+        Self { input: identity.files.clone(), ..self }
+    }
+
+    /// As it was recorded, of files as they are `now`.
+    pub(super) fn refreshed(self, now: &Self) -> Self {
+        Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
+    }
+
     /// Fails where a start with `now` cannot go on with what `self`, found in `dir`, began. `plan` is what was
-    /// settled then: asking for just that, or leaving the choice to the planner, is no difference.
+    /// settled then: asking for just that, or leaving the choice to the planner, is no difference. Where only the contents of a
+    /// file tell whether it is the same, they are hashed; afterwards they are known.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is.
-    pub fn check(&self, now: &Self, plan: Option<Settled>, dir: &Path) -> Result<()> {
+    /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
+    pub fn check(&self, now: &mut Self, plan: Option<Settled>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {
             found.push(format!("kind: recorded {}, now {}", self.kind, now.kind));
@@ -94,8 +116,8 @@ impl JobRecord {
                 found.push(format!("{name}: recorded {before}, now {now}"));
             }
         }
-        files_differ("input", &self.input, &now.input, &mut found);
-        files_differ("assignment", &self.assignment, &now.assignment, &mut found);
+        files_differ("input", &self.input, &mut now.input, &mut found, control)?;
+        files_differ("assignment", &self.assignment, &mut now.assignment, &mut found, control)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -121,7 +143,13 @@ impl JobRecord {
 }
 
 /// Adds what differs between two lists of files.
-fn files_differ(what: &str, before: &[FileIdentity], now: &[FileIdentity], found: &mut Vec<String>) {
+fn files_differ(
+    what: &str,
+    before: &[FileIdentity],
+    now: &mut Vec<FileIdentity>,
+    found: &mut Vec<String>,
+    control: &Control,
+) -> Result<()> {
     let paths = |files: &[FileIdentity]| files.iter().map(|file| file.path.clone()).collect::<Vec<PathBuf>>();
     if paths(before) != paths(now) {
         let shown = |files: &[FileIdentity]| match files {
@@ -129,23 +157,36 @@ fn files_differ(what: &str, before: &[FileIdentity], now: &[FileIdentity], found
             _ => files.iter().map(|file| file.path.display().to_string()).collect::<Vec<_>>().join(" and "),
         };
         found.push(format!("{what}: recorded {}, now {}", shown(before), shown(now)));
-        return;
+        return Ok(());
     }
-    for (before, now) in before.iter().zip(now).filter(|(before, now)| before != now) {
-        let path = now.path.display();
+    let known = found.len();
+    for (before, now) in before.iter().zip(&*now) {
+        let (path, before, now) = (now.path.display(), before.stat, now.stat);
         if before.bytes != now.bytes {
             found.push(format!("bytes of {path}: recorded {}, now {}", before.bytes, now.bytes));
         }
         if before.modified != now.modified {
             let time = |(seconds, nanos): (i64, i64)| format!("{seconds}.{nanos:09}");
             let (before, now) = (time(before.modified), time(now.modified));
-            found.push(format!("time of change of {path}, in seconds since 1970: recorded {before}, now {now}"));
-        }
-        if before.ends != now.ends {
-            found
-                .push(format!("checksum of both ends of {path}: recorded {:016x}, now {:016x}", before.ends, now.ends));
+            found.push(format!("time of modification of {path}, in seconds since 1970: recorded {before}, now {now}"));
         }
     }
+    if found.len() > known {
+        return Ok(());
+    }
+    let mut identity = Identity { files: std::mem::take(now) };
+    let same = identity.is(&Identity { files: before.to_vec() }, control);
+    *now = identity.files;
+    if !same? {
+        let shown = |contents: Option<u128>| contents.map_or_else(|| NONE.into(), |hash| format!("{hash:032x}"));
+        let differ =
+            before.iter().zip(&*now).find(|(before, now)| now.contents.is_some() && before.contents != now.contents);
+        if let Some((before, now)) = differ {
+            let (path, before, now) = (now.path.display(), shown(before.contents), shown(now.contents));
+            found.push(format!("hash of the contents of {path}: recorded {before}, now {now}"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -154,10 +195,12 @@ mod tests {
     use super::*;
     use crate::bytes::Bytes;
     use crate::error::Kind;
+    use crate::input::identity::Stat;
     use crate::job::FrameKind;
 
     fn record() -> JobRecord {
-        let file = |path: &str| FileIdentity { path: path.into(), bytes: 10, modified: (5, 7), ends: 1 };
+        let stat = Stat { bytes: 10, modified: (5, 7), changed: (6, 8), inode: 3 };
+        let file = |path: &str| FileIdentity { path: path.into(), stat, settled: true, contents: Some(1) };
         JobRecord {
             kind: KIND.into(),
             input: vec![file("/a.txt"), file("/b.txt")],
@@ -180,7 +223,7 @@ mod tests {
     fn difference(change: impl Fn(&mut JobRecord), plan: Option<Settled>) -> Option<String> {
         let mut now = record();
         change(&mut now);
-        let error = record().check(&now, plan, Path::new("/run")).err()?;
+        let error = record().check(&mut now, plan, Path::new("/run"), &Control::silent()).err()?;
         assert_eq!(error.kind(), Kind::Resource);
         Some(error.to_string())
     }
@@ -196,21 +239,26 @@ mod tests {
             (|job| job.prune = "none".into(), "(prune: recorded direct, now none)"),
             (|job| job.frames = "shared".into(), "(frames: recorded auto, now shared)"),
             (|job| job.parts = "9".into(), "(parts: recorded auto, now 9)"),
-            (|job| job.input[1].bytes = 11, "(bytes of /b.txt: recorded 10, now 11)"),
-            (|job| job.input[0].ends = 2, "(checksum of both ends of /a.txt: recorded 0000000000000001, now"),
+            (|job| job.input[1].stat.bytes = 11, "(bytes of /b.txt: recorded 10, now 11)"),
+            (
+                |job| job.input[0].contents = Some(2),
+                "(hash of the contents of /a.txt: recorded 00000000000000000000000000000001, now",
+            ),
             (|job| drop(job.input.pop()), "(input: recorded /a.txt and /b.txt, now /a.txt)"),
         ];
         for (change, said) in cases {
             let text = difference(change, settled(8)).unwrap();
             assert!(text.starts_with("/run: ") && text.contains(said), "{text}");
         }
-        let both = difference(|job| (job.seed, job.input[0].modified.0) = (3, 6), None).unwrap();
-        assert!(both.contains("seed: recorded 1, now 3; time of change of /a.txt"), "{both}");
+        let both = difference(|job| (job.seed, job.input[0].stat.modified.0) = (3, 6), None).unwrap();
+        assert!(both.contains("seed: recorded 1, now 3; time of modification of /a.txt"), "{both}");
     }
 
     #[test]
     fn what_was_settled_may_be_asked_for() {
         assert_eq!(difference(|_| (), None), None);
+        // Other permissions, another inode: the contents are known to be the same.
+        assert_eq!(difference(|job| (job.input[0].stat.changed, job.input[0].stat.inode) = ((9, 9), 4), None), None);
         let asked: fn(&mut JobRecord) =
             |job| (job.parts, job.frames, job.frame_bytes) = ("8".into(), "own".into(), Some(4096));
         assert_eq!(difference(asked, settled(8)), None);
@@ -219,6 +267,6 @@ mod tests {
         // What was asked for then may be left to the planner now.
         let mut before = record();
         asked(&mut before);
-        before.check(&record(), None, Path::new("/run")).unwrap();
+        before.check(&mut record(), None, Path::new("/run"), &Control::silent()).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{self, NewFile, SHARED};
+use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 
 /// What is written to.
@@ -35,7 +35,7 @@ pub struct Pieces {
 impl Sink {
     /// A temporary file beside its final place `path`.
     pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
-        let file = NewFile::create(dir, &format!(".{name}."), ".tmp", SHARED)?.known_as(path);
+        let file = NewFile::create(dir, &format!(".{name}."), ".tmp", disk::mode_in(dir))?.known_as(path);
         Ok(Self::File(BufWriter::new(file)))
     }
 

@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
-use trimill::clean::cache::Cache;
+use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
 use trimill::error::Kind;
 use trimill::graph::file::{Place, open, read_layout};
 use trimill::input::arcs::ArcList;
+use trimill::input::{Format, Identity};
 use trimill::prepare::prepare;
 
 use crate::spill_support::failure;
 use crate::{flip, spread};
 
+/// Where the header ends, whose last bytes are under no checksum: they only spare a hash.
+const HEADER: u64 = 56;
+const FIXED: u64 = 40;
 /// Bytes of the header and of the page that it fills with zeros.
 const PAGE: u64 = 4096;
 
@@ -24,7 +28,9 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
-    let graph = prepare(&source, Some("x"), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
+    let mut origin = Origin { format: Format::Text, identity: Identity::default() };
+    let graph =
+        prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
     graph.path().unwrap().to_path_buf()
 }
 
@@ -47,7 +53,7 @@ fn small(dir: &Path) -> PathBuf {
 fn regions(path: &Path) -> Vec<Range<u64>> {
     let layout = read_layout(path).unwrap();
     let sections = [Some(layout.offsets()), Some(layout.heads()), Some(layout.degrees()), layout.ids()];
-    let mut regions = vec![0..40, 40..PAGE];
+    let mut regions = vec![0..FIXED, HEADER..PAGE];
     regions.extend(sections.into_iter().flatten().map(|range| range.start as u64..range.end as u64));
     let end = regions.last().unwrap().end;
     regions.push(end..std::fs::metadata(path).unwrap().len());
@@ -61,9 +67,10 @@ fn every_flipped_bit_of_every_region_is_found() {
     assert_eq!(open(Place::Cached(path.clone())).unwrap().edges(), 9);
     let regions = regions(&path);
     assert_eq!(regions.len(), 7);
-    let gaps = regions.windows(2).map(|pair| pair[0].end..pair[1].start).filter(|gap| !gap.is_empty());
-    let padding = gaps.chain(std::iter::once(40..PAGE)).flat_map(|gap| spread(8 * gap.start..8 * gap.end, 40));
-    let used = regions.iter().filter(|region| region.start != 40).flat_map(|region| 8 * region.start..8 * region.end);
+    let gaps = regions[1..].windows(2).map(|pair| pair[0].end..pair[1].start).filter(|gap| !gap.is_empty());
+    let padding = gaps.chain(std::iter::once(HEADER..PAGE)).flat_map(|gap| spread(8 * gap.start..8 * gap.end, 40));
+    let used =
+        regions.iter().filter(|region| region.start != HEADER).flat_map(|region| 8 * region.start..8 * region.end);
     for bit in used.chain(padding) {
         flip(&path, bit);
         is_refused(&path, &format!("bit {bit}"));

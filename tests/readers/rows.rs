@@ -45,7 +45,7 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let (space, control) = (Workspace { memory, dir: dir.path(), graph: Bytes::ZERO }, Control::silent());
     let source = open(path).unwrap();
-    let made = |place| orient_rows(&source, "x", place, space, &control).unwrap();
+    let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
     let Some(Made::File(rows)) = made(Place::File(dir.path())) else {
         assert!(made(Place::Memory(Bytes::mib(64), dir.path())).is_none());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "what was begun in vain is gone");

@@ -30,10 +30,7 @@ fn disk_is_full(output: &Output, said: &str) {
     let error = said.lines().last().unwrap();
     assert!(error.starts_with("error: ") && error.contains("No space left on device"), "{said}");
     // The file or its directory, and what to do.
-    assert!(
-        error.contains("run") || error.contains("out") || error.contains("spills") || error.contains("cache"),
-        "{said}"
-    );
+    assert!(["run", "out", "spills", "cache", "work"].iter().any(|place| error.contains(place)), "{said}");
     assert!(error.contains("free some space") || error.contains("name a directory"), "{said}");
 }
 
@@ -142,7 +139,12 @@ fn the_same_where_buckets_are_on_disk() {
 fn the_same_with_metis_kept_spills_and_the_cache() {
     let kept =
         ["--partitioner", "metis", "--parts", "3", "--keep-spill", "--spill-dir", "spills", "--work-dir", "tmp/work"];
-    let struck = at_every_write("write", 2, ROUTERS, &kept, disk_is_full);
+    // The cache is nobody's wish: where it alone is full, the job goes on without it.
+    let ended = |output: &Output, said: &str| match output.status.code() {
+        Some(0) => assert!(said.contains("cache") && said.contains("goes on without the cache"), "{said}"),
+        _ => disk_is_full(output, said),
+    };
+    let struck = at_every_write("write", 2, ROUTERS, &kept, ended);
     assert!(struck > 15, "{struck} writes");
     let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
     assert!(struck > 15, "{struck} writes");

@@ -28,7 +28,7 @@ const FAR: u64 = (1 << 32) + 5;
 /// A graph as its file says, without the checksums that would read all of the holes.
 fn unchecked(path: &Path, layout: Layout, numbering: Numbering) -> OrientedGraph {
     let file = MappedFile::open(path).unwrap();
-    let storage = Storage::File { file, _temporary: None };
+    let storage = Storage::File { file, temporary: None };
     OrientedGraph { storage, layout, numbering, pages: PageLimit::default() }
 }
 

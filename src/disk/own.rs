@@ -1,0 +1,142 @@
+//! Files and folders that are the user's own.
+//!
+//! In a folder that others can write to, a name may lead anywhere: to a link, a pipe, a file that somebody planted. So what the
+//! program made on an earlier start is opened without following a link and without waiting, and taken only where it is a regular
+//! file of the same (effective) user. Whoever may do more than that needs no trick.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::{PRIVATE, SHARED, step};
+use crate::error::{Error, Result};
+
+fn options(read: bool, write: bool) -> OpenOptions {
+    let mut options = File::options();
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.read(read).write(write).custom_flags(flags.bits() as i32);
+    options
+}
+
+/// Opens the file at `path` for reading; none where there is none, or none of this user's.
+///
+/// # Errors
+/// What else the system says.
+pub fn open_own(path: &Path) -> io::Result<Option<File>> {
+    opened(options(true, false), path, is_own)
+}
+
+/// As [`open_own`], for writing over what is there.
+///
+/// # Errors
+/// As [`open_own`].
+pub fn open_own_to_write(path: &Path) -> io::Result<Option<File>> {
+    opened(options(false, true), path, is_own)
+}
+
+fn is_own(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::Result<Option<File>> {
+    match how.open(path) {
+        Ok(file) => Ok(will_do(&file.metadata()?).then_some(file)),
+        Err(e) => match Errno::from_io_error(&e) {
+            // Not there, a link, a pipe or a socket, a folder, another user's.
+            Some(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR | Errno::ACCESS | Errno::PERM) => Ok(None),
+            _ => Err(e),
+        },
+    }
+}
+
+/// Opens the regular file at `path` for reading and writing, whoever made it; none where there is no such file.
+///
+/// # Errors
+/// What else the system says.
+pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
+    opened(options(true, true), path, |metadata| metadata.is_file())
+}
+
+/// Makes `dir`, and what leads to it, for this user alone, where it is not there. Whether it was made now.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn private_dir(dir: &Path) -> Result<bool> {
+    if dir.is_dir() {
+        return Ok(false);
+    }
+    step(|| DirBuilder::new().recursive(true).mode(0o700).create(dir)).map_err(|e| Error::write(dir, e))?;
+    Ok(true)
+}
+
+/// The mode of a new file in `dir`: whoever may not look into the folder may not read the file either. The umask is taken off.
+pub fn mode_in(dir: &Path) -> u32 {
+    dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
+}
+
+/// Keeps others out of `dir`, which is this user's; nothing where it is not.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] where `dir` belongs to another user.
+pub fn keep_private(dir: &Path) -> Result<()> {
+    let failed = |e| Error::write(dir, e);
+    let metadata = dir.metadata().map_err(failed)?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::resource(format!("belongs to user {}", metadata.uid()))
+            .at(dir)
+            .expected("a folder of your own"));
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    step(|| std::fs::set_permissions(dir, Permissions::from_mode(mode & !0o077))).map_err(failed)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_the_user_are_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("file"), "mine").unwrap();
+        std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
+        std::os::unix::fs::symlink(path("nowhere"), path("dangling")).unwrap();
+        fs::create_dir(path("folder")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        for open in [open_own, open_own_to_write] {
+            assert!(open(&path("file")).unwrap().is_some());
+            for name in ["link", "dangling", "folder", "pipe", "nothing"] {
+                assert!(open(&path(name)).unwrap().is_none(), "{name}");
+            }
+        }
+        // A file of the system's, which is another user's unless the tests run as root.
+        let root = rustix::process::geteuid().is_root();
+        assert_eq!(open_own(Path::new("/etc/passwd")).unwrap().is_some(), root);
+        assert!(open_plain_to_write(&path("link")).unwrap().is_none() && !path("nowhere").exists());
+    }
+
+    #[test]
+    fn private_folders_are_for_the_user_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a/b");
+        let mode = |path: &Path| path.metadata().unwrap().mode() & 0o777;
+        assert!(private_dir(&inner).unwrap() && !private_dir(&inner).unwrap());
+        assert_eq!((mode(&inner), mode(&dir.path().join("a"))), (0o700, 0o700));
+        fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+        keep_private(&inner).unwrap();
+        assert_eq!(mode(&inner), 0o700);
+        assert_eq!((mode_in(&inner), mode_in(&dir.path().join("nowhere"))), (0o600, 0o600));
+        fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(mode_in(&inner), 0o644);
+    }
+}

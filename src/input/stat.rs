@@ -1,0 +1,111 @@
+//! What the system says of a file: whether it is still what it was.
+//!
+//! Clocks of file systems tick, and a change within the tick of the last one leaves the same time of change. So only a file whose
+//! last change is longer ago than a tick is *settled*: from then on, every change shows. A file that a process writes through a
+//! mapping may change without a new time until the system writes it back; nothing notices that.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
+pub(super) const TICK: Duration = Duration::from_millis(20);
+/// The tick of file systems that keep no parts of a second.
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// What the system says of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
+    pub modified: (i64, i64),
+    /// The time of the last change of the file or of what the system says of it.
+    pub changed: (i64, i64),
+    /// The inode.
+    pub inode: u64,
+}
+
+impl Stat {
+    /// What the system said.
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// What differs in a file that was `self` and is `now`; none where nothing does.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+        if self.inode != now.inode {
+            Some("another file was put in its place".into())
+        } else if self.bytes != now.bytes {
+            Some(format!("it had {} bytes and now has {}", self.bytes, now.bytes))
+        } else if self.modified != now.modified {
+            Some("its time of modification differs".into())
+        } else if self.changed != now.changed {
+            Some("its time of change differs: it was written, renamed, linked, or given other permissions".into())
+        } else {
+            None
+        }
+    }
+
+    /// Whether any change from `now` on shows in the times.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.changed.0), u32::try_from(self.changed.1)) else {
+            return false;
+        };
+        let tick = if nanos == 0 { COARSE_TICK } else { TICK };
+        now.duration_since(UNIX_EPOCH).is_ok_and(|now| now > Duration::new(seconds, nanos) + tick)
+    }
+}
+
+/// The error for an input at `path` that changed while it was read.
+pub(super) fn changed(path: &Path, how: &str) -> Error {
+    Error::data(path, format!("changed while it was read ({how})"))
+        .expected("an input that stays as it is until it is read")
+        .advice("start again when nothing writes to it any more")
+}
+
+/// A file of an input, as it was before it was read.
+#[derive(Debug)]
+pub struct Watched {
+    pub(super) path: PathBuf,
+    pub(super) stat: Stat,
+    pub(super) settled: bool,
+}
+
+impl Watched {
+    /// Looks at the file at `path`; none where it is no regular file.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where it cannot be looked at.
+    pub fn new(path: &Path) -> Result<Option<Self>> {
+        let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
+        let stat = Stat::of(&metadata);
+        let settled = stat.is_settled(SystemTime::now());
+        Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled }))
+    }
+
+    /// Fails where the file is no longer what it was.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] with what differs.
+    pub fn unchanged(&self) -> Result<()> {
+        // Opening it asks a file server how it is now, which looking alone does not.
+        let now = match File::open(&self.path).and_then(|file| file.metadata()) {
+            Ok(metadata) => Stat::of(&metadata),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),
+            Err(e) => return Err(Error::read(&self.path, e)),
+        };
+        self.stat.difference(&now).map_or(Ok(()), |how| Err(changed(&self.path, &how)))
+    }
+}
