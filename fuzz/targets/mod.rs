@@ -8,6 +8,7 @@
 mod assignment;
 mod bvgraph;
 mod clean;
+mod dialects;
 mod edges;
 mod graph_file;
 mod jobs;
@@ -32,12 +33,13 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 16] = [
+pub(crate) const TARGETS: [Target; 17] = [
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("clean", clean::check),
     target("compressed", readers::compressed),
     target("detect", readers::detect),
+    target("dialects", dialects::check),
     target("gapbs-sg", readers::gapbs_sg),
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),

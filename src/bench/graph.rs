@@ -17,7 +17,7 @@ use crate::report::bench::GraphReport;
 /// [`crate::error::Kind::Resource`] where the cache has no room for it.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     let setup = Setup::new(job, None)?;
-    let input = Input::open(job, &setup)?;
+    let input = Input::open(job, &setup, control)?;
     if input.origin.is_none() {
         return Err(Error::usage("is no file, and a comparison counts it many times")
             .at(&job.inputs[0])

@@ -30,7 +30,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
-    let input = Input::open(job, &setup)?;
+    let input = Input::open(job, &setup, control)?;
     if let Some(run) = &setup.run {
         run.claim(&JobRecord::new(job, input.origin.as_ref())?)?;
         if let Some(result) = run.finished()? {

@@ -50,7 +50,7 @@ pub(super) struct Planned {
 
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    planned_of(&Input::open(job, setup)?, job, setup, true, control, stations)
+    planned_of(&Input::open(job, setup, control)?, job, setup, true, control, stations)
 }
 
 /// Takes a job whose input is open up to its plan: that of the run directory, where an earlier start made one. `spills_whole`:

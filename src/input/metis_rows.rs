@@ -1,6 +1,8 @@
 //! The rows of a METIS file as a state machine over bytes, so that a line may be longer than any window.
 
 use super::batch::{Batch, Failure};
+use super::hints::{about, bare_cr};
+use crate::error::Error;
 
 /// What a METIS header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,8 @@ enum State {
     Start,
     Row,
     Comment,
+    /// Behind a CR, which LF must follow; of a comment or not.
+    Return(bool),
 }
 
 impl<'a> Rows<'a> {
@@ -45,26 +49,41 @@ impl<'a> Rows<'a> {
     pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut Batch<'_>) -> Result<(), Failure> {
         let mut at = 0;
         while at < bytes.len() {
-            if self.state == State::Comment {
-                let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) else { return Ok(()) };
-                at += newline + 1;
-                self.state = State::Start;
-                continue;
+            match self.state {
+                State::Comment => {
+                    let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Ok(()) };
+                    at += end + 1;
+                    self.state = if bytes[at - 1] == b'\n' { State::Start } else { State::Return(true) };
+                    continue;
+                }
+                State::Return(_) if bytes[at] != b'\n' => return Err(Failure::Bad(at, bare_cr())),
+                State::Return(true) => {
+                    at += 1;
+                    self.state = State::Start;
+                    continue;
+                }
+                _ => {}
             }
             match bytes[at] {
                 b'0'..=b'9' => {
                     at = self.take_digits(bytes, at);
                     continue;
                 }
-                b' ' | b'\t' | b'\r' => {
+                b' ' | b'\t' => {
                     self.end_column(at, batch)?;
                     self.state = State::Row;
+                }
+                b'\r' => {
+                    self.end_column(at, batch)?;
+                    self.state = State::Return(false);
                 }
                 b'\n' => self.end_line(at, batch)?,
                 b'%' if self.state == State::Start => self.state = State::Comment,
                 byte => {
                     let found = format!("'{}' in the line of vertex {}", byte.escape_ascii(), self.vertex);
-                    return Err(Failure::bad(at, found, "non-negative integers"));
+                    let error = Error::data("", found).expected("non-negative integers");
+                    let advice = about(&bytes[at..(at + 1)]);
+                    return Err(Failure::Bad(at, if let Some(advice) = advice { error.advice(advice) } else { error }));
                 }
             }
             at += 1;
@@ -88,7 +107,7 @@ impl<'a> Rows<'a> {
 
     /// The file ends here.
     pub(super) fn finish(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
-        if self.state == State::Row { self.end_line(0, batch) } else { Ok(()) }
+        if matches!(self.state, State::Row | State::Return(false)) { self.end_line(0, batch) } else { Ok(()) }
     }
 
     #[inline(always)]
