@@ -2,13 +2,15 @@
 //!
 //! `fuzz/corpus/TARGET/` holds small inputs: named ones were written by hand (`found-*` broke a property once), those named
 //! by a hash were kept by the fuzzer because each reaches something that no other one does.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../fuzz/targets/mod.rs"]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use targets::{Place, TARGETS, Target};
@@ -63,6 +65,29 @@ fn every_target_holds_on_mutations_of_its_corpus() {
             run(&place, target, &bytes, &format!("mutated {}", path.display()));
         }
     });
+}
+
+/// The bytes of this target are choices, so random ones reach what mutations of a few inputs do not. `TRIMILL_FUZZ_SECONDS`
+/// makes it go on for as long.
+#[test]
+fn dialects_hold_on_random_choices() {
+    let target = TARGETS.iter().find(|target| target.name == "dialects").unwrap();
+    let seconds = std::env::var("TRIMILL_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let runs = AtomicU64::new(0);
+    (1..=threads).into_par_iter().with_max_len(1).for_each(|seed| {
+        let place = Place::new();
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+        let mut done = 0;
+        while end.map_or(done < 4 * MUTATIONS, |end| Instant::now() < end) {
+            let bytes: Vec<u8> = (0..128).map(|_| dice.below(256) as u8).collect();
+            run(&place, target, &bytes, "random choices");
+            done += 1;
+        }
+        runs.fetch_add(done as u64, Ordering::Relaxed);
+    });
+    println!("{} runs", runs.into_inner());
 }
 
 /// Numbers that are the same in every run (xorshift64*, Vigna 2016).

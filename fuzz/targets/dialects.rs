@@ -195,7 +195,7 @@ fn deviate(text: &mut Text, choices: &mut Choices<'_>) -> Vec<&'static str> {
                 let spoil = |(i, word): (usize, &&str)| {
                     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
                     match digits.parse::<i64>() {
-                        Ok(number) if i == spoiled => format!("{}{}", (number + more).max(0), &word[digits.len()..]),
+                        Ok(number) if i == spoiled => format!("{}{}", (number + more).max(1), &word[digits.len()..]),
                         _ => (*word).to_string(),
                     }
                 };

@@ -2,7 +2,8 @@
 //!
 //! A target takes bytes as a file and panics when a property is broken. The properties of all of them: no panic; an
 //! error is about the data (a job file: about its use) and names the file; memory stays within a bound that follows
-//! from the file's size; what is accepted is the same when it was written and read again. `scripts/fuzz` runs them under
+//! from the file's size; what is accepted is the same when it was written and read again. The target `dialects` takes its bytes
+//! as choices of what a file holds, and knows which edges it means. `scripts/fuzz` runs them under
 //! libFuzzer, `tests/corpus.rs` on the corpus in `fuzz/corpus/` and on a few mutations of it.
 
 mod assignment;

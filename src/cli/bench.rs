@@ -26,7 +26,7 @@ pub struct BenchCommand {
     pub format: Option<Format>,
 
     /// Whether the first line of edge lists is a header: yes | no [default: found from content]
-    #[arg(long, value_name = "yes|no", value_enum, help_heading = "Input", hide_possible_values = true)]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
     pub header: Option<Header>,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]

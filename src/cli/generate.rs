@@ -72,7 +72,7 @@ pub struct GraphArgs {
     pub format: Option<Format>,
 
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[arg(long, value_name = "yes|no", value_enum, help_heading = "Input", hide_possible_values = true)]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
     pub header: Option<Header>,
 
     /// The most memory of the host for cleaning [default: half of the RAM]

@@ -73,7 +73,8 @@ pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict 
     // Ids from 0 end before n, ids from 1 with it.
     let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     match (among_n, counted) {
-        (true, true) if lines >= LONG || m > n + 1 => Verdict::Header,
+        // As an arc it would join vertices that no other line knows.
+        (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most => Verdict::Header,
         (true, true) => Verdict::Either,
         // No other vertex has an id as large; or the header is wrong, or lines are missing.
         (true, false) => {

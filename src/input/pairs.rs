@@ -84,7 +84,7 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
 fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure {
     let index = u32::from(columns.index);
     let found = format!("a line with {} columns", rest.count() + index);
-    let expected = format!("{} columns, as in the first line", columns.count + index);
+    let expected = format!("{} columns, as in the lines before", columns.count + index);
     Failure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }
 

@@ -163,6 +163,9 @@ fn sizes_or_arc(
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
         _ => return Ok(Kind::Arc),
     };
+    if declared.n == 0 || declared.m == 0 {
+        return Ok(Kind::Arc);
+    }
     if !alike {
         return Ok(Kind::Sizes { declared, alike });
     }

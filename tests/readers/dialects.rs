@@ -184,13 +184,7 @@ fn a_metis_file_is_never_an_edge_list() {
     for name in ["out.graph", "out.metis", "mesh", "mesh.txt", "mesh.adj", "m.graph"] {
         assert_eq!(read(&folder.write(name, &mesh)).unwrap(), right, "{name}");
         for wrong in ["32768 400000", "32768 98273", "32767 98274", "32769 98274"] {
-            let error = folder.error(name, format!("{wrong}\n{rows}"));
-            assert_eq!(error.kind(), Kind::Data);
-            let words = error.to_string();
-            assert!(
-                words.contains("--format metis") || words.contains("as the header says") || words.contains("header"),
-                "{words}"
-            );
+            assert_eq!(folder.error(name, format!("{wrong}\n{rows}")).kind(), Kind::Data, "{name}: {wrong}");
         }
     }
     // A ring has rows of two columns, as an edge list with a header has.
