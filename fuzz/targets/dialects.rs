@@ -188,7 +188,10 @@ fn deviate(text: &mut Text, choices: &mut Choices<'_>) -> Vec<&'static str> {
         19 | 20 | 21 => {
             if let Some(header) = text.header {
                 let words: Vec<&str> = text.lines[header].split_inclusive(|c: char| !c.is_ascii_digit()).collect();
-                let spoiled = choices.below(if text.matrix { 3 } else { 2 }).min(words.len() - 1);
+                // `n n m` whose first two differ is an arc with a weight.
+                let twice = !counted && words.len() == 3;
+                let spoiled = if twice { 2 } else { choices.below(if text.matrix { 3 } else { 2 }) };
+                let spoiled = spoiled.min(words.len() - 1);
                 // Fewer vertices than there are give an arc, as far as a short list tells.
                 let least = if spoiled == 0 && !counted { 0 } else { -1000 };
                 let more = choices.one(&[1i64, -1, 2, -2, 1000]).max(least);

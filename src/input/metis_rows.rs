@@ -1,8 +1,7 @@
 //! The rows of a METIS file as a state machine over bytes, so that a line may be longer than any window.
 
 use super::batch::{Batch, Failure};
-use super::hints::{about, bare_cr};
-use crate::error::Error;
+use super::hints::bare_cr;
 
 /// What a METIS header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,9 +80,7 @@ impl<'a> Rows<'a> {
                 b'%' if self.state == State::Start => self.state = State::Comment,
                 byte => {
                     let found = format!("'{}' in the line of vertex {}", byte.escape_ascii(), self.vertex);
-                    let error = Error::data("", found).expected("non-negative integers");
-                    let advice = about(&bytes[at..(at + 1)]);
-                    return Err(Failure::Bad(at, if let Some(advice) = advice { error.advice(advice) } else { error }));
+                    return Err(Failure::bad(at, found, "non-negative integers"));
                 }
             }
             at += 1;

@@ -194,11 +194,13 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
     } else {
         text.split_ascii_whitespace().collect()
     };
-    let word = |name: &str| name.starts_with(|c: char| c.is_alphabetic() || "_\"'".contains(c));
+    // Numbers in quotes are no names.
+    let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
     let named = match *names.as_slice() {
         [] => false,
         [only] => word(only),
-        [first, second, ..] => (first.is_empty() || word(first)) && word(second),
+        [first, second, ..] => (none(first) || word(first)) && word(second),
     };
     named.then(|| names.iter().map(|name| name.trim_matches(['"', '\'']).to_lowercase()).collect())
 }
@@ -243,7 +245,7 @@ mod tests {
             let names = names(line.as_bytes()).unwrap();
             assert_eq!(index_column(&names).ok(), index, "{line}");
         }
-        for line in ["1 2", "a 5", "5", ",1 2", "3,a"] {
+        for line in ["1 2", "a 5", "5", ",1 2", "3,a", "\"1\",\"2\"", "\"\",\"2\""] {
             assert_eq!(names(line.as_bytes()), None, "{line}");
         }
     }
