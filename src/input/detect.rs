@@ -13,7 +13,7 @@ use super::file::InputFile;
 use super::format::Format;
 use super::gapbs;
 use super::head::BYTE_ORDER_MARK;
-use super::hints::{is_utf16, utf16};
+use super::hints::{is_mostly_text, is_utf16, utf16};
 use super::metis;
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
@@ -57,16 +57,18 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     if is_utf16(head) {
         return Err(utf16().at(&file.path));
     }
+    if let Some(binary) = binary.filter(|_| text || is_mostly_text(head)) {
+        return Err(Error::data(&file.path, format!("holds text, and its suffix says {binary}"))
+            .expected("a content and a suffix that agree")
+            .advice(format!("name it with --format text or with --format {binary}")));
+    }
     if !text {
         return known(by_suffix, file);
     }
-    match (suffix.as_str(), binary) {
-        ("mtx" | "mm", _) => Ok(Format::MatrixMarket),
-        ("metis", _) => Ok(Format::Metis),
-        ("graph", _) => text_of_graph(head, file),
-        (_, Some(binary)) => Err(Error::data(&file.path, format!("holds text, and its suffix says {binary}"))
-            .expected("a content and a suffix that agree")
-            .advice(format!("name it with --format text or with --format {binary}"))),
+    match suffix.as_str() {
+        "mtx" | "mm" => Ok(Format::MatrixMarket),
+        "metis" => Ok(Format::Metis),
+        "graph" => text_of_graph(head, file),
         _ if is_metis(head, file) => Ok(Format::Metis),
         _ => Ok(Format::Text),
     }

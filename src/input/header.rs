@@ -64,14 +64,14 @@ const LONG: u64 = 64;
 pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
+    // Ids from 0 end before n, ids from 1 with it.
+    let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     if !alike {
-        return if counted { Verdict::Header } else { Verdict::Neither };
+        return if among_n && counted { Verdict::Header } else { Verdict::Neither };
     }
     if lines == 0 || n == 0 {
         return Verdict::Arc;
     }
-    // Ids from 0 end before n, ids from 1 with it.
-    let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     match (among_n, counted) {
         // As an arc it would join vertices that no other line knows.
         (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most => Verdict::Header,
@@ -225,8 +225,9 @@ mod tests {
 
     #[test]
     fn a_line_of_other_columns_is_a_header_or_wrong() {
-        let rest = |lines| Rest { lines, ..Rest::NONE };
+        let rest = |lines| Rest { lines, least: 1, most: 9, ..Rest::NONE };
         assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(12)), Verdict::Header);
         assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(11)), Verdict::Neither);
+        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &Rest { beyond: 3, ..rest(12) }), Verdict::Neither);
     }
 }

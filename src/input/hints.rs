@@ -22,13 +22,18 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     let text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let pairs = head.as_chunks::<2>().0;
     let pairs = &pairs[..pairs.len().min(64)];
-    let little = pairs.iter().all(|&[low, high]| high == 0 && text(low));
-    let big = pairs.iter().all(|&[high, low]| high == 0 && text(low));
-    match head {
-        [0xff, 0xfe, ..] => pairs[1..].iter().all(|&[low, high]| high == 0 && text(low)),
-        [0xfe, 0xff, ..] => pairs[1..].iter().all(|&[high, low]| high == 0 && text(low)),
-        _ => pairs.len() >= 2 && (little || big),
-    }
+    // A few characters may be others. Of raw numbers many are small, so every other pair of bytes is zero.
+    let most = |little: bool| {
+        let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
+        pairs.len() >= 2 && 8 * plain.count() >= 7 * (pairs.len() - 1)
+    };
+    most(true) || most(false)
+}
+
+/// Whether nearly all bytes can stand in a text, as no raw numbers have it.
+pub(super) fn is_mostly_text(head: &[u8]) -> bool {
+    let text = head.iter().filter(|&&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')).count();
+    8 * text >= 7 * head.len()
 }
 
 /// Advice about a line (without its end) that does not begin with two numbers.
@@ -85,7 +90,9 @@ mod tests {
             assert!(is_utf16(&wide(text, false)) && is_utf16(&wide(text, true)), "{text}");
         }
         assert!(!is_utf16(b"0 1\n"));
-        assert!(!is_utf16(&[48, 0, 0, 0, 49, 0, 0, 0]));
+        let numbers: Vec<u8> = (0..64u32).flat_map(|i| (48 + i % 10).to_le_bytes()).collect();
+        assert!(!is_utf16(&numbers) && !is_utf16(&numbers[..16]) && !is_mostly_text(&numbers));
+        assert!(is_mostly_text(b"0 1\n1 2\0\n"));
         assert!(!is_utf16(b"\xff"));
         assert!(!is_utf16(b""));
     }

@@ -16,6 +16,16 @@ pub(super) struct Header {
     pub(super) edge_weights: bool,
 }
 
+impl Header {
+    /// How many rows with neighbours there are if each of them has so many columns; `None` where they cannot all have as many.
+    pub(super) fn rows_of(&self, columns: u64) -> Option<u64> {
+        let each = if self.edge_weights { 2 } else { 1 };
+        let neighbours = columns.checked_sub(self.before_neighbours).filter(|rest| rest % each == 0)? / each;
+        let all = self.edges.checked_mul(2)?;
+        (neighbours > 0 && all % neighbours == 0 && all / neighbours <= self.vertices).then(|| all / neighbours)
+    }
+}
+
 /// Parses rows from the beginning of a line.
 pub(super) struct Rows<'a> {
     header: &'a Header,
@@ -123,6 +133,10 @@ impl<'a> Rows<'a> {
         if value.wrapping_sub(1) >= header.vertices {
             let found = format!("neighbour {value} in the line of vertex {}", self.vertex);
             return Err(Failure::bad(at, found, format!("neighbours from 1 to {}", header.vertices)));
+        }
+        if value == self.vertex {
+            let found = format!("vertex {value} among its own neighbours");
+            return Err(Failure::bad(at, found, "edges between different vertices: a METIS file holds no loops"));
         }
         Ok(batch.push(self.vertex, value)?)
     }

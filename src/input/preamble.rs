@@ -10,6 +10,7 @@ use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, Sizes as Declared};
 use super::lines::Sizes;
+use super::metis;
 use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
 use crate::error::{Error, Result};
@@ -61,6 +62,8 @@ pub(super) struct First {
     pub(super) header: Start,
     /// What it is.
     pub(super) kind: Kind,
+    /// How many lines follow if the file is a METIS file whose rows all have as many columns.
+    pub(super) metis_rows: Option<u64>,
 }
 
 /// What a line is, as far as the first lines tell.
@@ -83,7 +86,14 @@ pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Re
     let mut head = Head::new(file, sizes)?;
     let Some(Line { text: line, start: skip, number }) = content(&mut head)? else {
         let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
-        return Ok(First { line: head.number, text: String::new(), arc: start, header: start, kind: Kind::Arc });
+        return Ok(First {
+            line: head.number,
+            text: String::new(),
+            arc: start,
+            header: start,
+            kind: Kind::Arc,
+            metis_rows: None,
+        });
     };
     let arc = Start { skip, lines: number - 1, columns: Columns::of(&line, false).unwrap_or(Columns::TWO) };
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
@@ -115,7 +125,11 @@ pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Re
         (None, None, None) => Kind::Arc,
         (None, None, Some(second)) => sizes_or_arc(&mut head, file, &line, &numbers, (&arc, &header), second)?,
     };
-    Ok(First { line: number, text, arc, header, kind })
+    let alike = arc.columns == header.columns || matches!(kind, Kind::Sizes { .. });
+    let metis_rows = metis::parse_header(line.trim_ascii())
+        .filter(|_| choice.is_none() && second.is_some() && alike)
+        .and_then(|metis| metis.rows_of(header.columns.count.into()));
+    Ok(First { line: number, text, arc, header, kind, metis_rows })
 }
 
 /// A line without its end.

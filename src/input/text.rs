@@ -85,18 +85,28 @@ impl Text {
         if let Some(&start) = list.start.get() {
             return Ok(start);
         }
+        let metis_rows = list.first.metis_rows.filter(|_| !self.named);
+        let gather = |n| {
+            let gather = Gather::new(n);
+            let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
+            self.scan_list(list, list.first.header, &gather, control, &task)?;
+            let rest = gather.finish();
+            let metis = metis_rows == Some(rest.lines) && self.may_be_metis(list, &rest)?;
+            if metis { Err(list.is_metis()) } else { Ok(rest) }
+        };
         let start = match list.first.kind {
-            Kind::Arc => list.first.arc,
+            Kind::Arc => {
+                if metis_rows.is_some() {
+                    gather(u64::MAX)?;
+                }
+                list.first.arc
+            }
             Kind::Names => list.first.header,
             Kind::Count => list.told(),
             Kind::Sizes { declared, alike } => {
-                let gather = Gather::new(declared.n);
-                let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
-                self.scan_list(list, list.first.header, &gather, control, &task)?;
-                let rest = gather.finish();
+                let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
                     Verdict::Arc => list.first.arc,
-                    Verdict::Header if !self.named && self.may_be_metis(list, &rest)? => return Err(list.is_metis()),
                     Verdict::Header => list.told(),
                     Verdict::Either => return Err(list.is_either(declared, &rest)),
                     Verdict::Neither => return Err(list.is_neither(declared, &rest)),
@@ -106,10 +116,10 @@ impl Text {
         Ok(*list.start.get_or_init(|| start))
     }
 
-    /// Whether a list with a header is also a METIS file: as many lines as vertices, blank ones counted.
+    /// Whether a list is also a METIS file: as many lines as vertices, blank ones counted.
     fn may_be_metis(&self, list: &List, rest: &Rest) -> Result<bool> {
         let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
-        if rest.least == 0 || rest.lines > header.vertices {
+        if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
             return Ok(false);
         }
         let (mut head, mut blank) = (Head::new(&list.file, self.sizes)?, 0);
@@ -210,11 +220,11 @@ impl List {
             .advice("--header yes reads it as a header, --header no as an arc")
     }
 
-    fn is_neither(&self, Declared { m, .. }: Declared, rest: &Rest) -> Error {
+    fn is_neither(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
         self.error(format!("'{}' has other columns than the lines after it", self.first.text))
             .expected(format!(
-                "an arc, or a header; but as one it would announce {m} lines, and there are {}",
-                rest.lines
+                "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
+                rest.lines, rest.most
             ))
             .advice(format!("--header yes passes over it; {}", self.first.advice()))
     }

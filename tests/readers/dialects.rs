@@ -137,7 +137,12 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     folder.refuses(
         "cut-weights.txt",
         format!("6 8\n{}", lines(0, " ", " 1")),
-        &["cut-weights.txt:1:", "other columns", "announce 8 lines, and there are 7", "--header yes"],
+        &[
+            "cut-weights.txt:1:",
+            "other columns",
+            "announce 8 edges of 6 vertices, and there are 7 lines",
+            "--header yes",
+        ],
     );
     // Lists that begin with whatever they begin with.
     for text in ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n"] {
