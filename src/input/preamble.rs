@@ -16,7 +16,7 @@ use super::pairs::is_blank_or_comment;
 use crate::error::{Error, Result};
 
 /// Bytes of the lines that are looked at.
-const SAMPLE: u64 = 1 << 16;
+pub(super) const SAMPLE: u64 = 1 << 16;
 
 /// What the names of columns call the ends of an arc.
 const TAILS: [&str; 11] =

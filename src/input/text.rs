@@ -20,6 +20,7 @@ use super::head::Head;
 use super::header::{Gather, Header, Rest, Sizes as Declared, Verdict, judge};
 use super::lines::{self, Sizes};
 use super::metis;
+use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
 use super::parallel::{hand_over, in_order};
 use super::preamble::{self, First, Kind, Start};
@@ -85,7 +86,10 @@ impl Text {
         if let Some(&start) = list.start.get() {
             return Ok(start);
         }
-        let metis_rows = list.first.metis_rows.filter(|_| !self.named);
+        let metis_rows = match list.first.metis_rows {
+            Some(rows) if !self.named && self.begins_as_metis(list, rows)? => Some(rows),
+            _ => None,
+        };
         let gather = |n| {
             let gather = Gather::new(n);
             let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
@@ -114,6 +118,25 @@ impl Text {
             }
         };
         Ok(*list.start.get_or_init(|| start))
+    }
+
+    /// Whether the first lines of a list may be so many rows of a METIS file; of most lists that are none they tell.
+    fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
+        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        let (mut head, mut lines) = (Head::new(&list.file, self.sizes)?, 0);
+        while head.end < list.first.header.skip + preamble::SAMPLE
+            && let Some(line) = head.next()?
+        {
+            if head.number <= list.first.line || pairs::is_blank_or_comment(line) {
+                continue;
+            }
+            lines += 1;
+            let neighbour = columns(line).nth(header.before_neighbours as usize).and_then(whole);
+            if lines > rows || neighbour.is_none_or(|id| !(1..=header.vertices).contains(&id)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether a list is also a METIS file: as many lines as vertices, blank ones counted.
