@@ -127,11 +127,14 @@ impl Text {
         while head.end < list.first.header.skip + preamble::SAMPLE
             && let Some(line) = head.next()?
         {
-            if head.number <= list.first.line || pairs::is_blank_or_comment(line) {
+            if pairs::is_blank_or_comment(line) {
+                continue;
+            }
+            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
+            if head.number <= list.first.line {
                 continue;
             }
             lines += 1;
-            let neighbour = columns(line).nth(header.before_neighbours as usize).and_then(whole);
             if lines > rows || neighbour.is_none_or(|id| !(1..=header.vertices).contains(&id)) {
                 return Ok(false);
             }
