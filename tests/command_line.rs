@@ -157,3 +157,48 @@ fn one_line_says_why_the_cpu_counts_unless_it_was_asked_for_or_is_not_wanted() {
     assert_eq!(lines(&["--quiet"]), 0);
     assert_eq!(lines(&["--backend", "cpu"]), 0);
 }
+
+#[test]
+fn the_first_signal_ends_the_copy_of_standard_input() {
+    use std::io::Write;
+    use std::process::Stdio;
+
+    let work = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trimill"))
+        .args(["count", "-", "--no-cache", "--format", "text", "--work-dir"])
+        .arg(work.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    // More than a pipe holds: once it is written, the program is copying. Then nothing more comes, and no end.
+    input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+    assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_header_is_told_in_one_line_and_may_be_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k4.txt");
+    std::fs::write(&path, "4 6\n0 1\n0 2\n0 3\n1 2\n1 3\n2 3\n").unwrap();
+    let count = |more: &[&str]| {
+        let cache = folder.path().join("cache");
+        let input = [&["count", path.to_str().unwrap(), "--json", "--backend", "cpu", "--cache-dir"][..]].concat();
+        let output = trimill(&[&input[..], &[cache.to_str().unwrap()], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let told = text(&output.stderr).lines().filter(|line| line.contains("'4 6' is a header")).count();
+        (result["triangles"].as_u64().unwrap(), result["edges"].as_u64().unwrap(), told)
+    };
+    assert_eq!(count(&[]), (4, 6, 1));
+    // Each reading has an entry of its own in the cache.
+    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
+    assert_eq!(count(&["--header", "yes"]), (4, 6, 0));
+    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
+}

@@ -2,16 +2,26 @@
 //!
 //! `fuzz/corpus/TARGET/` holds small inputs: named ones were written by hand (`found-*` broke a property once), those named
 //! by a hash were kept by the fuzzer because each reaches something that no other one does.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../fuzz/targets/mod.rs"]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use targets::{Place, TARGETS, Target};
+
+/// So many inputs that break a property are looked for.
+const MOST_FOUND: usize = 20;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Mutated inputs of a target.
 const MUTATIONS: usize = 600;
@@ -63,6 +73,32 @@ fn every_target_holds_on_mutations_of_its_corpus() {
             run(&place, target, &bytes, &format!("mutated {}", path.display()));
         }
     });
+}
+
+/// The bytes of this target are choices, so random ones reach what mutations of a few inputs do not. `TRIMILL_FUZZ_SECONDS`
+/// makes it go on for as long. What breaks the property is collected, since one cause hides others.
+#[test]
+fn dialects_hold_on_random_choices() {
+    let target = TARGETS.iter().find(|target| target.name == "dialects").unwrap();
+    let seconds = std::env::var("TRIMILL_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let seeds: Vec<u64> = (1..=rayon::current_num_threads() as u64).collect();
+    let (runs, found) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    seeds.par_iter().with_max_len(1).for_each(|&seed| {
+        let place = Place::new();
+        let mut dice = Dice(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(seed));
+        let mut done = 0;
+        while end.map_or(done < 4 * MUTATIONS, |end| Instant::now() < end) && lock(&found).len() < MOST_FOUND {
+            let bytes: Vec<u8> = (0..128).map(|_| dice.below(256) as u8).collect();
+            if catch_unwind(AssertUnwindSafe(|| place.run(target, &bytes))).is_err() {
+                lock(&found).push(format!("b\"{}\"", bytes.escape_ascii()));
+            }
+            done += 1;
+        }
+        runs.fetch_add(done as u64, Ordering::Relaxed);
+    });
+    println!("{} runs", runs.into_inner());
+    assert!(lock(&found).is_empty(), "{}", lock(&found).join("\n"));
 }
 
 /// Numbers that are the same in every run (xorshift64*, Vigna 2016).

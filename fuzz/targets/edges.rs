@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use trimill::control::Control;
 use trimill::error::{Error, Result};
-use trimill::input::{ArcSink, Format, Source};
+use trimill::input::{ArcSink, Format, Header, Reading, Source};
 
 use super::{Place, is_told};
 
@@ -91,7 +91,10 @@ fn is_packed(path: &Path) -> bool {
 fn rewritten(place: &Place, arcs: &Arcs) {
     let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     let text = place.write("written.txt", format!("# arcs\n{text}"));
-    assert!(read(&text, None).expect("written text").as_ref() == Some(arcs), "written as text");
+    // The first arc of a short list may be taken for a header.
+    let reading = Reading { format: None, header: Some(Header::No) };
+    let source = Source::open_as(&[text], reading, place.dir(), &Control::silent()).expect("written text");
+    assert!(self::arcs(&source).expect("written text").as_ref() == Some(arcs), "written as text");
     if !arcs.is_empty() {
         let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| [u, v]).flat_map(u64::to_le_bytes).collect();
         let pairs = place.write("written.u64", bytes);

@@ -2,12 +2,14 @@
 //!
 //! A target takes bytes as a file and panics when a property is broken. The properties of all of them: no panic; an
 //! error is about the data (a job file: about its use) and names the file; memory stays within a bound that follows
-//! from the file's size; what is accepted is the same when it was written and read again. `scripts/fuzz` runs them under
+//! from the file's size; what is accepted is the same when it was written and read again. The target `dialects` takes its bytes
+//! as choices of what a file holds, and knows which edges it means. `scripts/fuzz` runs them under
 //! libFuzzer, `tests/corpus.rs` on the corpus in `fuzz/corpus/` and on a few mutations of it.
 
 mod assignment;
 mod bvgraph;
 mod clean;
+mod dialects;
 mod edges;
 mod graph_file;
 mod jobs;
@@ -32,12 +34,13 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 16] = [
+pub(crate) const TARGETS: [Target; 17] = [
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("clean", clean::check),
     target("compressed", readers::compressed),
     target("detect", readers::detect),
+    target("dialects", dialects::check),
     target("gapbs-sg", readers::gapbs_sg),
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),

@@ -21,7 +21,7 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
             .advice("name one with --cache-dir, or use --no-cache for one that goes with the comparison"));
     }
-    let input = Input::open(job, &setup)?;
+    let input = Input::open(job, &setup, control)?;
     if input.origin.is_none() {
         return Err(Error::usage("is no file, and a comparison counts it many times")
             .at(&job.inputs[0])

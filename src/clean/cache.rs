@@ -20,6 +20,7 @@ use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{self, Layout, Place, open, open_file};
+use crate::input::Header;
 use crate::input::format::Format;
 use crate::input::identity::Identity;
 use crate::orient::Oriented;
@@ -31,6 +32,9 @@ const SUFFIX: &str = "trimgraf";
 pub struct Origin {
     /// The format that the input was read in.
     pub format: Format,
+    /// Whether the first line of edge lists was a header, where the user said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header: Option<Header>,
     /// The files.
     #[serde(flatten)]
     pub identity: Identity,

@@ -135,6 +135,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
                 declared: source.declared_vertices().unwrap_or(distinct),
                 first_id,
                 lines: source.declared_vertices().or(Some(range.saturating_sub(first_id))),
+                symmetric: source.symmetric(),
                 reading: start.elapsed(),
             };
             return unite(plain.finish()?, range as usize, InputIds::Plain, &came, space, control);
@@ -161,6 +162,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         declared: source.declared_vertices().unwrap_or(n as u64),
         first_id: source.first_id(),
         lines: source.declared_vertices(),
+        symmetric: source.symmetric(),
         reading: start.elapsed(),
     };
     let keyed = ranked.finish()?;
@@ -265,6 +267,8 @@ struct Came {
     declared: u64,
     first_id: u64,
     lines: Option<u64>,
+    /// Whether each arc stands for its reverse, too.
+    symmetric: bool,
     reading: Duration,
 }
 
@@ -309,7 +313,7 @@ fn unite(
         loops_removed: came.loops,
         duplicates_removed: came.arcs - came.loops - distinct,
         arcs_added: without_reverse,
-        arcs_without_reverse: without_reverse,
+        arcs_without_reverse: if came.symmetric { 0 } else { without_reverse },
     };
     let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
     let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::help;
 use crate::bytes::Bytes;
+use crate::input::Header;
 use crate::input::format::Format;
 use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
 use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune, SpillTo};
@@ -21,6 +22,10 @@ pub struct InputArgs {
     /// The format [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
     pub format: Option<Format>,
+
+    /// Whether the first line of an edge list is a header: yes | no [default: found from content]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
+    pub header: Option<Header>,
 }
 
 /// What may be used of the host.
@@ -172,7 +177,7 @@ pub struct JobArgs {
 impl InputArgs {
     /// The same as a job's table.
     pub fn table(&self) -> InputTable {
-        InputTable { path: None, paths: Some(self.inputs.clone()), format: self.format }
+        InputTable { path: None, paths: Some(self.inputs.clone()), format: self.format, header: self.header }
     }
 }
 

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::{HostArgs, SettingArgs, help};
 use crate::error::{Error, Result};
+use crate::input::Header;
 use crate::input::format::Format;
 use crate::job::file::{InputTable, Tables};
 use crate::job::job::STANDARD_INPUT;
@@ -23,6 +24,10 @@ pub struct BenchCommand {
     /// The format of all of them [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
     pub format: Option<Format>,
+
+    /// Whether the first line of edge lists is a header: yes | no [default: found from content]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
+    pub header: Option<Header>,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
@@ -106,7 +111,7 @@ impl BenchCommand {
         self.host.fill(&mut settings);
         let graphs = self.graphs.iter().enumerate().map(|(i, path)| BenchGraph {
             tables: Tables {
-                input: InputTable { path: Some(path.clone()), paths: None, format: self.format },
+                input: InputTable { path: Some(path.clone()), paths: None, format: self.format, header: self.header },
                 ..settings.clone()
             },
             expected: self.expect.get(i).copied(),

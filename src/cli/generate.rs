@@ -10,6 +10,7 @@ use super::{HostArgs, help};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::generate::{Family, StarKind, parse_leaves};
+use crate::input::Header;
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::file::{InputTable, Tables};
@@ -69,6 +70,10 @@ pub struct GraphArgs {
     /// The format of GRAPH [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
     pub format: Option<Format>,
+
+    /// Whether the first line of an edge list is a header: yes | no [default: found from content]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
+    pub header: Option<Header>,
 
     /// The most memory of the host for cleaning [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
@@ -198,7 +203,7 @@ pub enum FamilyCommand {
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
         let mut tables = Tables {
-            input: InputTable { path: Some(self.graph.clone()), paths: None, format: self.format },
+            input: InputTable { path: Some(self.graph.clone()), paths: None, format: self.format, header: self.header },
             ..Tables::default()
         };
         HostArgs { host_memory: self.host_memory, threads, work_dir: self.work_dir.clone(), ..HostArgs::default() }

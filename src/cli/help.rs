@@ -145,13 +145,22 @@ Examples:
 pub const FORMAT: &str = "\
 The format [default: found from content and suffix]:
   bvgraph        web crawls of the WebGraph framework: .graph with .properties
-  text           edge lists (SNAP, KONECT, Graph Challenge, CSV), plain, .gz or .zst
+  text           edge lists (SNAP, KONECT, Graph Challenge, CSV)
   matrix-market  coordinate files, pattern, integer or real
   metis          adjacency files, also of KaMinPar and the DIMACS challenge
   gapbs-sg       serialised graphs of the GAP Benchmark Suite
   graph500       packed edges of Graph500
   bin-u32        pairs of u32, little-endian
-  bin-u64        pairs of u64, little-endian";
+  bin-u64        pairs of u64, little-endian
+All but bvgraph may be compressed: .gz or .zst. A file that may be of two formats is refused.";
+
+/// Of `--header`.
+pub const HEADER: &str = "\
+Whether the first line of an edge list is a header [default: found from the content]:
+  yes  it is passed over, whatever stands in it
+  no   it is an arc
+Without this option, names of columns, a single number, and `n m` are headers; the last where as many
+lines follow and no id is larger than n. A list whose first line may be either is refused.";
 
 /// Of `--partitioner`.
 pub const PARTITIONER: &str = "\

@@ -30,7 +30,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
-    let mut input = Input::open(job, &setup)?;
+    let mut input = Input::open(job, &setup, control)?;
     let mut record = None;
     if let Some(run) = &setup.run {
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;

@@ -49,7 +49,7 @@ struct Cleaned {
 
 fn base(job: &Job, control: &Control) -> Result<Cleaned> {
     let setup = Setup::new(job, None)?;
-    let (graph, _) = Input::open(job, &setup)?.graph(&setup, control, &mut Vec::new())?;
+    let (graph, _) = Input::open(job, &setup, control)?.graph(&setup, control, &mut Vec::new())?;
     let triangles = super::count::count(job, None, control)?.triangles;
     Ok(Cleaned { graph, triangles })
 }

@@ -23,11 +23,12 @@ impl Input {
     /// Opens the input of `job`: formats are told and headers read.
     ///
     /// # Errors
-    /// What is wrong with the files.
-    pub fn open(job: &Job, setup: &Setup) -> Result<Self> {
+    /// What is wrong with the files; the wish to stop.
+    pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         setup.pool.install(|| {
-            let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
-            let origin = source.identity()?.map(|identity| Origin { format: source.format(), identity });
+            let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
+            let (format, header) = (source.format(), source.header());
+            let origin = source.identity()?.map(|identity| Origin { format, header, identity });
             Ok(Self { source, origin })
         })
     }

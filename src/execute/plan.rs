@@ -28,7 +28,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let setup = Setup::new(job, helper)?;
     let program = machine::resident_memory();
     let mut stations = Vec::new();
-    let prepared = Input::open(job, &setup)?.graph(&setup, control, &mut stations)?;
+    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stations)?;
     let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
     machine::forget_peak();
     let planned = planned_with(prepared, job, &setup, job.keep_spill, control, &mut stations)?;

@@ -51,7 +51,7 @@ pub(super) struct Planned {
 
 /// Takes a job up to its plan.
 pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    let prepared = Input::open(job, setup)?.graph(setup, control, stations)?;
+    let prepared = Input::open(job, setup, control)?.graph(setup, control, stations)?;
     planned_with(prepared, job, setup, true, control, stations)
 }
 

@@ -19,7 +19,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     setup.pool.install(|| {
-        let source = Source::open(&job.inputs, job.format, &setup.work_dir)?;
+        let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
         let verifier = Verifier::new();
         let scanned = source.scan(&verifier, control);
         // Data that is wrong because it changed is told as that.
@@ -32,7 +32,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             loops_removed: found.loops,
             duplicates_removed: found.duplicates,
             arcs_added: found.arcs_added,
-            arcs_without_reverse: found.arcs_without_reverse,
+            arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
         let seconds = start.elapsed().as_secs_f64();
         Ok(VerifyReport::new(found.triangles, found.vertices, found.edges, found.wedges, input, seconds))

@@ -20,6 +20,11 @@ pub trait ArcSource: Sync {
     /// The lowest id of the declared vertices: 1 for formats that count from one.
     fn first_id(&self) -> u64;
 
+    /// Whether each arc stands for its reverse, too, so that none lacks it.
+    fn symmetric(&self) -> bool {
+        false
+    }
+
     /// At most so many arcs (an estimate where the format does not tell): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
 
@@ -52,6 +57,10 @@ impl ArcSource for Source {
 
     fn first_id(&self) -> u64 {
         u64::from(self.one_based())
+    }
+
+    fn symmetric(&self) -> bool {
+        Self::symmetric(self)
     }
 
     fn arcs_at_most(&self) -> u64 {

@@ -50,6 +50,17 @@ impl Files {
         Self { graph: with(".graph"), properties: with(".properties"), base }
     }
 
+    /// Refuses a compressed `.graph`, whose name is taken for a base name.
+    fn check_packed(&self) -> Result<()> {
+        let suffix = self.base.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+        if !["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) || !self.base.is_file() {
+            return Ok(());
+        }
+        Err(Error::data(&self.base, "a compressed BVGraph")
+            .expected("NAME.graph as it is, with NAME.properties beside it")
+            .advice("decompress it first"))
+    }
+
     /// Refuses names that other WebGraph programs take for another graph's: `crawl.2024` for `crawl`.
     pub(super) fn check_name(&self) -> Result<()> {
         let Some(name) = self.base.file_name().map(Path::new).filter(|name| name.extension().is_some()) else {
@@ -77,13 +88,14 @@ pub(super) struct Bvgraph {
 }
 
 impl Bvgraph {
-    pub(super) fn open(files: &Files, work_dir: &Path) -> Result<Self> {
+    pub(super) fn open(files: &Files, work_dir: &Path, control: &Control) -> Result<Self> {
+        files.check_packed()?;
         files.check_name()?;
         if !files.graph.exists() {
             return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
         }
         let properties = Properties::read(files)?;
-        let graph = Self { file: InputFile::open(&files.graph, work_dir)?, properties };
+        let graph = Self { file: InputFile::open(&files.graph, work_dir, control)?, properties };
         // A row takes a bit at least.
         if graph.properties.nodes > graph.file.bytes.saturating_mul(8) {
             let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.nodes);

@@ -1,8 +1,10 @@
-//! Tells the format of a file: by its content where that is plain, else by its suffix.
+//! Tells the format of a file: by its content where that is plain, else by its suffix. What may be two things is refused with
+//! the two names of which the user has to choose one.
 //!
-//! Content first: a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers.
-//! Text is an edge list unless the suffix is one of METIS's and the first line fits as a METIS header. A `.graph` that
-//! is no text is a BVGraph. Raw pairs can only be told by their suffix. Looks at 64 KiB at most.
+//! Content first: a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
+//! whose rows differ in length is no edge list, so it is METIS where it begins as such a file does; the METIS reader then
+//! checks all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be told by their suffix.
+//! Looks at 64 KiB at most.
 
 use std::path::Path;
 
@@ -10,7 +12,10 @@ use super::bvgraph::Files;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs;
+use super::head::BYTE_ORDER_MARK;
+use super::hints::{is_mostly_text, is_utf16, utf16};
 use super::metis;
+use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
 use crate::error::{Error, Result};
 
@@ -28,42 +33,45 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
 /// The format of an open file.
 ///
 /// # Errors
-/// When it cannot be told; lists the names.
+/// When it cannot be told, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(&file.path);
     let by_suffix = format_of_suffix(&suffix);
-    let head = match file.head(HEAD) {
-        Ok(head) => head,
-        // Raw numbers that only look like the beginning of a compressed file.
-        Err(_) if by_suffix.is_some_and(is_binary) && file.compression.is_some() => return known(by_suffix, file),
-        Err(error) => return Err(error),
-    };
+    let binary = by_suffix.filter(|&format| is_binary(format));
+    // Raw numbers may look like the beginning of a compressed file.
+    if file.compression.is_some() && binary.is_some() && !file.is_packed()? {
+        return known(by_suffix, file);
+    }
+    let head = file.head(HEAD)?;
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
     if head.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
         return Ok(Format::MatrixMarket);
     }
-    let text = is_text(&head);
-    if suffix == "graph" && !text && file.compression.is_none() {
+    let text = is_text(head);
+    if suffix == "graph" && !text {
         return Ok(Format::Bvgraph);
     }
-    if file.compression.is_none() && gapbs::fits(&head, file.bytes) {
+    if file.compression.is_none() && gapbs::fits(head, file.bytes) {
         return Ok(Format::GapbsSg);
     }
-    if text {
-        return Ok(match suffix.as_str() {
-            "mtx" | "mm" => Format::MatrixMarket,
-            "metis" => Format::Metis,
-            "graph" if fits_metis(&head, file) => Format::Metis,
-            "graph" if Files::of(&file.path).properties.is_file() => Format::Bvgraph,
-            _ if by_suffix.is_some_and(is_binary) && !is_numbers(&head) => return known(by_suffix, file),
-            _ => Format::Text,
-        });
+    if is_utf16(head) {
+        return Err(utf16().at(&file.path));
     }
-    if file.compression.is_some() && by_suffix.is_some_and(is_binary) {
-        return Err(Error::data(&file.path, "a compressed file of a binary format")
-            .expected("binary formats as they are; only text is read compressed")
-            .advice("decompress it first"));
+    if let Some(binary) = binary.filter(|_| text || is_mostly_text(head)) {
+        return Err(Error::data(&file.path, format!("holds text, and its suffix says {binary}"))
+            .expected("a content and a suffix that agree")
+            .advice(format!("name it with --format text or with --format {binary}")));
     }
-    known(by_suffix, file)
+    if !text {
+        return known(by_suffix, file);
+    }
+    match suffix.as_str() {
+        "mtx" | "mm" => Ok(Format::MatrixMarket),
+        "metis" => Ok(Format::Metis),
+        "graph" => text_of_graph(head, file),
+        _ if is_metis(head, file) => Ok(Format::Metis),
+        _ => Ok(Format::Text),
+    }
 }
 
 fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
@@ -73,25 +81,22 @@ fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
     })
 }
 
-/// The suffix in lower case, that of the plain file where the file is compressed; `out.NAME` of KONECT gives `out`.
+/// The suffix in lower case, that of the plain file where the file is compressed; `out` for `out.NAME` of KONECT, where NAME
+/// is no suffix of another format.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     match name.rsplit_once('.') {
-        Some(("out", _)) | None => {
-            if name.starts_with("out.") {
-                "out".into()
-            } else {
-                String::new()
-            }
-        }
+        Some((_, suffix)) if format_of_suffix(suffix).is_some() => suffix.to_owned(),
+        _ if name.starts_with("out.") => "out".into(),
         Some((_, suffix)) => suffix.to_owned(),
+        None => String::new(),
     }
 }
 
 fn format_of_suffix(suffix: &str) -> Option<Format> {
     Some(match suffix {
-        "txt" | "tsv" | "csv" | "el" | "wel" | "edges" | "edgelist" | "out" => Format::Text,
+        "txt" | "tsv" | "csv" | "el" | "wel" | "edges" | "edgelist" | "jlg" | "out" => Format::Text,
         "mtx" | "mm" => Format::MatrixMarket,
         "metis" => Format::Metis,
         "sg" => Format::GapbsSg,
@@ -126,18 +131,41 @@ fn is_numbers(head: &[u8]) -> bool {
         .any(|line| line.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
 }
 
-/// Whether the first line fits as the header of a METIS file of this length.
-fn fits_metis(head: &[u8], file: &InputFile) -> bool {
-    let mut lines = head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%"));
-    let Some(header) =
-        lines.find(|line| !line.trim_ascii().is_empty()).and_then(|line| metis::parse_header(line.trim_ascii()))
-    else {
-        return false;
-    };
-    // Lines after the header, less the nothing behind the last line end; blank ones at the end are no vertices.
-    let rest: Vec<&[u8]> = lines.collect();
-    let seen = rest.iter().rposition(|line| !line.trim_ascii().is_empty()).map_or(0, |last| last + 1) as u64;
+/// What a `.graph` of text is.
+fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
+    let first = lines(head).find(|line| !line.is_empty());
+    if first.is_some_and(|line| metis::parse_header(line).is_some()) {
+        return Ok(Format::Metis);
+    }
+    if file.compression.is_none() && Files::of(&file.path).properties.is_file() {
+        return Ok(Format::Bvgraph);
+    }
+    Err(Error::data(&file.path, "text without the header of a METIS file")
+        .expected("'n m [fmt [ncon]]' in the first line of a .graph, or a BVGraph")
+        .advice("if it is an edge list, name it with --format text"))
+}
+
+/// The lines that are no comments of METIS, without blanks around them.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
+}
+
+/// Whether a text begins as a METIS file, and as no edge list: rows of different lengths after a header that fits them.
+fn is_metis(head: &[u8], file: &InputFile) -> bool {
+    let mut rows = lines(head).skip_while(|line| line.is_empty());
+    let Some(header) = rows.next().and_then(metis::parse_header) else { return false };
+    let mut rows: Vec<&[u8]> = rows.collect();
+    // The last line may be cut, or is the nothing behind the last line end.
+    rows.pop_if(|last| file.bytes > HEAD || last.is_empty());
+    let seen = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1) as u64;
     // Each of 2 m neighbours takes a digit and a separator, but for the last one.
     let room = file.compression.is_some() || u128::from(header.edges) * 4 <= u128::from(file.bytes) + 1;
-    seen <= header.vertices && room
+    let weights = header.before_neighbours > 0 || header.edge_weights;
+    let neighbour = |column| whole(column).is_some_and(|id| weights || (1..=header.vertices).contains(&id));
+    let mut lengths = rows.iter().filter(|row| !row.is_empty()).map(|row| columns(row).count());
+    let first = lengths.next();
+    seen <= header.vertices
+        && room
+        && lengths.any(|length| Some(length) != first)
+        && rows.iter().flat_map(|row| columns(row)).all(neighbour)
 }

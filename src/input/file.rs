@@ -7,12 +7,15 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
-use crate::control::Task;
+use crate::control::{Control, Task};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::mapped::Window;
@@ -36,6 +39,12 @@ impl Compression {
     }
 }
 
+/// How long a pipe may be silent before the wish to stop is looked at: a signal does not end the waiting.
+const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The fewest bytes of a gzip file: its header, an empty block, its checksum.
+const SMALLEST_PACKED: u64 = 18;
+
 /// A file that is open, is not empty, and can be read at any position.
 #[derive(Debug)]
 pub(super) struct InputFile {
@@ -50,8 +59,10 @@ pub(super) struct InputFile {
 
 impl InputFile {
     /// Opens the file at `path`; a pipe is copied into `work_dir` first.
-    pub(super) fn open(path: &Path, work_dir: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| match e.kind() {
+    pub(super) fn open(path: &Path, work_dir: &Path, control: &Control) -> Result<Self> {
+        // Opening a pipe that nobody writes to yet would wait, and could not be stopped.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let file = File::options().read(true).custom_flags(flags).open(path).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => Error::data(path, "does not exist").advice("check the path"),
             _ => Error::read(path, e),
         })?;
@@ -59,31 +70,37 @@ impl InputFile {
         if metadata.is_dir() {
             return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
         }
-        if metadata.is_file() { Self::new(path, file, false) } else { Self::spool(path, file, work_dir) }
+        if metadata.is_file() { Self::new(path, file, false) } else { Self::spool(path, file, work_dir, control) }
     }
 
     /// Copies standard input into `work_dir`.
-    pub(super) fn stdin(work_dir: &Path) -> Result<Self> {
+    pub(super) fn stdin(work_dir: &Path, control: &Control) -> Result<Self> {
         let path = Path::new("(standard input)");
         let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?);
         // Where it is a file, others may write to it while it is copied.
         let look =
             || file.metadata().map(|found| found.is_file().then(|| Stat::of(&found))).map_err(|e| Error::read(path, e));
         let before = look()?;
-        let input = Self::spool(path, io::stdin().lock(), work_dir)?;
+        let input = Self::spool(path, io::stdin().lock(), work_dir, control)?;
         let differs = before.zip(look()?).and_then(|(before, now)| before.difference(&now));
         differs.map_or(Ok(input), |how| Err(changed(path, &how)))
     }
 
     /// Copies what `from` yields into an anonymous file in `work_dir`.
-    fn spool(path: &Path, mut from: impl Read, work_dir: &Path) -> Result<Self> {
+    fn spool(path: &Path, mut from: impl Read + AsFd, work_dir: &Path, control: &Control) -> Result<Self> {
         let mut spool = Spool::new("a copy", path, work_dir, 0)?;
         let mut buffer = vec![0; 1 << 20];
         loop {
+            control.check()?;
+            match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&SILENCE)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                // What cannot be waited for is read at once.
+                Ok(_) | Err(_) => {}
+            }
             let read = match from.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(read) => read,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => continue,
                 Err(e) => return Err(Error::read(path, e)),
             };
             spool.write(&buffer[..read])?;
@@ -102,12 +119,13 @@ impl InputFile {
     }
 
     /// This file where it is plain, else its plain text in an anonymous file in `work_dir`.
-    pub(super) fn decompressed(self, work_dir: &Path) -> Result<Self> {
+    pub(super) fn decompressed(self, work_dir: &Path, control: &Control) -> Result<Self> {
         let Some(compression) = self.compression else { return Ok(self) };
         let at_least = plain_at_least(&self.file, compression);
         let mut spool = Spool::new("the plain text", &self.path, work_dir, at_least)?;
         let mut stream = self.stream(None)?;
         loop {
+            control.check()?;
             let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
             let read = plain.len();
             if read == 0 {
@@ -118,7 +136,24 @@ impl InputFile {
         }
         drop(stream);
         let file = spool.finish();
-        Self::new(&self.path, file, self.spooled)
+        // What is compressed twice is read as it is: no format begins like that.
+        Ok(Self { compression: None, ..Self::new(&self.path, file, self.spooled)? })
+    }
+
+    /// Whether a file that begins as a compressed one is one, and not raw numbers that happen to begin so: its name says so, or
+    /// it can be decoded.
+    pub(super) fn is_packed(&self) -> Result<bool> {
+        let suffix = self.path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
+        if self.compression.is_none() || ["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) {
+            return Ok(self.compression.is_some());
+        }
+        let decoded = self.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
+        Ok(self.bytes >= SMALLEST_PACKED && decoded.map_or_else(|e| e.kind() == io::ErrorKind::UnexpectedEof, |_| true))
+    }
+
+    /// As [`Self::decompressed`], for formats of raw numbers.
+    pub(super) fn unpacked(self, work_dir: &Path, control: &Control) -> Result<Self> {
+        if self.is_packed()? { self.decompressed(work_dir, control) } else { Ok(Self { compression: None, ..self }) }
     }
 
     /// The first bytes as they lie on disk, at most `most`.

@@ -2,9 +2,14 @@
 
 use std::io::{BufRead, Read};
 
+use super::columns::has_bare_cr;
 use super::file::InputFile;
+use super::hints::{bare_cr, is_utf16, utf16};
 use super::lines::{Sizes, too_long};
 use crate::error::{Error, Result};
+
+/// What some editors put before text in UTF-8. It is no part of the text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file's lines from its beginning (after decompression).
 pub(super) struct Head<'a> {
@@ -14,6 +19,8 @@ pub(super) struct Head<'a> {
     longest: u64,
     /// The 1-based number of the line that was read last.
     pub(super) number: u64,
+    /// Where that line begins, behind a byte order mark.
+    pub(super) start: u64,
     /// Where that line ends, and the next one begins.
     pub(super) end: u64,
 }
@@ -21,7 +28,7 @@ pub(super) struct Head<'a> {
 impl<'a> Head<'a> {
     pub(super) fn new(file: &'a InputFile, sizes: Sizes) -> Result<Self> {
         let stream = file.stream(None)?;
-        Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, end: 0 })
+        Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
     }
 
     /// The next line with its end, or `None` after the last one.
@@ -37,11 +44,25 @@ impl<'a> Head<'a> {
             return Ok(None);
         }
         self.number += 1;
+        self.start = self.end;
         self.end += read as u64;
         if read as u64 == self.longest && !self.line.ends_with(b"\n") {
-            return Err(self.error_of(too_long(self.longest)));
+            return Err(self.error_of(too_long(self.longest, &self.line)));
         }
-        Ok(Some(&self.line))
+        if has_bare_cr(&self.line) {
+            return Err(self.error_of(bare_cr()));
+        }
+        let mut from = 0;
+        if self.number == 1 {
+            if is_utf16(&self.line) {
+                return Err(self.error_of(utf16()));
+            }
+            if self.line.starts_with(BYTE_ORDER_MARK) {
+                from = BYTE_ORDER_MARK.len();
+                self.start += from as u64;
+            }
+        }
+        Ok(Some(&self.line[from..]))
     }
 
     /// The next line that neither is blank nor begins with `%`.
@@ -59,7 +80,8 @@ impl<'a> Head<'a> {
         self.error_of(Error::data("", found))
     }
 
-    fn error_of(&self, error: Error) -> Error {
+    /// The same of an error that knows no place yet.
+    pub(super) fn error_of(&self, error: Error) -> Error {
         error.at(&self.file.path).line(self.number.max(1))
     }
 }

@@ -6,7 +6,9 @@
 
 use std::ops::{Deref, Range};
 
+use super::columns::has_bare_cr;
 use super::file::InputFile;
+use super::hints::bare_cr;
 use crate::error::{Error, Result};
 use crate::mapped::Window;
 
@@ -72,15 +74,18 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Size
             }
             None => {
                 let line = memchr::memrchr(b'\n', &window[begin..owned - 1]).map_or(begin, |n| begin + n + 1);
-                return Err(file.locate(too_long(sizes.longest_line), first + line as u64));
+                return Err(file.locate(too_long(sizes.longest_line, &window[line..]), first + line as u64));
             }
         };
         return Ok(Lines { window, within: begin..end, at: first + begin as u64 });
     }
 }
 
-/// The error for a line that does not end.
-pub(super) fn too_long(longest: u64) -> Error {
+/// The error for a line that does not end and begins with `line`.
+pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
+    if has_bare_cr(line) {
+        return bare_cr();
+    }
     Error::data("", format!("a line is longer than {longest} bytes"))
         .expected("lines of text")
         .advice("name the format with --format if this is no text")

@@ -2,10 +2,11 @@
 //!
 //! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line.
 //! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
-//! stored. Values are not looked at. As many entries as the header says, all inside the matrix.
+//! stored. Values are not looked at, but all entries have one, or none has. As many entries as the header says, all inside the matrix.
 //! Parsed by all threads; memory: a window a thread.
 
 use super::batch::Batch;
+use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
 use super::lines::{self, Sizes};
@@ -21,6 +22,8 @@ pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: Sizes,
     matrix: Matrix,
+    /// What each entry has.
+    columns: Columns,
     entries: u64,
     /// Where the entries begin.
     start: u64,
@@ -29,20 +32,21 @@ pub(super) struct MatrixMarket {
 /// What an entry must be.
 struct Matrix {
     rows: u64,
-    values: bool,
+    symmetric: bool,
 }
 
 impl Dialect for Matrix {
     #[inline(always)]
-    fn check(&self, row: u64, column: u64, more: bool) -> Result<(), (String, String)> {
+    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
         if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
             let found = format!("the entry {row} {column}, which is outside of the matrix");
             return Err((found, format!("rows and columns from 1 to {}", self.rows)));
         }
-        if self.values && !more {
-            return Err((format!("the entry {row} {column} without a value"), "three columns".into()));
-        }
         Ok(())
+    }
+
+    fn advice(&self) -> &'static str {
+        "each line after the header is an entry: row, column, and its value where the banner says so"
     }
 }
 
@@ -50,7 +54,7 @@ impl MatrixMarket {
     /// Reads the header of a plain file.
     pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
-        let values = banner(&mut head)?;
+        let Banner { values, symmetric } = banner(&mut head)?;
         let Some(line) = head.next_content()? else {
             return Err(head.error("the file ends before the size of the matrix"));
         };
@@ -68,8 +72,13 @@ impl MatrixMarket {
         }
         check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
         let start = head.end;
+        let entry = head.next_content()?.and_then(|entry| Columns::of(&entry, false));
+        if values && entry.is_some_and(|entry| entry.count < 3) {
+            return Err(head.error("an entry without a value").expected("three columns, as the banner says"));
+        }
         drop(head);
-        Ok(Self { matrix: Matrix { rows, values }, entries, start, file, sizes })
+        let columns = entry.unwrap_or(Columns::TWO);
+        Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, file, sizes })
     }
 
     /// The line of the first entry beyond those that the header counts.
@@ -94,6 +103,10 @@ impl Reader for MatrixMarket {
         Some(self.matrix.rows)
     }
 
+    fn symmetric(&self) -> bool {
+        self.matrix.symmetric
+    }
+
     /// The header's entries, but no more than fit into the file.
     fn arcs_at_most(&self) -> u64 {
         self.entries.min(self.file.bytes.div_ceil(4))
@@ -106,7 +119,7 @@ impl Reader for MatrixMarket {
             control.check()?;
             let lines = lines::read(&self.file, self.start, range, self.sizes)?;
             let mut batch = Batch::new(sink, control);
-            pairs::parse(&lines, &self.matrix, &mut batch)
+            pairs::parse(&lines, self.columns, &self.matrix, &mut batch)
                 .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
             task.advance(range.end - range.start);
             batch.finish()
@@ -122,8 +135,15 @@ impl Reader for MatrixMarket {
     }
 }
 
-/// Reads the first line; returns whether entries have values.
-fn banner(head: &mut Head<'_>) -> Result<bool> {
+/// What the first line says.
+struct Banner {
+    /// Whether entries have values.
+    values: bool,
+    /// Whether each entry stands for its mirror image, too.
+    symmetric: bool,
+}
+
+fn banner(head: &mut Head<'_>) -> Result<Banner> {
     let line = head.next()?.unwrap_or_default();
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
@@ -143,5 +163,5 @@ fn banner(head: &mut Head<'_>) -> Result<bool> {
         let expected = "general, symmetric or skew-symmetric";
         return Err(head.error(format!("a matrix of symmetry '{symmetry}'")).expected(expected));
     }
-    Ok(values)
+    Ok(Banner { values, symmetric: symmetry != "general" })
 }

@@ -3,7 +3,8 @@
 //! A header `n m [fmt [ncon]]`, then one line a vertex: its size and `ncon` weights where `fmt` says so, then its
 //! neighbours (1-based), each followed by the edge's weight where `fmt` says so. A blank line is a vertex without
 //! neighbours; lines that begin with `%` are comments. Every edge stands in the lines of both ends and is delivered
-//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours.
+//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each neighbour must
+//! have the vertex as its own ([`Key`]), which also tells such a file from others that begin with two numbers.
 //!
 //! All threads parse. A first pass counts the lines of every range, so that a task knows the vertex of its first
 //! line; it is made once. A hub's line may be longer than any window: the parser is a state machine that is fed one
@@ -11,10 +12,12 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::batch::{Batch, Failure};
 use super::file::InputFile;
 use super::head::Head;
+use super::header::Key;
 use super::lines::{self, Sizes};
 use super::metis_rows::{Header, Rows};
 use super::number::{columns, shown, whole};
@@ -170,9 +173,10 @@ impl Reader for Metis {
         let first_vertices = self.count_lines(&ranges, control)?;
         task.advance(self.start);
         let pieces: Vec<_> = ranges.iter().zip(first_vertices).collect();
+        let mirrored = Mirrored { sink, key: Key::random(), sum: AtomicU64::new(0) };
         let found = in_order(&pieces, |(range, vertex)| {
             control.check()?;
-            let found = self.scan_range(range, **vertex, Batch::new(sink, control))?;
+            let found = self.scan_range(range, **vertex, Batch::new(&mirrored, control))?;
             task.advance(range.end - range.start);
             Ok(found)
         })?;
@@ -191,9 +195,28 @@ impl Reader for Metis {
                 format!("{found} neighbours in all lines"),
                 format!("{}, twice the {edges} edges of the header", u128::from(edges) * 2),
             )
+        } else if mirrored.sum.into_inner() != 0 {
+            wrong(
+                "neighbours that do not have the vertex as a neighbour".into(),
+                "each edge in the lines of both ends".into(),
+            )
         } else {
             Ok(found)
         }
+    }
+}
+
+/// Hands arcs on, and adds up what shows whether each has its reverse.
+struct Mirrored<'a> {
+    sink: &'a dyn ArcSink,
+    key: Key,
+    sum: AtomicU64,
+}
+
+impl ArcSink for Mirrored<'_> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        self.sum.fetch_add(self.key.sum(batch), Ordering::Relaxed);
+        self.sink.arcs(batch)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of a METIS file as a state machine over bytes, so that a line may be longer than any window.
 
 use super::batch::{Batch, Failure};
+use super::hints::bare_cr;
 
 /// What a METIS header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,16 @@ pub(super) struct Header {
     pub(super) before_neighbours: u64,
     /// Whether a weight follows each neighbour.
     pub(super) edge_weights: bool,
+}
+
+impl Header {
+    /// How many rows with neighbours there are if each of them has so many columns; `None` where they cannot all have as many.
+    pub(super) fn rows_of(&self, columns: u64) -> Option<u64> {
+        let each = if self.edge_weights { 2 } else { 1 };
+        let neighbours = columns.checked_sub(self.before_neighbours).filter(|rest| rest % each == 0)? / each;
+        let all = self.edges.checked_mul(2)?;
+        (neighbours > 0 && all % neighbours == 0 && all / neighbours <= self.vertices).then(|| all / neighbours)
+    }
 }
 
 /// Parses rows from the beginning of a line.
@@ -33,6 +44,8 @@ enum State {
     Start,
     Row,
     Comment,
+    /// Behind a CR, which LF must follow; of a comment or not.
+    Return(bool),
 }
 
 impl<'a> Rows<'a> {
@@ -45,20 +58,33 @@ impl<'a> Rows<'a> {
     pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut Batch<'_>) -> Result<(), Failure> {
         let mut at = 0;
         while at < bytes.len() {
-            if self.state == State::Comment {
-                let Some(newline) = memchr::memchr(b'\n', &bytes[at..]) else { return Ok(()) };
-                at += newline + 1;
-                self.state = State::Start;
-                continue;
+            match self.state {
+                State::Comment => {
+                    let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Ok(()) };
+                    at += end + 1;
+                    self.state = if bytes[at - 1] == b'\n' { State::Start } else { State::Return(true) };
+                    continue;
+                }
+                State::Return(_) if bytes[at] != b'\n' => return Err(Failure::Bad(at, bare_cr())),
+                State::Return(true) => {
+                    at += 1;
+                    self.state = State::Start;
+                    continue;
+                }
+                _ => {}
             }
             match bytes[at] {
                 b'0'..=b'9' => {
                     at = self.take_digits(bytes, at);
                     continue;
                 }
-                b' ' | b'\t' | b'\r' => {
+                b' ' | b'\t' => {
                     self.end_column(at, batch)?;
                     self.state = State::Row;
+                }
+                b'\r' => {
+                    self.end_column(at, batch)?;
+                    self.state = State::Return(false);
                 }
                 b'\n' => self.end_line(at, batch)?,
                 b'%' if self.state == State::Start => self.state = State::Comment,
@@ -88,7 +114,7 @@ impl<'a> Rows<'a> {
 
     /// The file ends here.
     pub(super) fn finish(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
-        if self.state == State::Row { self.end_line(0, batch) } else { Ok(()) }
+        if matches!(self.state, State::Row | State::Return(false)) { self.end_line(0, batch) } else { Ok(()) }
     }
 
     #[inline(always)]
@@ -107,6 +133,10 @@ impl<'a> Rows<'a> {
         if value.wrapping_sub(1) >= header.vertices {
             let found = format!("neighbour {value} in the line of vertex {}", self.vertex);
             return Err(Failure::bad(at, found, format!("neighbours from 1 to {}", header.vertices)));
+        }
+        if value == self.vertex {
+            let found = format!("vertex {value} among its own neighbours");
+            return Err(Failure::bad(at, found, "edges between different vertices: a METIS file holds no loops"));
         }
         Ok(batch.push(self.vertex, value)?)
     }

@@ -13,7 +13,8 @@
 //! | `matrix_market`, `metis` | their text formats |
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
-//! | `lines`, `pairs`, `number`, `head`, `metis_rows` | pieces of text |
+//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | pieces of text |
+//! | `preamble`, `header`, `hints` | the first lines of a list; what wrong ones were meant as |
 //! | `file`, `batch`, `parallel` | files in, arcs out, tasks between |
 //! | `rows`, `row_store` | rows as they stand in the input, where they do |
 //! | `identity`, `contents`, `stat` | what tells one input from another, and whether it changes |
@@ -24,6 +25,7 @@ mod binary;
 mod bvgraph;
 mod bvgraph_bits;
 mod bvgraph_rows;
+mod columns;
 mod compressed;
 mod contents;
 mod detect;
@@ -31,6 +33,8 @@ mod file;
 pub mod format;
 mod gapbs;
 mod head;
+mod header;
+mod hints;
 pub mod identity;
 mod lines;
 mod matrix_market;
@@ -39,6 +43,7 @@ mod metis_rows;
 mod number;
 mod pairs;
 mod parallel;
+mod preamble;
 mod row_store;
 pub mod rows;
 mod source;
@@ -54,8 +59,9 @@ mod far;
 mod tests;
 
 pub use format::Format;
+pub use header::Header;
 pub use identity::{FileIdentity, Identity};
-pub use source::Source;
+pub use source::{Reading, Source};
 
 use rows::AdjacencyRows;
 
@@ -83,6 +89,11 @@ trait Reader: Send + Sync {
 
     /// An upper estimate of the arcs.
     fn arcs_at_most(&self) -> u64;
+
+    /// Whether each arc stands for its reverse, too.
+    fn symmetric(&self) -> bool {
+        false
+    }
 
     /// Delivers every arc once; returns their number. `task` hears of the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;

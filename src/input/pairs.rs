@@ -1,61 +1,70 @@
 //! Lines of two numbers: what edge lists and coordinate matrices share.
 //!
-//! Columns are separated by runs of blanks, tabs and commas; lines end with LF or CR LF; blank lines and lines that
-//! begin with `#` or `%` are skipped; columns after the second are not looked at. One pass over the bytes, no
-//! allocation; what a bad line holds is worked out only once it has failed.
+//! Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end with LF or CR LF, and a CR alone is an
+//! error wherever it stands; blank lines and lines that begin with `#` or `%` are skipped; what columns after the second hold
+//! is not looked at, but all lines have as many. One pass over the bytes, no allocation; what a bad line holds is worked out
+//! only once it has failed.
 
 use super::batch::{Batch, Failure};
-use super::number::{columns, describe, digits, separates, whole};
+use super::columns::{self, Columns, Rest, behind_index, has_bare_cr};
+use super::hints::{about, bare_cr};
+use super::number::{columns as split, describe, digits, separates, whole};
+use crate::error::Error;
 
-/// What a format allows beyond two numbers.
+/// What a format asks of two numbers.
 pub(super) trait Dialect: Sync {
-    /// Checks a line's two numbers; `more`: whether a third column follows. `Err((found, expected))`.
-    fn check(&self, tail: u64, head: u64, more: bool) -> Result<(), (String, String)>;
+    /// Checks a line's two numbers. `Err((found, expected))`.
+    fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)>;
+
+    /// What a file may be whose lines have different columns.
+    fn advice(&self) -> &'static str;
 }
 
-/// Parses whole lines.
-pub(super) fn parse<D: Dialect>(bytes: &[u8], dialect: &D, batch: &mut Batch<'_>) -> Result<(), Failure> {
+/// Parses whole lines, each of which has `columns`.
+pub(super) fn parse<D: Dialect>(
+    bytes: &[u8],
+    columns: Columns,
+    dialect: &D,
+    batch: &mut Batch<'_>,
+) -> Result<(), Failure> {
+    let two = columns == Columns::TWO;
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
         while matches!(bytes.get(at), Some(b' ' | b'\t')) {
             at += 1;
         }
+        let first = at;
+        if columns.index {
+            at = behind_index(bytes, at);
+        }
         let Some((tail, end)) = digits(bytes, at) else {
-            at = skip(bytes, start, at)?;
+            at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
             continue;
         };
         at = end;
+        let mut commas = 0;
         while at < bytes.len() && separates(bytes[at]) {
+            commas += u32::from(bytes[at] == b',');
             at += 1;
         }
-        let Some((head, mut next)) = digits(bytes, at).filter(|_| at > end) else {
-            return Err(explain(bytes, start));
+        let Some((head, next)) = digits(bytes, at).filter(|_| at > end && commas < 2) else {
+            return Err(explain(bytes, start, columns));
         };
-        let mut more = false;
-        match bytes.get(next) {
-            Some(b'\n') => next += 1,
-            Some(b'\r') if matches!(bytes.get(next + 1), None | Some(b'\n')) => next += 2,
-            Some(&byte) if separates(byte) => {
-                let line = line_end(bytes, next);
-                more = bytes[next..line].iter().any(|&b| !separates(b) && b != b'\r');
-                next = line + 1;
-            }
-            Some(_) => return Err(explain(bytes, start)),
-            None => {}
-        }
-        if let Err((found, expected)) = dialect.check(tail, head, more) {
+        at = match bytes.get(next) {
+            Some(b'\n') if two => next + 1,
+            _ => match columns::rest(bytes, next) {
+                Some(rest) if columns.hold(&rest) => rest.end,
+                Some(rest) => return Err(differs(start, &rest, columns, dialect.advice())),
+                None => return Err(explain(bytes, start, columns)),
+            },
+        };
+        if let Err((found, expected)) = dialect.check(tail, head) {
             return Err(Failure::bad(start, found, expected));
         }
         batch.push(tail, head)?;
-        at = next;
     }
     Ok(())
-}
-
-/// Where the line of `at` ends: its LF, or the end of the bytes.
-pub(super) fn line_end(bytes: &[u8], at: usize) -> usize {
-    memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |n| at + n)
 }
 
 /// Passes a line from `start` that does not begin with a number at `at`: the beginning of the next line.
@@ -64,25 +73,39 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
     match bytes.get(at) {
         None => Ok(at),
         Some(b'\n') => Ok(at + 1),
-        Some(b'#' | b'%') => Ok(line_end(bytes, at) + 1),
+        Some(b'#' | b'%') => columns::line_end(bytes, at).ok_or_else(|| Failure::Bad(start, bare_cr())),
         Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => Ok(at + 2),
-        Some(_) => Err(explain(bytes, start)),
+        Some(_) => Err(explain(bytes, start, Columns::TWO)),
     }
+}
+
+/// A line at `start` that has other columns than the first one.
+#[cold]
+fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure {
+    let index = u32::from(columns.index);
+    let found = format!("a line with {} columns", rest.count() + index);
+    let expected = format!("{} columns, as in the lines before", columns.count + index);
+    Failure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }
 
 /// Says what is wrong with the line at `start`.
 #[cold]
-fn explain(bytes: &[u8], start: usize) -> Failure {
-    let line = &bytes[start..line_end(bytes, start)];
-    let mut columns = columns(line);
-    let expected = "two non-negative integers";
-    let found = match (columns.next(), columns.next()) {
+fn explain(bytes: &[u8], start: usize, columns: Columns) -> Failure {
+    let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+    let line = &bytes[start..end];
+    if has_bare_cr(line) {
+        return Failure::Bad(start, bare_cr());
+    }
+    let mut words = split(line).skip(usize::from(columns.index));
+    let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
-        (Some(_), Some(head)) => describe(head),
+        (Some(_), Some(head)) if whole(head).is_none() => describe(head),
+        (Some(_), Some(_)) => "an empty column".to_string(),
         (Some(_), None) => "a line with one column only".to_string(),
         (None, _) => "a line without numbers".to_string(),
     };
-    Failure::bad(start, found, expected)
+    let error = Error::data("", found).expected("two non-negative integers");
+    Failure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
 }
 
 /// Whether a line (without its end) is blank or a comment.

@@ -10,6 +10,7 @@ use super::detect;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
+use super::header::Header;
 use super::identity::{Identity, Watched};
 use super::lines::Sizes;
 use super::matrix_market::MatrixMarket;
@@ -19,11 +20,22 @@ use super::text::Text;
 use super::{ArcSink, Reader};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
+
+/// What the user says about an input; all else is told from its content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The format of all files.
+    pub format: Option<Format>,
+    /// Whether the first line of each edge list is a header.
+    pub header: Option<Header>,
+}
 
 /// A graph that can be read, as often as needed.
 pub struct Source {
     format: Format,
+    /// What was said about it.
+    reading: Reading,
     paths: Vec<PathBuf>,
     /// Its files as they were before they were opened; those that are no regular files are left out.
     watched: Vec<Watched>,
@@ -44,18 +56,26 @@ impl fmt::Debug for Source {
 }
 
 impl Source {
+    /// [`Self::open_as`] with nothing said but perhaps the format, and nobody who stops it.
+    ///
+    /// # Errors
+    /// As [`Self::open_as`].
+    pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
+        Self::open_as(inputs, Reading { format, header: None }, work_dir, &Control::silent())
+    }
+
     /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
     ///
     /// The format is told by content and suffix unless given. A BVGraph may be named by either of its files or by their
     /// base name. Standard input and pipes are copied to an anonymous temporary file in `work_dir`, because an input is
-    /// read twice; so is the plain text of a compressed Matrix Market or METIS file.
+    /// read twice; so is what a compressed file holds that is no edge list.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
     /// [`crate::error::Kind::Usage`] for inputs that cannot go together; [`crate::error::Kind::Resource`] when `work_dir`
-    /// cannot be written.
-    pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
-        Self::open_sized(inputs, format, work_dir, Sizes::USUAL)
+    /// cannot be written; [`crate::error::Kind::Interrupted`] when `control` is stopped while something is copied.
+    pub fn open_as(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
+        Self::open_sized(inputs, reading, work_dir, Sizes::USUAL, control)
     }
 
     /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of what lies across two windows.
@@ -69,15 +89,17 @@ impl Source {
         work_dir: &Path,
         window: NonZeroU64,
     ) -> Result<Self> {
-        Self::open_sized(inputs, format, work_dir, Sizes { window: window.get(), ..Sizes::USUAL })
+        let sizes = Sizes { window: window.get(), ..Sizes::USUAL };
+        Self::open_sized(inputs, Reading { format, header: None }, work_dir, sizes, &Control::silent())
     }
 
     /// As [`Self::open`], with windows of another size.
     pub(super) fn open_sized(
         inputs: &[PathBuf],
-        format: Option<Format>,
+        reading: Reading,
         work_dir: &Path,
         sizes: Sizes,
+        control: &Control,
     ) -> Result<Self> {
         let [first, others @ ..] = inputs else {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
@@ -86,65 +108,71 @@ impl Source {
         if !others.is_empty() && inputs.iter().any(is_stdin) {
             return Err(Error::usage("- among other inputs").expected("- alone, for standard input"));
         }
-        let bvgraph = match format {
+        let bvgraph = match reading.format {
             Some(format) => format == Format::Bvgraph,
             None => !is_stdin(first) && detect::names_bvgraph(first),
         };
         if bvgraph {
-            return Self::open_bvgraph(inputs, work_dir);
+            return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
         let watched = if is_stdin(first) { Vec::new() } else { watch(inputs) };
         let files: Vec<InputFile> = if is_stdin(first) {
-            vec![InputFile::stdin(work_dir)?]
+            vec![InputFile::stdin(work_dir, control)?]
         } else {
-            inputs.iter().map(|path| InputFile::open(path, work_dir)).collect::<Result<_>>()?
+            inputs.iter().map(|path| InputFile::open(path, work_dir, control)).collect::<Result<_>>()?
         };
-        let format = match format {
+        let format = match reading.format {
             Some(format) => format,
             None => common_format(&files)?,
         };
         if format == Format::Bvgraph {
-            return Self::open_bvgraph(inputs, work_dir);
+            return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
         check_number(inputs, format)?;
+        check_header(&files[0].path, format, reading)?;
         let bytes;
         let identified = watched.len() == files.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
             Format::Text => {
                 bytes = files.iter().map(|file| file.bytes).sum();
-                Box::new(Text::open(files, sizes)?)
+                Box::new(Text::open(files, reading.header, reading.format.is_some(), sizes)?)
             }
             Format::BinU32 | Format::BinU64 | Format::Graph500 => {
+                let files: Vec<InputFile> =
+                    files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
                 bytes = files.iter().map(|file| file.bytes).sum();
                 Box::new(Binary::open(files, format, sizes)?)
             }
             Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
-                let Some(mut file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
-                if format != Format::GapbsSg {
-                    file = file.decompressed(work_dir)?;
-                }
+                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+                let file = match format {
+                    Format::GapbsSg => file.unpacked(work_dir, control)?,
+                    _ => file.decompressed(work_dir, control)?,
+                };
                 bytes = file.bytes;
                 match format {
                     Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
-                    Format::Metis => Box::new(Metis::open(file, sizes)?),
+                    Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
                     _ => Box::new(GapbsSg::open(file, sizes)?),
                 }
             }
         };
-        Ok(Self { format, paths: inputs.to_vec(), watched, identified, bytes, reader })
+        Ok(Self { format, reading, paths: inputs.to_vec(), watched, identified, bytes, reader })
     }
 
-    fn open_bvgraph(inputs: &[PathBuf], work_dir: &Path) -> Result<Self> {
+    fn open_bvgraph(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
         check_number(inputs, Format::Bvgraph)?;
+        check_header(&inputs[0], Format::Bvgraph, reading)?;
         let files = Files::of(&inputs[0]);
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
         }
         let watched = watch([&files.graph, &files.properties]);
-        let reader = Bvgraph::open(&files, work_dir)?;
+        let reader = Bvgraph::open(&files, work_dir, control)?;
         let bytes = std::fs::metadata(&files.graph).map_err(|e| Error::read(&files.graph, e))?.len();
         Ok(Self {
             format: Format::Bvgraph,
+            reading,
             paths: inputs.to_vec(),
             identified: watched.len() == 2,
             watched,
@@ -156,6 +184,11 @@ impl Source {
     /// The format, given or told.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// What was said about the first lines of edge lists.
+    pub fn header(&self) -> Option<Header> {
+        self.reading.header
     }
 
     /// The inputs as they were given.
@@ -178,6 +211,11 @@ impl Source {
         matches!(self.format, Format::MatrixMarket | Format::Metis)
     }
 
+    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
+    pub fn symmetric(&self) -> bool {
+        self.reader.symmetric()
+    }
+
     /// An upper estimate of the number of arcs: from the header or the size. For compressed text it is an estimate of
     /// an arc a byte.
     pub fn arcs_at_most(&self) -> u64 {
@@ -191,7 +229,8 @@ impl Source {
     pub fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
         let task = control.task("read", Some(self.bytes), Unit::Bytes);
-        self.reader.scan(sink, control, &task)
+        let scanned = self.reader.scan(sink, control, &task);
+        if self.format == Format::Metis { scanned.map_err(|error| if_text(error, self.reading)) } else { scanned }
     }
 
     /// The rows, where the format stores rows that may hold every edge from both ends. Where they must be decoded first, they
@@ -238,6 +277,26 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
         }
     }
     Ok(format)
+}
+
+/// Adds to an error about a METIS file that nobody called one what it may be instead.
+fn if_text(error: Error, reading: Reading) -> Error {
+    if reading.format.is_none() && error.kind() == Kind::Data {
+        error.also("if it is an edge list, name it with --format text")
+    } else {
+        error
+    }
+}
+
+/// Refuses a word about headers where there are none of edge lists.
+fn check_header(path: &Path, format: Format, reading: Reading) -> Result<()> {
+    if reading.header.is_none() || format == Format::Text {
+        return Ok(());
+    }
+    Err(Error::usage(format!("--header for a file of format {format}"))
+        .at(path)
+        .expected("an edge list; of other formats it is known whether they have a header")
+        .advice("leave it out, or add --format text"))
 }
 
 /// Refuses several files where the format has one.

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::lines::Sizes;
-use super::{ArcSink, Format, Source};
+use super::{ArcSink, Format, Reading, Source};
 use crate::control::Control;
 use crate::error::Result;
 
@@ -26,7 +26,8 @@ const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
     let sizes = Sizes { window, longest_line: 1 << 12 };
-    let source = Source::open_sized(paths, format, &std::env::temp_dir(), sizes)?;
+    let reading = Reading { format, header: None };
+    let source = Source::open_sized(paths, reading, &std::env::temp_dir(), sizes, &Control::silent())?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;
     let mut arcs = keep.0.into_inner().unwrap();
@@ -145,11 +146,11 @@ fn id() -> impl Strategy<Value = String> {
     ]
 }
 
-fn line() -> impl Strategy<Value = String> {
-    let separator = prop_oneof!["\t", " ", ",", "[ \t,]{1,4}"];
-    let rest = prop_oneof![3 => Just(String::new()), 1 => "[ \t,]{1,2}[0-9a-z.,-]{0,6}", 1 => "[ \t]{1,3}"];
-    let arc = (prop_oneof!["", "[ \t]{1,3}"], id(), separator, id(), rest)
-        .prop_map(|(lead, tail, separator, head, rest)| format!("{lead}{tail}{separator}{head}{rest}"));
+/// A line; of an arc each has `more` after it, a third column or nothing.
+fn line(more: &'static str) -> impl Strategy<Value = String> {
+    let separator = prop_oneof!["\t", " ", ",", "[ \t]{1,4}", "[ \t]{0,2},[ \t]{0,2}"];
+    let arc = (prop_oneof!["", "[ \t]{1,3}"], id(), separator, id(), more, prop_oneof!["", "[ \t]{1,3}"])
+        .prop_map(|(lead, tail, separator, head, more, blank)| format!("{lead}{tail}{separator}{head}{more}{blank}"));
     prop_oneof![
         10 => arc,
         1 => "[ \t]{0,2}[#%][ -~]{0,30}",
@@ -170,10 +171,18 @@ fn wrong_line() -> impl Strategy<Value = String> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    // Begins with an arc, so that no line can be a header.
     let ended = |line: BoxedStrategy<String>| (line, prop_oneof!["\n", "\r\n"]).prop_map(|(l, e)| l + &e);
-    (prop::collection::vec(ended(line().boxed()), 0..60), line(), prop_oneof!["", "\n", "\r"])
-        .prop_map(|(lines, last, end)| format!("1 2\n{}{last}{end}", lines.concat()))
+    let lines = move |first: &'static str, more: &'static str| {
+        let lines = prop::collection::vec(ended(line(more).boxed()), 0..60);
+        (lines, line(more), prop_oneof!["", "\n", "\r"])
+            .prop_map(move |(lines, last, end)| format!("{first}\n{}{last}{end}", lines.concat()))
+    };
+    // Begins with an arc of vertex 0, so that no line can be a header.
+    prop_oneof![
+        lines("0 2", ""),
+        lines("0 2 7", "[ \t,][0-9+.-][0-9a-z.-]{0,6}"),
+        lines("0 2 {}", "[ \t,][{a-z][ -~]{0,9}"),
+    ]
 }
 
 proptest! {

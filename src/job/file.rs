@@ -17,6 +17,7 @@ use super::devices::{Devices, SpillTo};
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::input::Header;
 use crate::input::format::Format;
 use crate::partition::prune::Prune;
 
@@ -91,6 +92,8 @@ pub struct InputTable {
     pub paths: Option<Vec<PathBuf>>,
     /// The format; found from content and suffix where it is missing.
     pub format: Option<Format>,
+    /// Whether the first line of each edge list is a header; found from the content where it is missing.
+    pub header: Option<Header>,
 }
 
 /// `[job.partition]`

@@ -15,6 +15,7 @@ use super::file::Tables;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
+use crate::input::{Header, Reading};
 use crate::partition::prune::Prune;
 
 /// The input that stands for standard input.
@@ -32,6 +33,8 @@ pub struct Job {
     pub inputs: Vec<PathBuf>,
     /// The format, where the user named it.
     pub format: Option<Format>,
+    /// Whether the first line of edge lists is a header, where the user said so.
+    pub header: Option<Header>,
     /// How vertices are assigned; its METIS settings are in here, too.
     pub partitioner: Partitioner,
     /// The number of partitions.
@@ -154,6 +157,7 @@ impl Job {
         Ok(Self {
             inputs,
             format: typed.input.format,
+            header: typed.input.header,
             partitioner,
             parts: partition.parts.unwrap_or_default(),
             seed: partition.seed.unwrap_or(1),
@@ -179,6 +183,11 @@ impl Job {
             output: dir(&typed.output.dir),
             name,
         })
+    }
+
+    /// What the job says about its input.
+    pub fn reading(&self) -> Reading {
+        Reading { format: self.format, header: self.header }
     }
 
     /// Asks whether the files that the job reads are there and not empty, and no directory that it writes to is a file.

@@ -56,17 +56,19 @@ pub fn orient_rows(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<Made>> {
+    // Arrays over all ids would grow with what the header declares; cleaning finds out which ids are in use.
+    let Some(declared) = source.declared_vertices() else { return Ok(None) };
+    if is_sparse(declared, source.arcs_at_most()) {
+        return Ok(None);
+    }
     let Some(rows) = source.rows(space.for_rows(), control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let vertices = Vertices::new(&lengths);
     let last = vertices.compact.last().map_or(0, |&last| u64::from(last));
-    // Cleaning ranks the ids of graphs as sparse as this.
-    let sparse = last >= ALWAYS_PLAIN && last / 8 > arcs;
-    if arcs == 0 || !arcs.is_multiple_of(2) || sparse || last >= MOST_VERTICES {
+    if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
         return Ok(None);
     }
-    let Some(declared) = source.declared_vertices() else { return Ok(None) };
     let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
@@ -77,6 +79,11 @@ pub fn orient_rows(
     let Some(arcs) = known.orient(edges, space, &task, control)? else { return Ok(None) };
     let source = note()?;
     make(arcs, place, layout, (&compact, &lengths, &number_of), source, &task, control).map(Some)
+}
+
+/// Whether cleaning ranks the ids of a graph whose largest id is `last`.
+const fn is_sparse(last: u64, arcs: u64) -> bool {
+    last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
 /// What does not change from one piece to the next.

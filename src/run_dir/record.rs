@@ -66,7 +66,10 @@ impl JobRecord {
         Ok(Self {
             kind: KIND.into(),
             input: origin.identity.files.clone(),
-            format: origin.format.to_string(),
+            format: match origin.header {
+                None => origin.format.to_string(),
+                Some(header) => format!("{} (header: {})", origin.format, header.name()),
+            },
             partitioner: job.partitioner.to_string(),
             metis_contract,
             assignment,

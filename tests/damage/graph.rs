@@ -28,7 +28,7 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
-    let mut origin = Origin { format: Format::Text, identity: Identity::default() };
+    let mut origin = Origin { format: Format::Text, header: None, identity: Identity::default() };
     let graph =
         prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
     graph.path().unwrap().to_path_buf()

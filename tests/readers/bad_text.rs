@@ -34,7 +34,7 @@ fn bad_text_is_refused_with_its_line() {
         ("1 2\n3\n", 2, "one column only"),
         ("1 2\n3 \r\n", 2, "one column only"),
         ("1 2\n3 4x\n", 2, "'4x'"),
-        ("1 2\r3 4\r", 1, "'2\\r3'"),
+        ("1 2\r3 4\r", 1, "carriage return"),
         ("10\n20\n1 2\n", 2, "one column only"),
         ("a,b\nc,d\n1 2\n", 2, "'c'"),
         ("a,b\n1 2\nc,d\n3 4\n", 3, "'c'"),
@@ -90,7 +90,6 @@ fn damaged_compressed_files_are_refused() {
     folder.refuses("flipped.txt.gz", &flipped, &["gzip stream is damaged"]);
     let real = std::fs::read(data("soc-Slashdot0902.txt.gz")).unwrap();
     folder.refuses("slashdot.txt.gz", &real[..real.len() / 2], &["slashdot.txt.gz: the gzip stream is truncated"]);
-    folder.refuses("pairs.bin.gz", self::gz(&[0, 1, 0, 0, 2, 0, 0, 0]), &["compressed file of a binary format"]);
 }
 
 #[test]

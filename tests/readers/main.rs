@@ -4,7 +4,9 @@
 mod bad_binary;
 mod bad_text;
 mod bvgraph;
+mod dialects;
 mod formats;
 mod real;
 mod rows;
+mod stop;
 mod support;

@@ -275,3 +275,49 @@ fn what_is_found_wrong_is_reported_by_cleaning() {
     let error = prepared(&folder.write("bad.metis", "3 2\n2 3\n1\nx\n")).unwrap_err();
     assert!(error.to_string().contains("bad.metis:4"), "{error}");
 }
+
+#[test]
+fn memory_follows_the_ids_in_use_and_not_those_declared() {
+    // Three edges between the last vertices of 50 million; the zeros before them are a hole in the file.
+    let n = 50_000_000u64;
+    let folder = Folder::new();
+    let path = folder.path("sparse.sg");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(17 + 8 * (n + 1) + 4 * 6).unwrap();
+    let put = |bytes: &[u8], at: u64| std::os::unix::fs::FileExt::write_all_at(&file, bytes, at).unwrap();
+    put(&6u64.to_le_bytes(), 1);
+    put(&n.to_le_bytes(), 9);
+    for (vertex, offset) in [(n - 2, 2u64), (n - 1, 4), (n, 6)] {
+        put(&offset.to_le_bytes(), 17 + 8 * vertex);
+    }
+    let heads = [n - 2, n - 1, n - 3, n - 1, n - 3, n - 2];
+    put(&heads.iter().flat_map(|&head| (head as u32).to_le_bytes()).collect::<Vec<u8>>(), 17 + 8 * (n + 1));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let mut graph = None;
+    let used = pool.install(|| {
+        allocation_counter::measure(|| {
+            let source = Source::open(&[path], None, &work_dir()).unwrap();
+            let space = Workspace { memory: Bytes::mib(1), dir: folder.0.path(), graph: Bytes::mib(64) };
+            graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).ok();
+        })
+    });
+    let graph = graph.unwrap();
+    assert_eq!((graph.vertices(), graph.edges(), graph.original_id(0)), (3, 3, n - 3));
+    assert!(used.bytes_max < 40 << 20, "{} bytes", used.bytes_max);
+}
+
+#[test]
+fn entries_of_a_symmetric_matrix_have_their_reverse() {
+    let folder = Folder::new();
+    let space = Workspace { memory: Bytes::mib(64), dir: folder.0.path(), graph: Bytes::mib(64) };
+    let report = |name: &str| {
+        let source = open(&data(name)).unwrap();
+        let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+        graph.report().clone()
+    };
+    let karate = report("karate.mtx");
+    assert_eq!((karate.arcs, karate.arcs_added, karate.arcs_without_reverse), (78, 78, 0));
+    // The same from a list, which says nothing of the kind.
+    let facebook = report("facebook_combined.txt");
+    assert_eq!((facebook.arcs, facebook.arcs_without_reverse), (88_234, 88_234));
+}

@@ -29,7 +29,7 @@ impl ArcSink for Keep {
 fn sparse(path: &Path, pieces: &[(u64, &[u8])]) -> InputFile {
     let file = File::create(path).unwrap();
     pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
-    InputFile::open(path, path.parent().unwrap()).unwrap()
+    InputFile::open(path, path.parent().unwrap(), &Control::silent()).unwrap()
 }
 
 /// What `scan` delivers.

@@ -1,0 +1,168 @@
+//! The columns of a list's lines: settled by the first line of a file, the same in all others.
+//!
+//! A column ends at a run of blanks and tabs or at one comma with blanks around it, so two commas enclose an empty column.
+//! A list that changes its columns is another format (a METIS file, an adjacency list), or two files in one, and its first
+//! two columns mean something else. Text in a third or later column may hold separators (attributes in braces, names with
+//! blanks), so columns are counted up to there. Costs nothing where a line ends behind its second number, else
+//! one look at each byte.
+
+use super::number::{digits, separates};
+
+/// What each line of a file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    /// Whether the first column numbers the lines, as the one that tables of Python's and R's programs are written with.
+    pub(super) index: bool,
+    /// Columns, without that one.
+    pub(super) count: u32,
+    /// Whether the last of them is text.
+    pub(super) text: bool,
+}
+
+/// What follows the second number of a line.
+pub(super) struct Rest {
+    /// Where the next line begins.
+    pub(super) end: usize,
+    count: u32,
+    text: bool,
+}
+
+impl Columns {
+    /// A tail, a head, nothing else.
+    pub(super) const TWO: Self = Self { index: false, count: 2, text: false };
+
+    /// Those of a line; `None` where it does not begin with two numbers.
+    pub(super) fn of(line: &[u8], index: bool) -> Option<Self> {
+        let mut at = blanks(line, 0);
+        if index {
+            at = behind_index(line, at);
+        }
+        let (_, end) = digits(line, at)?;
+        let mut head = blanks(line, end);
+        if line.get(head) == Some(&b',') {
+            head = blanks(line, head + 1);
+        }
+        let (_, end) = digits(line, head).filter(|_| head > end)?;
+        let Rest { count, text, .. } = rest(line, end)?;
+        Some(Self { index, count, text })
+    }
+
+    /// Whether a line with such a rest has these columns.
+    #[inline]
+    pub(super) fn hold(self, rest: &Rest) -> bool {
+        match (self.text, rest.text) {
+            // One of the two lines has a word for a number there, such as NA.
+            (true, false) => rest.count >= self.count,
+            (false, true) => rest.count <= self.count,
+            _ => rest.count == self.count,
+        }
+    }
+}
+
+impl Rest {
+    /// The columns of the line.
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+}
+
+/// Reads on from the end of a line's second number; `None` where that is no end of a column, or where a CR stands alone.
+#[inline]
+pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
+    let mut count = 2;
+    loop {
+        let column_end = at;
+        at = blanks(bytes, at);
+        match bytes.get(at) {
+            None => return Some(Rest { end: at, count, text: false }),
+            Some(b'\n') => return Some(Rest { end: at + 1, count, text: false }),
+            Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => {
+                return Some(Rest { end: at + 2, count, text: false });
+            }
+            Some(b',') => {
+                at = blanks(bytes, at + 1);
+                count += 1;
+                if matches!(bytes.get(at), None | Some(b'\n' | b'\r' | b',')) {
+                    continue;
+                }
+            }
+            Some(_) if at > column_end => count += 1,
+            Some(_) => return None,
+        }
+        if !matches!(bytes[at], b'0'..=b'9' | b'+' | b'-' | b'.') {
+            return line_end(bytes, at).map(|end| Rest { end, count, text: true });
+        }
+        while bytes.get(at).is_some_and(|&byte| !separates(byte) && !matches!(byte, b'\n' | b'\r')) {
+            at += 1;
+        }
+    }
+}
+
+/// Where the line after that of `at` begins; `None` where a CR stands alone before.
+pub(super) fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        let Some(found) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Some(bytes.len()) };
+        at += found + 1;
+        match (bytes[at - 1], bytes.get(at)) {
+            (b'\n', _) | (_, None) => return Some(at),
+            (_, Some(b'\n')) => return Some(at + 1),
+            _ => return None,
+        }
+    }
+}
+
+/// Whether a CR stands alone in a line (which may end with LF).
+pub(super) fn has_bare_cr(line: &[u8]) -> bool {
+    memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
+}
+
+/// Passes the column that numbers the lines; `at` itself where the line is blank or a comment.
+#[inline]
+pub(super) fn behind_index(bytes: &[u8], at: usize) -> usize {
+    if matches!(bytes.get(at), None | Some(b'\n' | b'\r' | b'#' | b'%')) {
+        return at;
+    }
+    let mut end = at;
+    while bytes.get(end).is_some_and(|&byte| !separates(byte) && !matches!(byte, b'\n' | b'\r')) {
+        end += 1;
+    }
+    let next = blanks(bytes, end);
+    if bytes.get(next) == Some(&b',') { blanks(bytes, next + 1) } else { next }
+}
+
+#[inline(always)]
+fn blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_those_between_blanks_or_commas() {
+        for (line, count, text) in [
+            ("1 2", 2, false),
+            (" 1\t 2 \r\n", 2, false),
+            ("1,2", 2, false),
+            ("1 , 2 , 3\n", 3, false),
+            ("1,2,\n", 3, false),
+            ("1,2,,5\r\n", 4, false),
+            ("1 2 -0.5 1e9\n", 4, false),
+            ("1 2 {'weight': 3, 'name': 'x'}\n", 3, true),
+            ("1,2,4,New York, NY\n", 4, true),
+        ] {
+            let found = Columns::of(line.as_bytes(), false);
+            assert_eq!(found, Some(Columns { index: false, count, text }), "{line}");
+        }
+        for line in ["1,,2", "1", ",1,2", "1 2x", "1 2 3\r4", "1;2", "\"1\",\"2\"", "1 2 text\rtext\n"] {
+            assert_eq!(Columns::of(line.as_bytes(), false), None, "{line}");
+        }
+        assert_eq!(Columns::of(b"0,5,7\n", true).unwrap().count, 2);
+        assert_eq!(Columns::of(b"\"1\" 5 7 0.5\n", true).unwrap().count, 3);
+    }
+}
