@@ -59,6 +59,7 @@ pub mod error;
 mod hex;
 pub mod mapped;
 pub mod sealed;
+pub mod text;
 pub mod threads;
 
 /// The target of lines that are shown without `-v` though nothing is wrong; see `main.rs`.

@@ -7,12 +7,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use toml::Table;
 
 use super::Job;
 use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
+use super::place::place;
 use crate::error::{Error, Result};
 
 /// The jobs of a file.
@@ -31,6 +33,8 @@ pub struct BatchJob {
     pub name: String,
     /// What it is; its `name` is the same.
     pub job: Job,
+    /// What is said of this job alone, in its own tables or in a `--set` that names it.
+    pub stated: Tables,
 }
 
 impl Batch {
@@ -67,16 +71,21 @@ impl Batch {
             let mut settings = defaults.clone();
             let mut own = table(Some(entry));
             own.remove("name");
-            overlay(&mut settings, own);
+            overlay(&mut settings, own.clone());
             for set in overrides.iter().filter(|set| set.concerns(&name)) {
                 overlay(&mut settings, set.settings.clone());
+                if set.job.is_some() {
+                    overlay(&mut own, set.settings.clone());
+                }
             }
-            let tables: Tables = settings.try_into().map_err(|error: toml::de::Error| {
-                Error::usage(format!("job '{name}': {}", error.message())).at(path)
-            })?;
+            let [tables, stated] = [settings, own].map(|table| {
+                Tables::deserialize(table)
+                    .map_err(|error| Error::usage(format!("job '{name}': {}", error.message())).at(path))
+            });
+            let (tables, stated) = (tables?, stated?);
             if only.is_empty() || only.contains(&name) {
                 let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| error.at(path))?;
-                jobs.push(BatchJob { name, job });
+                jobs.push(BatchJob { name, job, stated });
             }
         }
         let batch = Self { path: path.to_path_buf(), jobs };
@@ -91,15 +100,15 @@ impl Batch {
         let mut spills = HashMap::new();
         let mut runs = HashMap::new();
         let mut reader: Option<&str> = None;
-        for BatchJob { name, job } in &self.jobs {
+        for BatchJob { name, job, .. } in &self.jobs {
             if let Some(dir) = &job.output
-                && let Some(other) = outputs.insert(dir, name)
+                && let Some(other) = outputs.insert(place(dir), name)
             {
                 return Err(refuse(format!("the jobs '{other}' and '{name}' both write to {}", dir.display()))
                     .advice("give each job a directory of its own in [job.output]"));
             }
             if let Some(dir) = &job.run_dir
-                && let Some(other) = runs.insert(dir, name)
+                && let Some(other) = runs.insert(place(dir), name)
             {
                 return Err(refuse(format!(
                     "the jobs '{other}' and '{name}' both have the run directory {}",
@@ -108,7 +117,7 @@ impl Batch {
                 .advice("give each job a directory of its own in [job.run]"));
             }
             if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
-                && let Some(other) = spills.insert(dir, name)
+                && let Some(other) = spills.insert(place(dir), name)
             {
                 return Err(refuse(format!(
                     "the jobs '{other}' and '{name}' both keep their spill in {}",
@@ -232,6 +241,32 @@ mod tests {
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().contains(hint), "{error}");
         }
+    }
+
+    #[test]
+    fn one_directory_is_one_however_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("there")).unwrap();
+        std::os::unix::fs::symlink("there", dir.path().join("link")).unwrap();
+        let file = dir.path().join("b.toml");
+        for (one, other) in [("o", "./o"), ("o", "x/../o"), ("there", "link"), ("link/o", "there/o")] {
+            for key in ["output.dir", "run.dir", "spill.keep = true\nspill.dir"] {
+                let job = |dir: &str| format!("[[job]]\ninput.path = 'a'\n{key} = '{dir}'\n");
+                let error = Batch::parse(&(job(one) + &job(other)), &file, &[], &[]).unwrap_err();
+                assert_eq!(error.kind(), Kind::Usage);
+                assert!(error.to_string().contains("the jobs 'job-1' and 'job-2' both"), "{error}");
+                Batch::parse(&(job(one) + &job("other")), &file, &[], &[]).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_job_alone_is_told_from_what_is_said_of_all() {
+        let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
+        let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
+        assert_eq!((one.job.tile, one.stated.count.tile, one.stated.partition.parts), (Some(64), None, None));
+        assert_eq!((one.stated.partition.seed, two.stated.partition.seed), (Some(5), None));
+        assert_eq!(two.stated.partition.partitioner, Some(Partitioner::Random));
     }
 
     #[test]

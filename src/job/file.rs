@@ -168,6 +168,8 @@ pub struct CountTable {
 pub struct OutputTable {
     /// The directory that receives `result.json` and `partitions.tsv`; default: none are written.
     pub dir: Option<PathBuf>,
+    /// Replace a result that is in the directory already; default false.
+    pub force: Option<bool>,
 }
 
 /// `[job.cache]`

@@ -16,6 +16,7 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::partition::prune::Prune;
+use crate::threads;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -78,6 +79,8 @@ pub struct Job {
     pub run_dir: Option<PathBuf>,
     /// The directory for `result.json` and `partitions.tsv`.
     pub output: Option<PathBuf>,
+    /// Whether a result that is there already is replaced.
+    pub force: bool,
 }
 
 impl Job {
@@ -143,13 +146,13 @@ impl Job {
             (FrameKind::Auto, Some(_), _) | (FrameKind::Auto, _, true) => FrameKind::Own,
             (frames, ..) => frames,
         };
+        threads::check(typed.count.threads).map_err(|error| match &name {
+            Some(name) => error.while_doing(&format!("job '{name}'")),
+            None => error,
+        })?;
         let spill_to = typed.spill.to.unwrap_or_default();
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
-        }
-        if typed.count.devices.is_some() && typed.count.backend == Some(Backend::Cpu) {
-            return Err(refuse("GPUs are named with the backend cpu".into())
-                .expected("`devices` with the backend cuda or auto"));
         }
         Ok(Self {
             inputs,
@@ -177,6 +180,7 @@ impl Job {
             keep_spill,
             run_dir,
             output: dir(&typed.output.dir),
+            force: typed.output.force.unwrap_or(false),
             name,
         })
     }
