@@ -10,9 +10,11 @@ use serde::Serialize;
 
 use crate::cli::Command;
 use crate::control::Control;
+use crate::count::method::Method;
 use crate::error::{Error, Kind, Result};
-use crate::job::Job;
 use crate::job::file::Tables;
+use crate::job::schema::schema;
+use crate::job::{Backend, Job};
 use crate::report::json;
 use crate::text::printable;
 
@@ -67,7 +69,7 @@ pub fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> 
         Command::Cache(command) => cache::run(engine, command, context),
         Command::Completions { shell } => shell::completions(shell, context),
         Command::Man { command } => shell::man(command.as_deref(), context),
-        Command::Schema => context.say(&crate::job::schema::schema()),
+        Command::Schema => context.say(&schema(Method::names(Backend::Auto))),
         Command::MetisChild { arguments } => engine.metis_child(&arguments).map(|()| None),
     }
 }

@@ -34,7 +34,7 @@ pub(super) const CHUNK: Bytes = Bytes::mib(4);
 /// The most that is resident from the plan to the answer, when `held` is resident once the plan stands.
 pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes) -> Bytes {
     let after = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
-        whole(planned)
+        whole(planned, setup)
     } else if planned.plan.shared.is_some() {
         shared(planned, setup)
     } else {
@@ -89,8 +89,9 @@ fn file(graph: &OrientedGraph) -> Bytes {
 }
 
 /// Of the graph's file, what stays resident while its rows are read.
-fn pages(planned: &Planned) -> Bytes {
-    file(&planned.graph).min(planned.graph.usual_pages())
+fn pages(planned: &Planned, setup: &Setup) -> Bytes {
+    let graph = &planned.graph;
+    file(graph).min(setup.pool.install(|| graph.usual_pages()))
 }
 
 /// The resident section, and all that counting partition `part` takes.
@@ -110,12 +111,12 @@ fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
 }
 
 /// The graph as one partition: its rows are gathered, then counted when the file is no longer read.
-fn whole(planned: &Planned) -> Bytes {
+fn whole(planned: &Planned, setup: &Setup) -> Bytes {
     let n = planned.graph.vertices();
     // Who is local, who is kept; and the list of them.
     let sets = Bytes(2 * Bits::bytes(n).get()) + Bytes::of::<u32>(u64::from(n));
     let (section, all) = partition(planned, 0);
-    sets + (section + pages(planned)).max(all)
+    sets + (section + pages(planned, setup)).max(all)
 }
 
 /// Shared frames: the rows of all are gathered, then each partition is counted.
@@ -158,7 +159,7 @@ fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
         let waiting = (0..order.len()).map(spill).sum::<Bytes>().min(setup.spill_memory(job));
         return counted + waiting + coders(setup) + batches.resident(&planned.graph);
     }
-    most.max().unwrap_or_default() + coders(setup) + pages(planned)
+    most.max().unwrap_or_default() + coders(setup) + pages(planned, setup)
 }
 
 /// Building a partition.

@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::Job;
+use crate::job::{Job, Partitioner, Parts};
 use crate::mapped::give_back_the_rest;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Rates;
@@ -122,6 +122,12 @@ pub(super) fn planned_with(
             plan.parts_asked,
             plan.assignment.parts()
         );
+    }
+    if let Parts::Exactly(parts) = job.parts
+        && parts.get() > plan.parts_asked
+        && !matches!(job.partitioner, Partitioner::File(_))
+    {
+        tracing::info!(target: crate::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
     graph.ease();
     give_back_the_rest();

@@ -178,9 +178,11 @@ impl Setup {
             CpuMethod::Bitmap => {
                 // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
                 let vertices = graph.vertices();
-                let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
-                let spare = device.saturating_sub(least.device);
-                Ok(chosen(Box::new(self.pool.install(|| Cpu::new(spare, vertices))), least))
+                let (cpu, least) = self.pool.install(|| {
+                    let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
+                    (Cpu::new(device.saturating_sub(least.device), vertices), least)
+                });
+                Ok(chosen(Box::new(cpu), least))
             }
         }
     }

@@ -5,6 +5,9 @@
 //! input is the concern of its own job.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -15,6 +18,7 @@ use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
 use super::place::place;
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 
 /// The jobs of a file.
@@ -43,8 +47,7 @@ impl Batch {
     /// # Errors
     /// [`crate::error::Kind::Data`] when the file cannot be read, [`crate::error::Kind::Usage`] for what is in it.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a job file"))?;
-        Self::parse(&text, path, overrides, only)
+        Self::parse(&text_of(path)?, path, overrides, only)
     }
 
     /// The same of a text; `path` gives the folder for relative paths and stands in errors.
@@ -136,6 +139,26 @@ impl Batch {
     }
 }
 
+/// The longest job file: people write them, and what is longer is something else.
+const MOST_BYTES: Bytes = Bytes::mib(16);
+
+/// The text of the file or pipe at `path`.
+fn text_of(path: &Path) -> Result<String> {
+    let wrong = |found: String| Error::data(path, found).expected("a job file");
+    let unreadable = |error| Error::read(path, error).expected("a job file");
+    let kind = std::fs::metadata(path).map_err(unreadable)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(wrong(if kind.is_dir() { "is a directory" } else { "is neither a file nor a pipe" }.into()));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MOST_BYTES.get() + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MOST_BYTES.get() {
+        return Err(wrong(format!("is longer than {MOST_BYTES}")));
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(format!("is not text in UTF-8 ({error})")))
+}
+
 /// The names of all jobs, in order; none empty, none twice.
 fn names(file: &JobFile, path: &Path) -> Result<Vec<String>> {
     if file.job.is_empty() {
@@ -166,7 +189,6 @@ fn table(value: Option<toml::Value>) -> Table {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::bytes::Bytes;
     use crate::error::Kind;
     use crate::job::{Partitioner, Parts, Prune};
 
@@ -267,6 +289,24 @@ mod tests {
         assert_eq!((one.job.tile, one.stated.count.tile, one.stated.partition.parts), (Some(64), None, None));
         assert_eq!((one.stated.partition.seed, two.stated.partition.seed), (Some(5), None));
         assert_eq!(two.stated.partition.partitioner, Some(Partitioner::Random));
+    }
+
+    #[test]
+    fn what_is_no_job_file_is_not_read_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let (long, odd) = (dir.path().join("long"), dir.path().join("odd"));
+        File::create(&long).unwrap().set_len(1 << 40).unwrap();
+        std::fs::write(&odd, b"[[job]]\nname = '\xff'\n").unwrap();
+        for (path, found) in [
+            (Path::new("/dev/zero"), "is neither a file nor a pipe"),
+            (dir.path(), "is a directory"),
+            (&long, "is longer than 16.0 MiB"),
+            (&odd, "is not text in UTF-8"),
+        ] {
+            let error = Batch::read(path, &[], &[]).unwrap_err();
+            assert_eq!(error.kind(), Kind::Data);
+            assert!(error.to_string().contains(found) && error.to_string().contains("a job file"), "{error}");
+        }
     }
 
     #[test]
