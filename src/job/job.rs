@@ -119,7 +119,9 @@ impl Job {
             (None, Some(paths)) => paths.iter().map(based).collect(),
             (None, None) => Vec::new(),
         };
-        if inputs.is_empty() || inputs.iter().any(|path| path.as_os_str().is_empty()) {
+        let nameless = |path: &PathBuf| path.as_os_str().is_empty();
+        let unnamed = typed.input.path.iter().chain(typed.input.paths.iter().flatten()).any(nameless);
+        if inputs.is_empty() || unnamed {
             return Err(refuse("no input".into()).expected("`path = \"FILE\"` in the table `input`"));
         }
         if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
