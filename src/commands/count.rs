@@ -35,6 +35,7 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     // A thread that panics ends its job and not the batch; what the job left is gone or can be resumed.
     let result =
         guarded(WORKER, || engine.count(job, control)).map_err(|panic| resumable(panic, job.run_dir.as_deref()))??;
-    let written = job.output.as_deref().map_or(Ok(()), |dir| files::write(dir, &result));
+    let write = |dir| guarded(WORKER, || files::write(dir, &result)).and_then(|written| written);
+    let written = job.output.as_deref().map_or(Ok(()), write);
     Ok(Counted { result, written })
 }
