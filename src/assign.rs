@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use rayon::prelude::*;
 use trimill_partitioners as partitioners;
 use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, FileAssignment};
@@ -13,12 +14,13 @@ use trimill_partitioners::metis::MetisOptions;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::disk;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, limit};
 use crate::graph::OrientedGraph;
 use crate::input::identity::Watched;
 use crate::job::{Partitioner, Parts};
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
+use crate::text::shown;
 
 /// The graph as partitioners see it.
 pub struct View<'g>(pub &'g OrientedGraph);
@@ -79,6 +81,30 @@ pub struct Assigner<'a> {
     pub child_peak: AtomicU64,
 }
 
+/// The assignment without the parts that nobody is in; the others keep their order. An empty partition would be built,
+/// streamed and recorded for nothing.
+fn inhabited(mut part_of: Vec<u32>, parts: u32) -> Assignment {
+    let seen: Vec<AtomicBool> = (0..parts).map(|_| AtomicBool::new(false)).collect();
+    part_of.par_iter().for_each(|&part| {
+        let seen = &seen[part as usize];
+        // Most have been seen, and looking costs other threads nothing.
+        if !seen.load(Ordering::Relaxed) {
+            seen.store(true, Ordering::Relaxed);
+        }
+    });
+    let mut inhabited = 0;
+    let number = |seen: AtomicBool| {
+        let number = inhabited;
+        inhabited += u32::from(seen.into_inner());
+        number
+    };
+    let numbers: Vec<u32> = seen.into_iter().map(number).collect();
+    if inhabited < parts {
+        part_of.par_iter_mut().for_each(|part| *part = numbers[*part as usize]);
+    }
+    Assignment::new(part_of, inhabited.max(1))
+}
+
 impl Assign for Assigner<'_> {
     fn assign(&self, parts: u32) -> Result<Assignment> {
         let n = self.graph.vertices();
@@ -92,10 +118,20 @@ impl Assign for Assigner<'_> {
             Partitioner::Metis { contract } => return self.metis(parts, contract.map(NonZeroU32::get)),
             Partitioner::File(path) => {
                 let found = self.read(path)?;
-                return Ok(Assignment::new(found.assignment, found.parts));
+                let assignment = inhabited(found.assignment, found.parts);
+                if assignment.parts() < found.parts {
+                    tracing::info!(
+                        target: crate::NOTE,
+                        "{}: of the parts 0 to {} {} have vertices; these are numbered from 0",
+                        shown(path),
+                        found.parts - 1,
+                        assignment.parts()
+                    );
+                }
+                return Ok(assignment);
             }
         };
-        Ok(Assignment::new(part_of, parts))
+        Ok(inhabited(part_of, parts))
     }
 
     fn is_cheap(&self) -> bool {
@@ -133,7 +169,7 @@ impl Assigner<'_> {
         let found = partitioners::metis::assign(&View(self.graph), &options).map_err(translated)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
-        Ok(Assignment::new(found.parts, parts))
+        Ok(inhabited(found.parts, parts))
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {
@@ -153,12 +189,13 @@ impl Assigner<'_> {
 
 /// A partitioner's error as this crate's: the same words, the kind by whose fault it is.
 pub fn translated(error: partitioners::Error) -> Error {
+    let limit = error.source.as_ref().and_then(limit);
     let found = match &error.source {
         Some(source) => format!("{} ({source})", error.found),
         None => error.found.to_string(),
     };
     let mut out = match error.kind {
-        partitioners::Kind::Data => Error::data("", found),
+        partitioners::Kind::Data if limit.is_none() => Error::data("", found),
         partitioners::Kind::Usage => Error::usage(found),
         partitioners::Kind::Interrupted => Error::interrupted(),
         _ => Error::resource(found),
@@ -172,8 +209,36 @@ pub fn translated(error: partitioners::Error) -> Error {
     if let Some(expected) = error.expected {
         out = out.expected(expected);
     }
-    if let Some(advice) = error.advice {
+    if let Some(advice) = error.advice.as_deref().or(limit) {
         out = out.advice(advice);
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_without_vertices_are_left_out_and_the_others_keep_their_order() {
+        let parts = |part_of: &[u32], parts| {
+            let assignment = inhabited(part_of.to_vec(), parts);
+            (assignment.parts(), assignment.part_of().to_vec())
+        };
+        assert_eq!(parts(&[0, 7, 3, 7], 1_000_000), (3, vec![0, 2, 1, 2]));
+        assert_eq!(parts(&[1, 0, 1], 2), (2, vec![1, 0, 1]));
+        assert_eq!(parts(&[5], 6), (1, vec![0]));
+        // A graph without vertices is one partition.
+        assert_eq!(parts(&[], 4), (1, vec![]));
+    }
+
+    #[test]
+    fn a_limit_of_the_system_is_no_fault_of_an_assignment() {
+        let declared =
+            Declared { lines: None, first_id: 0, vertices: 1, compact: &|_| None, original: &|id| u64::from(id) };
+        let mut error = partitioners::file::read(Path::new("/nowhere"), declared)
+            .map_or_else(|error| error, |_| unreachable!("there is no such file"));
+        error.source = Some(std::io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()));
+        assert_eq!(translated(error).kind(), crate::error::Kind::Resource);
+    }
 }

@@ -5,6 +5,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A number of bytes.
@@ -40,6 +41,9 @@ impl Bytes {
     }
 }
 
+/// What sizes look like as text, for the schema: whole bytes, or a number and a unit.
+pub(crate) const PATTERN: &str = r"^([0-9]{1,19}|([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kKmMgGtTpPeE][iI]?[bB]?|[bB]))$";
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&bytesize::ByteSize(self.0).display().iec().to_string())
@@ -58,16 +62,31 @@ impl FromStr for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Typed {
-            Number(u64),
-            Text(String),
-        }
-        match Typed::deserialize(deserializer)? {
-            Typed::Number(number) => Ok(Self(number)),
-            Typed::Text(text) => text.parse().map_err(serde::de::Error::custom),
-        }
+        deserializer.deserialize_any(Typed)
+    }
+}
+
+/// Reads a size as a number or as text.
+struct Typed;
+
+impl Visitor<'_> for Typed {
+    type Value = Bytes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a size: a number of bytes from 0, or text such as \"512MiB\" or \"16GB\"")
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Bytes, E> {
+        Ok(Bytes(number))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Bytes, E> {
+        let bytes = u64::try_from(number).map(Bytes);
+        bytes.map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {
+        text.parse().map_err(E::custom)
     }
 }
 
@@ -80,7 +99,8 @@ impl schemars::JsonSchema for Bytes {
         schemars::json_schema!({
             "description": "A size: a number of bytes, or text such as 512MiB, 16GB.",
             "type": ["string", "integer"],
-            "minimum": 0
+            "minimum": 0,
+            "pattern": PATTERN
         })
     }
 }

@@ -141,6 +141,10 @@ pub struct CountCommand {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,
 
+    /// Replace a result that is in the directory of --output already
+    #[arg(long, requires = "output", help_heading = "Output")]
+    pub force: bool,
+
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -303,13 +307,35 @@ pub struct CacheArgs {
     pub json: bool,
 }
 
+impl Command {
+    /// Whether its answer is JSON, a failure too.
+    pub fn answers_json(&self) -> bool {
+        match self {
+            Self::Count(command) => command.json,
+            Self::Run(command) => command.json,
+            Self::Plan(command) => command.json,
+            Self::Partition(command) => command.json,
+            Self::Inspect(command) => command.json,
+            Self::Verify(command) => command.json,
+            Self::Bench(command) => command.json,
+            Self::Generate(command) => command.family.file().json,
+            Self::Doctor(command) => command.json,
+            Self::Cache(
+                CacheCommand::List { cache } | CacheCommand::Remove { cache, .. } | CacheCommand::Clear { cache },
+            ) => cache.json,
+            Self::Completions { .. } | Self::Man { .. } | Self::Schema => false,
+            Self::BenchChild | Self::MetisChild { .. } => false,
+        }
+    }
+}
+
 impl CountCommand {
     /// The same as a job's tables.
     pub fn tables(&self) -> Tables {
         Tables {
             spill: self.spill.table(),
             run: RunTable { dir: self.run_dir.clone() },
-            output: OutputTable { dir: self.output.clone() },
+            output: OutputTable { dir: self.output.clone(), force: Some(self.force) },
             ..self.job.tables()
         }
     }

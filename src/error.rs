@@ -7,6 +7,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
+use crate::text::shown;
+
 /// The result of everything in this library that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -73,19 +77,25 @@ impl Error {
         Self::new(Kind::Interrupted, None, "interrupted")
     }
 
-    /// Reading `path` failed: the data is at fault (exit code 1).
+    /// Reading `path` failed: the data is at fault (exit code 1), or a limit of the system (exit code 3).
     pub fn read(path: impl AsRef<Path>, source: io::Error) -> Self {
-        let mut error = Self::new(Kind::Data, Some(path.as_ref()), "cannot be read");
-        error.0.source = Some(source);
+        let (kind, advice) = match limit(&source) {
+            Some(advice) => (Kind::Resource, Some(advice.into())),
+            None => (Kind::Data, None),
+        };
+        let mut error = Self::new(kind, Some(path.as_ref()), "cannot be read");
+        (error.0.advice, error.0.source) = (advice, Some(source));
         error
     }
 
     /// Writing `path` failed: the disk or the directory is at fault (exit code 3).
     pub fn write(path: impl AsRef<Path>, source: io::Error) -> Self {
         let mut error = Self::new(Kind::Resource, Some(path.as_ref()), "cannot be written");
-        if source.kind() == io::ErrorKind::StorageFull {
-            error.0.advice = Some("free some space or name another directory".into());
-        }
+        error.0.advice = match source.kind() {
+            io::ErrorKind::StorageFull => Some("free some space or name another directory".into()),
+            io::ErrorKind::FileTooLarge => Some("raise the limit of file sizes (`ulimit -f`)".into()),
+            _ => limit(&source).map(Into::into),
+        };
         error.0.source = Some(source);
         error
     }
@@ -102,6 +112,12 @@ impl Error {
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.0.path = Some(path.as_ref().to_path_buf());
         self
+    }
+
+    /// The same where no file is named yet.
+    #[must_use]
+    pub fn or_at(self, path: impl AsRef<Path>) -> Self {
+        if self.0.path.is_some() { self } else { self.at(path) }
     }
 
     /// Adds what was expected instead.
@@ -143,10 +159,19 @@ impl Error {
     }
 }
 
+/// What to do where the system, and not a file, is what fails: memory or open files are used up.
+pub fn limit(error: &io::Error) -> Option<&'static str> {
+    match Errno::from_io_error(error)? {
+        Errno::NOMEM => Some("free some memory, or raise its limit (`ulimit -v`)"),
+        Errno::MFILE | Errno::NFILE => Some("raise the limit of open files (`ulimit -n`)"),
+        _ => None,
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.0.path {
-            write!(f, "{}", path.display())?;
+            write!(f, "{}", shown(path))?;
             if let Some(line) = self.0.line {
                 write!(f, ":{line}")?;
             }
@@ -169,5 +194,32 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_ref().map(|e| e as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_the_system_is_not_the_fault_of_the_data() {
+        for (errno, read, advice) in [
+            (Errno::NOENT, Kind::Data, ""),
+            (Errno::ACCESS, Kind::Data, ""),
+            (Errno::NOMEM, Kind::Resource, "memory"),
+            (Errno::MFILE, Kind::Resource, "ulimit -n"),
+            (Errno::NFILE, Kind::Resource, "ulimit -n"),
+        ] {
+            let error = Error::read("graph", errno.into());
+            assert_eq!(error.kind(), read, "{error}");
+            assert!(error.to_string().starts_with("graph: cannot be read (") && error.to_string().contains(advice));
+            assert_eq!(Error::write("graph", errno.into()).kind(), Kind::Resource);
+        }
+        assert!(Error::write("graph", Errno::FBIG.into()).to_string().contains("ulimit -f"));
+    }
+
+    #[test]
+    fn names_of_files_do_not_steer_a_terminal() {
+        assert!(Error::data("a\u{1b}[2J\nb", "is odd").to_string().starts_with(r"a\u{1b}[2J\nb: is odd"));
     }
 }

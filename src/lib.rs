@@ -60,6 +60,7 @@ mod hex;
 pub mod mapped;
 mod path_text;
 pub mod sealed;
+pub mod text;
 pub mod threads;
 
 /// The target of lines that are shown without `-v` though nothing is wrong; see `main.rs`.

@@ -1,5 +1,6 @@
 //! The program: reads the command line, runs the command, and makes an exit code of how it ended.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -13,11 +14,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
-use trimill::error::{Kind, Result};
+use trimill::error::{Error, Kind, Result};
 use trimill::mapped::tell_failed_reads;
 use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
+use trimill::report::{Failure, json};
 use trimill::signals;
+use trimill::text::printable;
 use trimill::threads::{WORKER, guarded};
 
 fn main() -> ExitCode {
@@ -27,23 +30,47 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let typed_json = arguments.iter().skip(1).any(|argument| argument == "--json");
     let Cli { command, global } = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
+        // Help and version are answers, everything else a wrong command line.
+        Err(error) if error.use_stderr() => {
+            refuse(&error, typed_json, out, err);
+            return code(Kind::Usage);
+        }
         Err(error) => {
-            // Help and version are answers, everything else a wrong command line; clap styles what goes to a terminal.
             let _ = error.print();
-            return if error.use_stderr() { code(Kind::Usage) } else { 0 };
+            return 0;
         }
     };
+    let as_json = command.answers_json();
     // A panic in a worker thread comes here; what it said stands on standard error already.
     let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
     match outcome {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {
-            let _ = writeln!(err, "error: {error}");
+            if as_json {
+                // Where even that cannot be written, standard error and the exit code say it.
+                let _ = json::write_line(out, &Failure::new(None, &error));
+            }
+            let _ = writeln!(err, "error: {}", printable(&error.to_string()));
             code(error.kind())
         }
+    }
+}
+
+/// Says what is wrong with the command line.
+fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
+    let text = error.render().to_string();
+    if as_json {
+        let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
+        let _ = json::write_line(out, &Failure::new(None, &Error::usage(message)));
+    }
+    match printable(&text) {
+        // clap styles what goes to a terminal.
+        Cow::Borrowed(_) => drop(error.print()),
+        Cow::Owned(escaped) => drop(write!(err, "{escaped}")),
     }
 }
 

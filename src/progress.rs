@@ -5,12 +5,13 @@
 //! took less than that is not mentioned.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::bytes::Bytes;
 use crate::cli::ProgressMode;
@@ -102,8 +103,16 @@ fn template(unit: Unit, known: bool) -> &'static str {
             "{prefix:<16} [{bar:30}] {percent:>3}% {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}, {eta} left"
         }
         (Unit::Bytes, false) => "{prefix:<16} {spinner} {binary_bytes} {binary_bytes_per_sec}, {elapsed}",
-        (_, true) => "{prefix:<16} [{bar:30}] {percent:>3}% {human_pos}/{human_len} {per_sec}, {eta} left",
-        (_, false) => "{prefix:<16} {spinner} {human_pos} {per_sec}, {elapsed}",
+        (_, true) => "{prefix:<16} [{bar:30}] {percent:>3}% {human_pos}/{human_len} {rate}, {eta} left",
+        (_, false) => "{prefix:<16} {spinner} {human_pos} {rate}, {elapsed}",
+    }
+}
+
+/// Units a second: whole ones where there are many, and digits enough where there are few.
+fn rate(per_second: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Partitions | Unit::Runs if per_second < 100.0 => format!("{per_second:.2}/s"),
+        _ => format!("{}/s", thousands(per_second as u64)),
     }
 }
 
@@ -115,6 +124,10 @@ impl Observer for Bars {
         };
         let style = ProgressStyle::with_template(template(unit, total.is_some()))
             .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("rate", move |state: &ProgressState, out: &mut dyn fmt::Write| {
+                // Where it is drawn to takes any text.
+                let _ = out.write_str(&rate(state.per_sec(), unit));
+            })
             .progress_chars("=> ");
         let bar = self.multi.add(bar.with_prefix(name.to_owned()).with_style(style));
         bar.enable_steady_tick(Duration::from_millis(250));
@@ -180,7 +193,7 @@ impl PlainTask {
         let rate_text = match self.unit {
             Unit::Partitions => format!("{rate:.2} partitions/s"),
             Unit::Runs => format!("{rate:.2} runs/s"),
-            _ => format!("{}/s", self.amount(rate as u64)),
+            Unit::Bytes | Unit::Arcs => format!("{}/s", self.amount(rate as u64)),
         };
         match self.total.filter(|total| *total > 0 && done > 0) {
             Some(total) => {
@@ -280,6 +293,17 @@ mod tests {
             });
         });
         assert!((1..=4).contains(&shared.len()), "{shared:?}");
+    }
+
+    #[test]
+    fn rates_have_the_digits_that_mean_something() {
+        assert_eq!(rate(18_327_710.593_4, Unit::Arcs), "18,327,710/s");
+        assert_eq!(rate(0.5, Unit::Arcs), "0/s");
+        assert_eq!(rate(0.257, Unit::Partitions), "0.26/s");
+        assert_eq!(rate(1234.5, Unit::Runs), "1,234/s");
+        for known in [false, true] {
+            assert!(!template(Unit::Arcs, known).contains("per_sec"), "the library's own has four decimals");
+        }
     }
 
     #[test]

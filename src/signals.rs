@@ -1,12 +1,13 @@
 //! Ctrl-C and SIGTERM: the first one asks the job to stop, the second one ends the program at once.
 //!
 //! After the first, every station stops at its next check and its temporary directories are removed. After the second,
-//! the process exits with 130 and removes nothing.
+//! the process exits with 130 and removes nothing. SIGXFSZ, by which the system ends a program whose file grows past a limit,
+//! is heard and nothing more: the write fails then, with an error that says so.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::error::{Error, Result};
@@ -14,16 +15,18 @@ use crate::error::{Error, Result};
 /// The exit code of a program that was stopped.
 pub const INTERRUPTED: u8 = 130;
 
-/// Installs both handlers. `stop` is set by the first signal.
+/// Installs all handlers. `stop` is set by the first of SIGINT and SIGTERM.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the system refuses.
 pub fn install(stop: &Arc<AtomicBool>) -> Result<()> {
+    let refused = |error| Error::resource(format!("signals cannot be received ({error})"));
+    flag::register(SIGXFSZ, Arc::default()).map_err(refused)?;
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first signal finds the flag unset and sets it, the second finds it set.
         flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(stop))
             .and_then(|_| flag::register(signal, Arc::clone(stop)))
-            .map_err(|error| Error::resource(format!("signals cannot be received ({error})")))?;
+            .map_err(refused)?;
     }
     Ok(())
 }

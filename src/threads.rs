@@ -1,11 +1,52 @@
-//! Threads that panic: an error of their job, which says whose thread it was.
+//! Threads: how many a job may have, and what becomes of those that panic: an error of their job, which says whose thread
+//! it was.
 
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::available_parallelism;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
 
 /// How a thread is called that nobody knows more of: one of the pool, as a rule.
 pub const WORKER: &str = "a worker thread";
+
+/// So many threads may be asked for on any machine, and so many for each core of a larger one: more of them only take memory
+/// and the machine from others.
+const ALWAYS: usize = 64;
+const PER_CORE: usize = 8;
+
+/// The most threads that may be asked for on this machine.
+pub fn most() -> usize {
+    ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get))
+}
+
+/// Refuses more threads than [`most`].
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] with the number.
+pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
+    match threads {
+        Some(threads) if threads.get() > most() => Err(Error::usage(format!("{threads} threads"))
+            .expected(format!("at most {} on this machine ({ALWAYS}, or {PER_CORE} for each core)", most()))),
+        _ => Ok(()),
+    }
+}
+
+/// A pool of so many threads; none: one for each core. Everything parallel of a job runs in its pool: where nothing is
+/// installed, rayon would start another one for the whole process.
+///
+/// # Errors
+/// As [`check`]; [`crate::error::Kind::Resource`] where they cannot be started.
+pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
+    check(threads)?;
+    ThreadPoolBuilder::new()
+        .num_threads(threads.map_or(0, NonZeroUsize::get))
+        .thread_name(|i| format!("trimill-{i}"))
+        .build()
+        .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))
+}
 
 /// The value of a thread, or an error in place of its panic.
 ///
@@ -28,4 +69,21 @@ pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
 /// As [`joined`].
 pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
     joined(who, catch_unwind(AssertUnwindSafe(work)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn far_too_many_threads_are_refused_before_any_is_started() {
+        assert!(most() >= 64);
+        let many = |threads| check(NonZeroUsize::new(threads));
+        assert!(many(1).is_ok() && many(64).is_ok() && many(most()).is_ok() && check(None).is_ok());
+        for threads in [most() + 1, 1_000_000, usize::MAX] {
+            let error = many(threads).map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(error.contains(&format!("{threads} threads; expected at most {}", most())), "{error}");
+            assert!(pool(NonZeroUsize::new(threads)).is_err());
+        }
+    }
 }

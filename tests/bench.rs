@@ -93,7 +93,8 @@ fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `bitmap`?"));
     let missing = bench(dir.path(), &[&karate, "/nowhere/g.txt"]);
     assert_eq!(missing.status.code(), Some(1));
-    assert!(missing.stdout.is_empty(), "nothing is run where a graph is missing");
+    let said: serde_json::Value = serde_json::from_slice(&missing.stdout).unwrap();
+    assert_eq!(said["error"]["kind"], "data", "nothing is run where a graph is missing");
 }
 
 #[test]

@@ -28,7 +28,7 @@ use trimill::partition::sizes::PartitionSize;
 use trimill::plan::frames::Rates;
 
 use trimill::plan::sample::Share;
-use trimill::plan::{Assign, Limits, Plan, floor, plan, sized};
+use trimill::plan::{Assign, BudgetFrom, Limits, Plan, floor, plan, sized};
 use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::stream::source::{PartitionSource, Spilled, Whole};
 use trimill::stream::{Counted, count_partition};
@@ -223,6 +223,7 @@ fn check(case: u64, graphs: &[OrientedGraph]) {
         whole: None,
         spills_whole: true,
         device,
+        device_from: BudgetFrom::Device,
         largest_frame: Bytes::mib(256),
         frame,
         prune,
@@ -292,6 +293,7 @@ fn a_sample_tells_what_is_spilled() {
             whole: None,
             spills_whole: true,
             device: Bytes::mib(1 << 10),
+            device_from: BudgetFrom::Device,
             largest_frame: limit,
             frame: Some(limit),
             prune,

@@ -200,6 +200,24 @@ pub enum FamilyCommand {
     },
 }
 
+impl FamilyCommand {
+    /// Where the graph goes.
+    pub fn file(&self) -> &FileArgs {
+        match self {
+            Self::GapKron { file, .. }
+            | Self::GapUrand { file, .. }
+            | Self::Stars { file, .. }
+            | Self::Blowup { file, .. }
+            | Self::TensorComplete { file, .. }
+            | Self::RingLattice { file, .. }
+            | Self::KingsGrid { file, .. }
+            | Self::Complete { file, .. }
+            | Self::RingOfCliques { file, .. }
+            | Self::Hamming { file, .. } => file,
+        }
+    }
+}
+
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
         let mut tables = Tables {

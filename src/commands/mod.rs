@@ -8,15 +8,19 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::{Command, SettingArgs};
+use crate::cli::Command;
 use crate::control::Control;
+use crate::count::method::Method;
 use crate::error::{Error, Kind, Result};
 use crate::job::file::Tables;
-use crate::job::{Job, Partitioner};
+use crate::job::schema::schema;
+use crate::job::{Backend, Job};
 use crate::report::json;
+use crate::text::printable;
 
 pub mod bench;
 pub mod cache;
+mod checks;
 pub mod count;
 pub mod engine;
 pub mod generate;
@@ -65,7 +69,7 @@ pub fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> 
         Command::Cache(command) => cache::run(engine, command, context),
         Command::Completions { shell } => shell::completions(shell, context),
         Command::Man { command } => shell::man(command.as_deref(), context),
-        Command::Schema => context.say(&crate::job::schema::schema()),
+        Command::Schema => context.say(&schema(Method::names(Backend::Auto))),
         Command::MetisChild { arguments } => engine.metis_child(&arguments).map(|()| None),
     }
 }
@@ -77,28 +81,31 @@ impl Context<'_> {
         Ok(None)
     }
 
+    /// Says on standard error what went wrong beside the answer; `of` is whose it is.
+    fn tell(&mut self, of: &str, error: &Error) {
+        self.complain(&format!("{of}{error}"));
+    }
+
+    /// The same in words.
+    fn complain(&mut self, what: &str) {
+        // Nothing can be done about a standard error that takes nothing.
+        let _ = writeln!(self.err, "error: {}", printable(what));
+    }
+
     /// Writes `report` as a JSON line, or as what `text` makes of it.
     fn report<R: Serialize>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
         if as_json {
             json::write_line(self.out, report)?;
             return Ok(None);
         }
-        self.say(&text(report))
+        self.say(&printable(&text(report)))
     }
 }
 
 /// The job of a command line whose flags are `tables`; its files are there.
 fn job_of(tables: &Tables) -> Result<Job> {
-    let job = Job::resolve(None, tables, Path::new(""))?;
+    let mut job = Job::resolve(None, tables, Path::new(""))?;
+    checks::settle(&mut job, tables)?;
     job.check_files()?;
     Ok(job)
-}
-
-/// Refuses flags that would have no effect.
-fn check_flags(flags: &SettingArgs) -> Result<()> {
-    if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
-        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))
-            .expected("--partitioner metis"));
-    }
-    Ok(())
 }

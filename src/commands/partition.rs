@@ -1,13 +1,12 @@
 //! `trimill partition`
 
 use super::engine::Engine;
-use super::{Context, Outcome, check_flags, job_of};
+use super::{Context, Outcome, job_of};
 use crate::cli::PartitionCommand;
 use crate::error::Result;
 use crate::report::{PartitionReport, files};
 
 pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    check_flags(&command.job.settings)?;
     let job = job_of(&command.tables())?;
     files::prepare(&command.spill_dir)?;
     let report = engine.partition(&job, &context.control)?;

@@ -1,13 +1,12 @@
 //! `trimill plan`
 
 use super::engine::Engine;
-use super::{Context, Outcome, check_flags, job_of};
+use super::{Context, Outcome, job_of};
 use crate::cli::PlanCommand;
 use crate::error::{Kind, Result};
 use crate::report::plan;
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    check_flags(&command.job.settings)?;
     let report = engine.plan(&job_of(&command.tables())?, &context.control)?;
     let short = context.terminal;
     context.report(command.json, &report, |report| plan::table(report, short))?;

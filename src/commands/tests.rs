@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
-/// Answers every job with 7 triangles, but `--method` names an accident instead.
+/// Answers every job with 7 triangles, but some seeds mean an accident instead.
 #[derive(Default)]
 struct Fake {
     asked: RefCell<Vec<String>>,
@@ -35,13 +35,17 @@ impl Fake {
 impl Engine for Fake {
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult> {
         self.note(format!("count {} {}", job.title(), job.partitioner));
-        match job.method.as_deref() {
-            Some("data") => return Err(Error::data(&job.inputs[0], "is odd")),
-            Some("disk") => return Err(Error::resource("the disk is full")),
-            Some("stop") => {
+        match job.seed {
+            101 => return Err(Error::data(&job.inputs[0], "is odd")),
+            103 => return Err(Error::resource("the disk is full")),
+            130 => {
                 control.stop();
                 control.check()?;
             }
+            // The directory for the result goes while the job counts.
+            104 => std::fs::remove_dir_all(job.output.as_ref().unwrap())
+                .and_then(|()| std::fs::write(job.output.as_ref().unwrap(), "in the way"))
+                .unwrap(),
             _ => {}
         }
         let mut result = RunResult::of(job);
@@ -156,16 +160,97 @@ fn count_answers_as_a_table_as_json_and_in_files() {
 }
 
 #[test]
+fn the_answer_is_printed_whatever_becomes_of_its_files() {
+    let (_guard, dir) = folder();
+    for json in ["", " --json"] {
+        let _ = std::fs::remove_file(dir.join("out"));
+        let lost = run(&dir, &format!("count @/g.txt --seed 104 --output @/out{json}"));
+        assert_eq!(lost.kind(), Some(Kind::Resource));
+        assert!(lost.out.contains("triangles") && lost.out.contains('7'), "{}", lost.out);
+        assert!(lost.err.starts_with("error: ") && lost.err.contains("/out"), "{}", lost.err);
+    }
+    let batch = "[[job]]\ninput.path='g.txt'\npartition.seed=104\noutput.dir='o'\n[[job]]\ninput.path='g.txt'";
+    std::fs::write(dir.join("b.toml"), batch).unwrap();
+    let lost = run(&dir, "run @/b.toml --json");
+    assert_eq!(lost.kind(), Some(Kind::Resource));
+    let lines: Vec<serde_json::Value> = lost.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() == 2 && lines.iter().all(|line| line["triangles"] == 7), "{}", lost.out);
+    assert!(lost.err.contains("error: job 'job-1': ") && lost.err.contains("counted; resource: "), "{}", lost.err);
+}
+
+#[test]
+fn a_result_is_not_written_over_unless_that_is_asked_for() {
+    let (_guard, dir) = folder();
+    assert_eq!(run(&dir, "count @/g.txt --output @/out").kind(), None);
+    let before = std::fs::read(dir.join("out/result.json")).unwrap();
+    let refused = run(&dir, "count @/g.txt --output @/out/../out");
+    assert_eq!(refused.kind(), Some(Kind::Usage));
+    assert!(refused.asked.is_empty(), "nothing is counted");
+    assert!(refused.end.unwrap_err().to_string().contains("--force"));
+    assert_eq!(std::fs::read(dir.join("out/result.json")).unwrap(), before);
+    assert_eq!(run(&dir, "count @/g.txt --output @/out --force").kind(), None);
+    // A batch is refused before its first job, by `--check` too.
+    let batch = "[[job]]\ninput.path='g.txt'\n[[job]]\ninput.path='g.txt'\noutput.dir='out'";
+    std::fs::write(dir.join("b.toml"), batch).unwrap();
+    for more in ["", " --check"] {
+        let refused = run(&dir, &format!("run @/b.toml{more}"));
+        assert_eq!((refused.kind(), refused.asked.len()), (Some(Kind::Usage), 0));
+    }
+    assert_eq!(run(&dir, "run @/b.toml --set output.force=true").kind(), None);
+    // A job that goes on in its run directory goes on with its output, too.
+    std::fs::create_dir(dir.join("r")).unwrap();
+    let resumed = "count @/g.txt --output @/out --run-dir @/r";
+    assert_eq!(run(&dir, resumed).kind(), Some(Kind::Usage));
+    std::fs::write(dir.join("r/job.json"), "{}").unwrap();
+    assert_eq!(run(&dir, resumed).kind(), None);
+}
+
+#[test]
+fn settings_without_effect_are_refused_where_they_are_said_of_the_job_itself() {
+    let (_guard, dir) = folder();
+    let jobs = "[defaults]\ninput.path='g.txt'\ncount={ tile=64, devices=[0] }\npartition.metis.contract=4\n\
+                [[job]]\ncount.backend='cpu'\n[[job]]\ncount.method='lstc'\npartition.partitioner='metis'\n";
+    std::fs::write(dir.join("b.toml"), jobs).unwrap();
+    let check = run(&dir, "run @/b.toml --check --json");
+    assert_eq!(check.kind(), None, "{:?}", check.end);
+    let lines: Vec<serde_json::Value> = check.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[0]["tile"].is_null() && lines[0]["devices"].is_null());
+    assert_eq!((&lines[1]["tile"], &lines[1]["devices"]), (&64.into(), &serde_json::json!([0])));
+    for (set, words) in [
+        ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
+        ("job.job-2.partition.partitioner=random", ["", ""]),
+        ("job.job-1.partition.metis.contract=2", ["--metis-contract", "on the partitioner contiguous"]),
+        ("count.method=guess", ["job 'job-1'", "the method 'guess'"]),
+    ] {
+        let run = run(&dir, &format!("run @/b.toml --check --set {set}"));
+        match run.end {
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains("b.toml: ") && words.iter().all(|word| text.contains(word)), "{text}");
+                assert_eq!(error.kind(), Kind::Usage);
+            }
+            Ok(_) => assert_eq!(words, ["", ""], "{set} is accepted"),
+        }
+    }
+}
+
+#[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();
     for (line, kind) in [
         ("count @/missing.txt", Kind::Data),
-        ("count @/g.txt --method data", Kind::Data),
-        ("count @/g.txt --method disk", Kind::Resource),
-        ("count @/g.txt --method stop", Kind::Interrupted),
+        ("count @/g.txt --seed 101", Kind::Data),
+        ("count @/g.txt --seed 103", Kind::Resource),
+        ("count @/g.txt --seed 130", Kind::Interrupted),
         ("count @/g.txt -", Kind::Usage),
         ("count @/g.txt --device-memory 0", Kind::Usage),
         ("count @/g.txt --metis-contract 8", Kind::Usage),
+        ("count @/g.txt --method guess", Kind::Usage),
+        ("plan @/g.txt --method lstc --backend cpu", Kind::Usage),
+        ("count @/g.txt --backend cpu --tile 64", Kind::Usage),
+        ("count @/g.txt --method bitmap --block-threads 64", Kind::Usage),
+        ("partition @/g.txt --method forward --devices 0 --spill-dir @/s", Kind::Usage),
+        ("bench @/g.txt --backend cpu --devices 0", Kind::Usage),
         ("count @/g.txt --output @/g.txt", Kind::Resource),
         ("count @/g.txt --partitioner file:@/parts", Kind::Data),
         ("partition @/g.txt --spill-dir @/g.txt", Kind::Resource),
@@ -215,7 +300,7 @@ path = 'g.txt'
 name = 'good'
 [[job]]
 name = 'bad'
-count.method = 'data'
+partition.seed = 101
 [[job]]
 name = 'gone'
 input.path = 'missing.txt'
@@ -251,9 +336,9 @@ fn one_failing_job_does_not_stop_the_batch() {
 fn the_batch_ends_with_its_highest_code_and_stops_when_it_is_stopped() {
     let (_guard, dir) = folder();
     std::fs::write(dir.join("b.toml"), BATCH).unwrap();
-    let disk = run(&dir, "run @/b.toml --set job.last.count.method=disk");
+    let disk = run(&dir, "run @/b.toml --set job.last.partition.seed=103");
     assert_eq!(disk.kind(), Some(Kind::Resource));
-    let stopped = run(&dir, "run @/b.toml --set job.bad.count.method=stop");
+    let stopped = run(&dir, "run @/b.toml --set job.bad.partition.seed=130");
     assert_eq!(stopped.kind(), Some(Kind::Interrupted));
     assert_eq!(stopped.asked.len(), 2);
     assert!(stopped.out.contains("not started"));

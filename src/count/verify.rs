@@ -5,8 +5,8 @@
 //! every vertex its full neighbourhood, and merges the two neighbourhoods of every edge. Each triangle is met three
 //! times, once for each of its edges.
 //!
-//! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; about
-//! 64 bytes an arc at the peak. For tiny graphs [`brute_force`] checks the verifier itself.
+//! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; at most
+//! [`BYTES_PER_ARC`] bytes an arc at the peak, [`Needs`] says. For tiny graphs [`brute_force`] checks the verifier itself.
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::input::ArcSink;
@@ -53,6 +54,33 @@ impl Verdict {
     }
 }
 
+/// The most that the verifier holds for each arc that comes in: 32 bytes for it and its reverse, as ids; 16 for both as
+/// neighbours; 32 for two vertices that occur nowhere else.
+pub const BYTES_PER_ARC: u64 = 80;
+
+/// What a graph needs, counted without holding an arc.
+#[derive(Debug, Default)]
+pub struct Needs(AtomicU64);
+
+impl ArcSink for Needs {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        self.0.fetch_add(batch.len() as u64, Relaxed);
+        Ok(())
+    }
+}
+
+impl Needs {
+    /// The arcs that came in.
+    pub fn counted(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// The bytes that the verifier takes for so many arcs.
+    pub fn bytes(arcs: u64) -> Bytes {
+        Bytes(arcs.saturating_mul(BYTES_PER_ARC))
+    }
+}
+
 /// Collects arcs from a reader and counts.
 #[derive(Debug, Default)]
 pub struct Verifier(Mutex<Vec<(u64, u64)>>);
@@ -68,6 +96,11 @@ impl Verifier {
     /// A verifier without arcs.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A verifier with room for as many arcs as [`Needs`] has counted.
+    pub fn for_arcs(arcs: u64) -> Self {
+        Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
 
     /// Counts what was collected.
@@ -96,6 +129,7 @@ impl Verifier {
             .collect();
         verdict.arcs_without_reverse = missing.len() as u64;
         verdict.arcs_added = missing.len() as u64;
+        arcs.reserve_exact(missing.len());
         arcs.extend(missing);
         arcs.par_sort_unstable();
         control.check()?;
@@ -135,7 +169,8 @@ struct Neighbourhoods {
 impl Neighbourhoods {
     /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
     fn new(arcs: &[(u64, u64)]) -> Self {
-        let (mut ids, mut starts) = (Vec::new(), Vec::new());
+        let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
+        let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
         for (at, &(tail, _)) in arcs.iter().enumerate() {
             if ids.last() != Some(&tail) {
                 ids.push(tail);
@@ -311,6 +346,36 @@ mod tests {
             assert_eq!(brute_force(&arcs), closed);
             let verdict = verify(&arcs);
             assert_eq!((verdict.triangles, verdict.wedges), (closed, 3 * closed));
+        }
+    }
+
+    /// The most that is held at a time, on one thread; what a reader holds is not counted.
+    fn peak(arcs: &[(u64, u64)]) -> u64 {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let measured = allocation_counter::measure(|| {
+            alone.install(|| {
+                let verifier = Verifier::for_arcs(arcs.len() as u64);
+                arcs.chunks(1000).for_each(|batch| verifier.arcs(batch).unwrap());
+                verifier.finish(&Control::silent()).unwrap()
+            });
+        });
+        measured.bytes_max
+    }
+
+    #[test]
+    fn no_graph_takes_more_than_is_said_of_its_arcs() {
+        let n = 100_000;
+        let needs = Needs::default();
+        ArcSink::arcs(&needs, &[(0, 1), (1, 1)]).unwrap();
+        assert_eq!((needs.counted(), Needs::bytes(2)), (2, Bytes(160)));
+        let pairs: Vec<_> = (0..n).map(|i| (2 * i, 2 * i + 1)).collect();
+        let star: Vec<_> = (1..=n).map(|leaf| (0, leaf)).collect();
+        let path: Vec<_> = (0..n).map(|i| (i, i + 1)).collect();
+        let both: Vec<_> = path.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
+        let dense: Vec<_> = (0..450).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        for (name, arcs) in [("pairs", pairs), ("star", star), ("path", path), ("both", both), ("dense", dense)] {
+            let (found, most) = (peak(&arcs), Needs::bytes(arcs.len() as u64).get());
+            assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
         }
     }
 

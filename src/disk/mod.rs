@@ -2,11 +2,12 @@
 //!
 //! Enters: bytes and places. Leaves: files, or errors that name the file and are the disk's fault
 //! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
-//! ([`NewFile`]) and renamed. Because all writes pass here, and the readings of what was written, [`faults`] can make any of
+//! ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]). Because all writes pass here, and the readings of what was written, [`faults`] can make any of
 //! them fail.
 
 pub mod faults;
 mod new_file;
+mod output;
 mod own;
 mod temporary;
 
@@ -16,6 +17,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 pub use new_file::{NewFile, PRIVATE, SHARED};
+pub use output::{Output, check_output, directory_of_output, write_outputs};
 pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
 pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 
@@ -115,12 +117,21 @@ pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result
 /// # Errors
 /// [`crate::error::Kind::Resource`]; an older file stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = parent(path);
     let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
     write(file.as_file(), path, bytes)?;
     file.sync()?;
     file.persist(path)?;
-    // The new name itself must reach the disk. Some file systems know no such thing as syncing a directory.
+    sync_dir(dir)
+}
+
+/// The folder that `path` is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Waits until the disk has the names in `dir`. Some file systems know no such thing as syncing a directory.
+fn sync_dir(dir: &Path) -> Result<()> {
     match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
         Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
         _ => Ok(()),

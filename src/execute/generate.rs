@@ -3,18 +3,17 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use rayon::ThreadPoolBuilder;
-
 use super::graph::Input;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::generate::{BaseGraph, generate as write};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::GenerateReport;
 use crate::request::GenerateRequest;
+use crate::threads;
 
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
 ///
@@ -22,10 +21,7 @@ use crate::request::GenerateRequest;
 /// Parameters that make no graph, a given graph that cannot be read, a file that cannot be written.
 pub fn generate(request: &GenerateRequest, control: &Control) -> Result<GenerateReport> {
     let start = Instant::now();
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(request.threads.map_or(0, std::num::NonZeroUsize::get))
-        .build()
-        .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")))?;
+    let pool = threads::pool(request.threads)?;
     let base = request.graph.as_ref().map(|job| base(job, control)).transpose()?;
     let base = base.as_ref().map(|base| base as &dyn BaseGraph);
     let made = pool.install(|| write(&request.family, base, &request.output, control))?;

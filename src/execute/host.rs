@@ -33,9 +33,9 @@ pub(super) const CHUNK: Bytes = Bytes::mib(4);
 /// The most that is resident from the plan to the answer, when `held` is resident once the plan stands.
 pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes) -> Bytes {
     let after = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
-        whole(planned)
+        whole(planned, setup)
     } else if planned.plan.shared.is_some() {
-        shared(planned)
+        shared(planned, setup)
     } else {
         spilled(job, planned, setup)
     };
@@ -88,8 +88,9 @@ fn file(graph: &OrientedGraph) -> Bytes {
 }
 
 /// Of the graph's file, what stays resident while its rows are read.
-fn pages(planned: &Planned) -> Bytes {
-    file(&planned.graph).min(planned.graph.usual_pages())
+fn pages(planned: &Planned, setup: &Setup) -> Bytes {
+    let graph = &planned.graph;
+    file(graph).min(setup.pool.install(|| graph.usual_pages()))
 }
 
 /// The resident section, and all that counting partition `part` takes.
@@ -109,14 +110,14 @@ fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
 }
 
 /// The graph as one partition: its rows are read, beside the mapped offsets, then counted.
-fn whole(planned: &Planned) -> Bytes {
-    let offsets = Bytes::of::<u64>(u64::from(planned.graph.vertices()) + 1).min(pages(planned));
+fn whole(planned: &Planned, setup: &Setup) -> Bytes {
+    let offsets = Bytes::of::<u64>(u64::from(planned.graph.vertices()) + 1).min(pages(planned, setup));
     let (section, all) = partition(planned, 0);
     section.max(all) + offsets
 }
 
 /// Shared frames: the rows of all in memory, or pages of the graph where resident rows are found; and what counts.
-fn shared(planned: &Planned) -> Bytes {
+fn shared(planned: &Planned, setup: &Setup) -> Bytes {
     let plan = &planned.plan;
     let in_memory = plan.shared.as_ref().is_some_and(|shared| shared.in_memory);
     let counting = (0..plan.assignment.parts()).map(|part| {
@@ -128,8 +129,11 @@ fn shared(planned: &Planned) -> Bytes {
         let lent = if in_memory { Bytes(slots * predicted.largest_frame.get()) } else { Bytes::ZERO };
         list + list + all.saturating_sub(lent).max(section)
     });
-    let rows =
-        if in_memory { Bytes(file(&planned.graph).get().min(4 * planned.graph.edges())) } else { pages(planned) };
+    let rows = if in_memory {
+        Bytes(file(&planned.graph).get().min(4 * planned.graph.edges()))
+    } else {
+        pages(planned, setup)
+    };
     rows + counting.max().unwrap_or_default()
 }
 
@@ -154,7 +158,7 @@ fn spilled(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
         let waiting = (0..order.len()).map(spill).sum::<Bytes>().min(setup.spill_memory(job));
         return counted + waiting + coders(setup) + batches.resident(&planned.graph);
     }
-    most.max().unwrap_or_default() + coders(setup) + pages(planned)
+    most.max().unwrap_or_default() + coders(setup) + pages(planned, setup)
 }
 
 /// Building a partition.

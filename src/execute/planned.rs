@@ -14,11 +14,11 @@ use crate::control::Control;
 use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::Job;
+use crate::job::{Job, Partitioner, Parts};
 use crate::mapped::give_back_the_rest;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Rates;
-use crate::plan::{Floor, Limits, Plan, again, plan};
+use crate::plan::{BudgetFrom, Floor, Limits, Plan, again, plan};
 use crate::report::Station;
 
 /// A job that is ready to be built and counted.
@@ -66,7 +66,7 @@ pub(super) fn planned_with(
     stations: &mut Vec<Station>,
 ) -> Result<Planned> {
     let recorded = match &setup.run {
-        Some(run) => run.planned(graph.vertices())?,
+        Some(run) => setup.pool.install(|| run.planned(graph.vertices()))?,
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
@@ -80,7 +80,9 @@ pub(super) fn planned_with(
     graph.limit_pages(setup.page_budget(counting, likely));
     let (frame, prune, frames, parts) = (job.frame_bytes, job.prune, job.frames, backends.len() as u32);
     let whole = backends[0].whole().then(|| backends[0].method());
-    let limits = Limits { device, largest_frame, frame, prune, parts, frames, shared, rates, whole, spills_whole };
+    let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
+    let limits =
+        Limits { device, device_from, largest_frame, frame, prune, parts, frames, shared, rates, whole, spills_whole };
     let until_here = machine::peak_memory();
     machine::forget_peak();
     let planned = |backends: &[Box<dyn Backend>]| {
@@ -111,6 +113,12 @@ pub(super) fn planned_with(
             plan.parts_asked,
             plan.assignment.parts()
         );
+    }
+    if let Parts::Exactly(parts) = job.parts
+        && parts.get() > plan.parts_asked
+        && !matches!(job.partitioner, Partitioner::File(_))
+    {
+        tracing::info!(target: crate::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
     graph.ease();
     give_back_the_rest();

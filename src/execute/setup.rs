@@ -1,9 +1,8 @@
 //! From a job's settings to what does the work: threads, budgets, directories, the cache, the backend.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 use super::host::{CHUNK, CODERS, WAITING};
 use super::machine;
@@ -26,6 +25,7 @@ use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
+use crate::threads;
 
 /// The implementations that a job's settings stand for.
 pub struct Setup {
@@ -92,11 +92,7 @@ impl Setup {
     /// ([`crate::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
         give_back_what_is_freed();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(job.threads.map_or(0, NonZeroUsize::get))
-            .thread_name(|i| format!("trimill-{i}"))
-            .build()
-            .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))?;
+        let pool = threads::pool(job.threads)?;
         let host_memory = job.host_memory.unwrap_or(default_host_memory());
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
         let (spill_dir, work_dir, work) = places(job, run.as_ref())?;
@@ -198,9 +194,11 @@ impl Setup {
             CpuMethod::Bitmap => {
                 // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
                 let vertices = graph.vertices();
-                let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
-                let spare = device.saturating_sub(least.device);
-                Ok(chosen(Box::new(self.pool.install(|| Cpu::new(spare, vertices))), least))
+                let (cpu, least) = self.pool.install(|| {
+                    let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
+                    (Cpu::new(device.saturating_sub(least.device), vertices), least)
+                });
+                Ok(chosen(Box::new(cpu), least))
             }
         }
     }

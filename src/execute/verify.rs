@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
+use super::machine;
 use super::setup::Setup;
+use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::verify::Verifier;
-use crate::error::Result;
+use crate::count::verify::{Needs, Verifier};
+use crate::error::{Error, Result};
 use crate::input::Source;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
@@ -14,13 +16,13 @@ use crate::report::{InputReport, VerifyReport};
 /// do.
 ///
 /// # Errors
-/// What is wrong with the input; a stop.
+/// What is wrong with the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; a stop.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     setup.pool.install(|| {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
-        let verifier = Verifier::new();
+        let verifier = verifier(&source, setup.host_memory, control)?;
         let scanned = source.scan(&verifier, control);
         // Data that is wrong because it changed is told as that.
         source.unchanged()?;
@@ -37,4 +39,30 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
         let seconds = start.elapsed().as_secs_f64();
         Ok(VerifyReport::new(found.triangles, found.vertices, found.edges, found.wedges, input, seconds))
     })
+}
+
+/// What a thread maps and holds of the input while it reads.
+const READING: Bytes = Bytes::mib(16);
+
+/// A verifier for the arcs of `source`, which fit the host's budget with all that the verifier makes of them.
+fn verifier(source: &Source, host_memory: Bytes, control: &Control) -> Result<Verifier> {
+    let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
+    let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
+    let all = |arcs| Bytes(held.get().saturating_add(Needs::bytes(arcs).get()));
+    if all(source.arcs_at_most()) <= host_memory {
+        return Ok(Verifier::new());
+    }
+    // What the size of the file allows may be far more than is in it.
+    let needs = Needs::default();
+    source.scan(&needs, control)?;
+    let needed = all(needs.counted());
+    if needed > host_memory {
+        return Err(Error::resource(format!(
+            "the verifier takes {} bytes ({needed}) for {} arcs, which it holds in memory, and the host's budget is {host_memory}",
+            needed.get(),
+            needs.counted()
+        ))
+        .advice(format!("raise --host-memory to {} or more", needed.get())));
+    }
+    Ok(Verifier::for_arcs(needs.counted()))
 }

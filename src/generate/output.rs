@@ -1,8 +1,8 @@
 //! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
 //!
 //! Binary: a block's place in the file follows from its number, so every thread writes its own blocks where they
-//! belong. Text: a batch of blocks, one a thread, is made in parallel while the batch before is written, in order.
-//! So the bytes are the same on any number of threads. The file is not flushed to the disk before it is renamed: what
+//! belong. Text, and whatever goes to a pipe or a device: a batch of blocks, one a thread, is made in parallel while the
+//! batch before is written, in order. So the bytes are the same on any number of threads. The file is not flushed to the disk before it is renamed: what
 //! it protects against is a stopped program, not a power failure, after which it can be generated again.
 
 use std::io::Write;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{BLOCK, Sequence};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
-use crate::disk::{self, NewFile, SHARED};
+use crate::disk::{self, NewFile, Output};
 use crate::error::{Error, Result};
 
 /// How edges are written, and where.
@@ -66,25 +66,22 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
             .advice("write text (.txt), or take smaller parameters"));
     }
     let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
+    let encode = if format == Format::Binary { as_pairs } else { as_text };
     if format == Format::Stdout {
-        return write_text(sequence, &mut std::io::stdout(), Path::new("standard output"), control, &task);
+        let name = Path::new("standard output");
+        return write_in_order(sequence, encode, (&mut std::io::stdout(), name), control, &task);
     }
-    if output.is_dir() {
-        return Err(Error::usage("is a directory").at(output).expected("the name of a file to write"));
+    if let Some(directory) = disk::directory_of_output(output)? {
+        disk::sweep(&directory);
+        check_space(&directory, format.bytes(sequence))?;
     }
-    let directory = match output.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    disk::sweep(directory);
-    check_space(directory, format.bytes(sequence))?;
-    let mut file = NewFile::create(directory, ".trimill-", ".partial", SHARED)?.known_as(output);
-    let bytes = match format {
-        Format::Binary => write_binary(sequence, &file, control, &task)?,
-        Format::Text | Format::Stdout => write_text(sequence, &mut file, output, control, &task)?,
+    let mut file = Output::create(output)?;
+    let bytes = match (format, file.new_file()) {
+        (Format::Binary, Some(file)) => write_anywhere(sequence, file, control, &task)?,
+        _ => write_in_order(sequence, encode, (&mut file, output), control, &task)?,
     };
     control.check()?;
-    file.persist(output)?;
+    file.finish()?;
     Ok(bytes)
 }
 
@@ -110,41 +107,45 @@ fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
     start..sequence.edges().min(start.saturating_add(BLOCK))
 }
 
-fn write_binary(sequence: &dyn Sequence, file: &NewFile, control: &Control, task: &Task) -> Result<u64> {
-    let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize));
-    (0..blocks(sequence)).into_par_iter().try_for_each_init(buffers, |(edges, pairs), number| {
-        control.check()?;
-        let range = block(sequence, number);
-        let (offset, length) = (range.start * PAIR, range.end - range.start);
-        edges.clear();
-        sequence.append(range, edges);
-        debug_assert_eq!(edges.len() as u64, length);
-        pairs.clear();
-        // No id is cut: `write` has refused a graph with larger ones.
-        pairs.extend(edges.iter().map(|edge: &[u64; 2]| edge.map(|id| (id as u32).to_le())));
-        file.write_at(bytemuck::cast_slice(pairs), offset)?;
-        task.advance(length);
+fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, control: &Control, task: &Task) -> Result<u64> {
+    let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize * PAIR as usize));
+    (0..blocks(sequence)).into_par_iter().try_for_each_init(buffers, |(edges, bytes), number| {
+        fill(sequence, number, edges, control)?;
+        bytes.clear();
+        as_pairs(edges, bytes);
+        file.write_at(bytes, block(sequence, number).start * PAIR)?;
+        task.advance(edges.len() as u64);
         Ok(())
     })?;
     Ok(sequence.edges() * PAIR)
 }
 
-fn write_text(
+/// How a block becomes bytes.
+type Encode = fn(&[[u64; 2]], &mut Vec<u8>);
+
+fn write_in_order(
     sequence: &dyn Sequence,
-    out: &mut (dyn Write + Send),
-    path: &Path,
+    encode: Encode,
+    (out, path): (&mut (dyn Write + Send), &Path),
     control: &Control,
     task: &Task,
 ) -> Result<u64> {
     let width = rayon::current_num_threads() as u64;
     let (mut next, mut bytes) = (0, 0);
     let mut made: Vec<Vec<u8>> = Vec::new();
+    let make = |number| {
+        let (mut edges, mut bytes) = (Vec::new(), Vec::new());
+        fill(sequence, number, &mut edges, control)?;
+        encode(&edges, &mut bytes);
+        task.advance(edges.len() as u64);
+        Ok(bytes)
+    };
     while next < blocks(sequence) || !made.is_empty() {
         let batch = next..blocks(sequence).min(next + width);
         next = batch.end;
         let (written, following) = rayon::join(
             || made.iter().try_for_each(|text| out.write_all(text)),
-            || batch.into_par_iter().map(|number| text_of(sequence, number, control, task)).collect::<Result<_>>(),
+            || batch.into_par_iter().map(make).collect::<Result<_>>(),
         );
         written.map_err(|e| Error::write(path, e))?;
         bytes += made.iter().map(|text| text.len() as u64).sum::<u64>();
@@ -154,21 +155,32 @@ fn write_text(
     Ok(bytes)
 }
 
-fn text_of(sequence: &dyn Sequence, number: u64, control: &Control, task: &Task) -> Result<Vec<u8>> {
+/// The edges of a block, in place of those in `edges`.
+fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control: &Control) -> Result<()> {
     control.check()?;
     let range = block(sequence, number);
     let length = range.end - range.start;
-    let mut edges = Vec::with_capacity(length as usize);
-    sequence.append(range, &mut edges);
+    edges.clear();
+    edges.reserve_exact(length as usize);
+    sequence.append(range, edges);
     debug_assert_eq!(edges.len() as u64, length);
-    let mut text = Vec::with_capacity(edges.len() * 16);
+    Ok(())
+}
+
+/// Pairs of little-endian `u32`. No id is cut: [`write`] has refused a graph with larger ones.
+fn as_pairs(edges: &[[u64; 2]], bytes: &mut Vec<u8>) {
+    bytes.reserve(edges.len() * PAIR as usize);
+    bytes.extend(edges.iter().flatten().flat_map(|&id| (id as u32).to_le_bytes()));
+}
+
+/// Lines `u v`.
+fn as_text(edges: &[[u64; 2]], text: &mut Vec<u8>) {
+    text.reserve(edges.len() * 16);
     let mut digits = itoa::Buffer::new();
-    for [u, v] in edges {
+    for &[u, v] in edges {
         text.extend_from_slice(digits.format(u).as_bytes());
         text.push(b' ');
         text.extend_from_slice(digits.format(v).as_bytes());
         text.push(b'\n');
     }
-    task.advance(length);
-    Ok(text)
 }

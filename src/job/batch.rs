@@ -5,14 +5,20 @@
 //! input is the concern of its own job.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use toml::Table;
 
 use super::Job;
 use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
+use super::place::place;
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 
 /// The jobs of a file.
@@ -31,6 +37,8 @@ pub struct BatchJob {
     pub name: String,
     /// What it is; its `name` is the same.
     pub job: Job,
+    /// What is said of this job alone, in its own tables or in a `--set` that names it.
+    pub stated: Tables,
 }
 
 impl Batch {
@@ -39,8 +47,7 @@ impl Batch {
     /// # Errors
     /// [`crate::error::Kind::Data`] when the file cannot be read, [`crate::error::Kind::Usage`] for what is in it.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a job file"))?;
-        Self::parse(&text, path, overrides, only)
+        Self::parse(&text_of(path)?, path, overrides, only)
     }
 
     /// The same of a text; `path` gives the folder for relative paths and stands in errors.
@@ -67,16 +74,21 @@ impl Batch {
             let mut settings = defaults.clone();
             let mut own = table(Some(entry));
             own.remove("name");
-            overlay(&mut settings, own);
+            overlay(&mut settings, own.clone());
             for set in overrides.iter().filter(|set| set.concerns(&name)) {
                 overlay(&mut settings, set.settings.clone());
+                if set.job.is_some() {
+                    overlay(&mut own, set.settings.clone());
+                }
             }
-            let tables: Tables = settings.try_into().map_err(|error: toml::de::Error| {
-                Error::usage(format!("job '{name}': {}", error.message())).at(path)
-            })?;
+            let [tables, stated] = [settings, own].map(|table| {
+                Tables::deserialize(table)
+                    .map_err(|error| Error::usage(format!("job '{name}': {}", error.message())).at(path))
+            });
+            let (tables, stated) = (tables?, stated?);
             if only.is_empty() || only.contains(&name) {
                 let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| error.at(path))?;
-                jobs.push(BatchJob { name, job });
+                jobs.push(BatchJob { name, job, stated });
             }
         }
         let batch = Self { path: path.to_path_buf(), jobs };
@@ -91,15 +103,15 @@ impl Batch {
         let mut spills = HashMap::new();
         let mut runs = HashMap::new();
         let mut reader: Option<&str> = None;
-        for BatchJob { name, job } in &self.jobs {
+        for BatchJob { name, job, .. } in &self.jobs {
             if let Some(dir) = &job.output
-                && let Some(other) = outputs.insert(dir, name)
+                && let Some(other) = outputs.insert(place(dir), name)
             {
                 return Err(refuse(format!("the jobs '{other}' and '{name}' both write to {}", dir.display()))
                     .advice("give each job a directory of its own in [job.output]"));
             }
             if let Some(dir) = &job.run_dir
-                && let Some(other) = runs.insert(dir, name)
+                && let Some(other) = runs.insert(place(dir), name)
             {
                 return Err(refuse(format!(
                     "the jobs '{other}' and '{name}' both have the run directory {}",
@@ -108,7 +120,7 @@ impl Batch {
                 .advice("give each job a directory of its own in [job.run]"));
             }
             if let Some(dir) = job.spill_dir.as_ref().filter(|_| job.keep_spill)
-                && let Some(other) = spills.insert(dir, name)
+                && let Some(other) = spills.insert(place(dir), name)
             {
                 return Err(refuse(format!(
                     "the jobs '{other}' and '{name}' both keep their spill in {}",
@@ -125,6 +137,26 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// The longest job file: people write them, and what is longer is something else.
+const MOST_BYTES: Bytes = Bytes::mib(16);
+
+/// The text of the file or pipe at `path`.
+fn text_of(path: &Path) -> Result<String> {
+    let wrong = |found: String| Error::data(path, found).expected("a job file");
+    let unreadable = |error| Error::read(path, error).expected("a job file");
+    let kind = std::fs::metadata(path).map_err(unreadable)?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return Err(wrong(if kind.is_dir() { "is a directory" } else { "is neither a file nor a pipe" }.into()));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MOST_BYTES.get() + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MOST_BYTES.get() {
+        return Err(wrong(format!("is longer than {MOST_BYTES}")));
+    }
+    String::from_utf8(bytes).map_err(|error| wrong(format!("is not text in UTF-8 ({error})")))
 }
 
 /// The names of all jobs, in order; none empty, none twice.
@@ -157,7 +189,6 @@ fn table(value: Option<toml::Value>) -> Table {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::bytes::Bytes;
     use crate::error::Kind;
     use crate::job::{Partitioner, Parts, Prune};
 
@@ -231,6 +262,50 @@ mod tests {
             let error = batch(&[set], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn one_directory_is_one_however_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("there")).unwrap();
+        std::os::unix::fs::symlink("there", dir.path().join("link")).unwrap();
+        let file = dir.path().join("b.toml");
+        for (one, other) in [("o", "./o"), ("o", "x/../o"), ("there", "link"), ("link/o", "there/o")] {
+            for key in ["output.dir", "run.dir", "spill.keep = true\nspill.dir"] {
+                let job = |dir: &str| format!("[[job]]\ninput.path = 'a'\n{key} = '{dir}'\n");
+                let error = Batch::parse(&(job(one) + &job(other)), &file, &[], &[]).unwrap_err();
+                assert_eq!(error.kind(), Kind::Usage);
+                assert!(error.to_string().contains("the jobs 'job-1' and 'job-2' both"), "{error}");
+                Batch::parse(&(job(one) + &job("other")), &file, &[], &[]).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_job_alone_is_told_from_what_is_said_of_all() {
+        let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
+        let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
+        assert_eq!((one.job.tile, one.stated.count.tile, one.stated.partition.parts), (Some(64), None, None));
+        assert_eq!((one.stated.partition.seed, two.stated.partition.seed), (Some(5), None));
+        assert_eq!(two.stated.partition.partitioner, Some(Partitioner::Random));
+    }
+
+    #[test]
+    fn what_is_no_job_file_is_not_read_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let (long, odd) = (dir.path().join("long"), dir.path().join("odd"));
+        File::create(&long).unwrap().set_len(1 << 40).unwrap();
+        std::fs::write(&odd, b"[[job]]\nname = '\xff'\n").unwrap();
+        for (path, found) in [
+            (Path::new("/dev/zero"), "is neither a file nor a pipe"),
+            (dir.path(), "is a directory"),
+            (&long, "is longer than 16.0 MiB"),
+            (&odd, "is not text in UTF-8"),
+        ] {
+            let error = Batch::read(path, &[], &[]).unwrap_err();
+            assert_eq!(error.kind(), Kind::Data);
+            assert!(error.to_string().contains(found) && error.to_string().contains("a job file"), "{error}");
         }
     }
 

@@ -11,6 +11,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use trimill_partitioners::MAX_PARTS;
 
 use super::suggest;
 
@@ -119,8 +120,9 @@ pub enum Parts {
 
 impl Parts {
     fn number(number: u64) -> Result<Self, String> {
-        u32::try_from(number).ok().and_then(NonZeroU32::new).map(Self::Exactly).ok_or_else(|| {
-            format!("{number} is not a number of parts; expected `auto` or a number from 1 to {}", u32::MAX)
+        let parts = u32::try_from(number).ok().filter(|parts| *parts <= MAX_PARTS).and_then(NonZeroU32::new);
+        parts.map(Self::Exactly).ok_or_else(|| {
+            format!("{number} is not a number of parts; expected `auto` or a number from 1 to {MAX_PARTS}")
         })
     }
 }
@@ -165,7 +167,10 @@ impl<'de> Deserialize<'de> for Parts {
                 write!(f, "\"auto\" or a number from 1")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Parts, E> {
-                text.parse().map_err(E::custom)
+                match text.parse().map_err(E::custom)? {
+                    Parts::Exactly(_) => Err(E::custom(format!("\"{text}\" is text; expected {text}, without quotes"))),
+                    auto => Ok(auto),
+                }
             }
             fn visit_u64<E: de::Error>(self, number: u64) -> Result<Parts, E> {
                 Parts::number(number).map_err(E::custom)
@@ -188,7 +193,7 @@ impl JsonSchema for Parts {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A number of partitions from 1, or \"auto\": as few as fit the budgets.",
-            "anyOf": [{ "const": "auto" }, { "type": "integer", "minimum": 1, "maximum": u32::MAX }]
+            "anyOf": [{ "const": "auto" }, { "type": "integer", "minimum": 1, "maximum": MAX_PARTS }]
         })
     }
 }

@@ -72,7 +72,10 @@ impl<'de> Deserialize<'de> for Devices {
                 write!(f, "\"all\" or a list of GPUs such as [0, 1]")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Devices, E> {
-                text.parse().map_err(E::custom)
+                if text == "all" {
+                    return Ok(Devices::All);
+                }
+                Err(E::invalid_value(de::Unexpected::Str(text), &self))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Devices, A::Error> {
                 let mut list = Vec::new();

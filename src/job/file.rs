@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choices::{Backend, FrameKind, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
+use super::schema::{budget, tile};
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
@@ -61,6 +62,7 @@ pub struct Tables {
 #[serde(deny_unknown_fields, default)]
 pub struct JobEntry {
     /// The job's name, for `--only`, `--set job.NAME...` and the results; `job-1`, `job-2`, ... where it is missing.
+    #[schemars(regex(pattern = r"\S"))]
     pub name: Option<String>,
     /// What is counted.
     pub input: InputTable,
@@ -87,8 +89,10 @@ pub struct JobEntry {
 #[serde(deny_unknown_fields, default)]
 pub struct InputTable {
     /// The file; `-` is standard input.
+    #[schemars(length(min = 1))]
     pub path: Option<PathBuf>,
     /// Several files of one graph, instead of `path`.
+    #[schemars(length(min = 1), inner(length(min = 1)))]
     pub paths: Option<Vec<PathBuf>>,
     /// The format; found from content and suffix where it is missing.
     pub format: Option<Format>,
@@ -114,11 +118,12 @@ pub struct PartitionTable {
     pub metis: MetisTable,
 }
 
-/// `[job.partition.metis]`; without effect on other partitioners.
+/// `[job.partition.metis]`; for the METIS partitioner alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MetisTable {
     /// Joins runs of so many consecutive vertices before METIS sees the graph.
+    #[schemars(range(max = 4_294_967_295_u32))]
     pub contract: Option<NonZeroU32>,
 }
 
@@ -127,10 +132,13 @@ pub struct MetisTable {
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryTable {
     /// The budget on the device; default 90% of what is free on a GPU, half of the host budget on the CPU.
+    #[schemars(schema_with = "budget")]
     pub device: Option<Bytes>,
     /// The budget of the host; default half of the RAM.
+    #[schemars(schema_with = "budget")]
     pub host: Option<Bytes>,
     /// The most bytes of a frame; default: the planner's choice.
+    #[schemars(schema_with = "budget")]
     pub frame: Option<Bytes>,
 }
 
@@ -141,6 +149,7 @@ pub struct SpillTable {
     /// Where partitions wait until they are counted; default `disk`.
     pub to: Option<SpillTo>,
     /// The directory for spilled partitions; default: the system's temporary directory.
+    #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
     /// Keep the spilled partitions; default false.
     pub keep: Option<bool>,
@@ -157,9 +166,11 @@ pub struct CountTable {
     /// The counting method of the backend; default: the backend's own choice.
     pub method: Option<String>,
     /// Threads of a block on a GPU: a multiple of 32, up to 1024; default: the method's, 128 for `lstc`.
+    #[schemars(range(min = 32, max = 1024), extend("multipleOf" = 32))]
     pub block_threads: Option<u32>,
     /// Entries of a row that method `lstc` keeps in shared memory at a time: 64 to 1024, or 0 to read rows where they lie;
     /// default 128.
+    #[schemars(schema_with = "tile")]
     pub tile: Option<u32>,
     /// The number of CPU threads; default: all cores.
     pub threads: Option<NonZeroUsize>,
@@ -170,7 +181,10 @@ pub struct CountTable {
 #[serde(deny_unknown_fields, default)]
 pub struct OutputTable {
     /// The directory that receives `result.json` and `partitions.tsv`; default: none are written.
+    #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
+    /// Replace a result that is in the directory already; default false.
+    pub force: Option<bool>,
 }
 
 /// `[job.cache]`
@@ -180,6 +194,7 @@ pub struct CacheTable {
     /// Whether the prepared graph is kept and found again; default true.
     pub enabled: Option<bool>,
     /// The cache's directory; default: `trimill` in the user's cache directory.
+    #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
     /// The most bytes of the whole cache; what was not used for longest goes first.
     pub max: Option<Bytes>,
@@ -190,6 +205,7 @@ pub struct CacheTable {
 #[serde(deny_unknown_fields, default)]
 pub struct WorkTable {
     /// The directory for buckets and graphs while they are prepared; default: beside the spill.
+    #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
 }
 
@@ -198,6 +214,7 @@ pub struct WorkTable {
 #[serde(deny_unknown_fields, default)]
 pub struct RunTable {
     /// The directory that holds what is done, so that the job goes on there after any end; default: none.
+    #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
 }
 
@@ -258,6 +275,10 @@ mod tests {
             ("[[job]]\n[job.partition]\nparts = -3\n", 3, 9, "^^", "\"auto\" or a number from 1"),
             ("[[job]]\n[job.partition]\nparts = 'many'\n", 3, 9, "^^^^^^", "expected `auto` or a number"),
             ("[[job]]\n[job.memory]\ndevice = '3 parsecs'\n", 3, 10, "^^^^^^^^^", "not a size"),
+            ("[[job]]\n[job.memory]\nhost = -5\n", 3, 8, "^^", "expected a size: a number of bytes from 0"),
+            ("[[job]]\n[job.memory]\nhost = 1.5\n", 3, 8, "^^^", "expected a size: a number of bytes from 0"),
+            ("[[job]]\n[job.partition]\nparts = '8'\n", 3, 9, "^^^", "expected 8, without quotes"),
+            ("[[job]]\n[job.count]\ndevices = '0,1'\n", 3, 11, "^^^^^", "a list of GPUs such as [0, 1]"),
             ("[[job]]\n[job.count]\nthreads = 0\n", 3, 11, "^", "nonzero"),
             ("[[job]]\n[job.partition.metis]\ncontact = 2\n", 3, 1, "^^^^^^^", "did you mean `contract`?"),
             ("[[job]\n", 1, 7, "^", "unclosed"),

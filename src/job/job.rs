@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use trimill_kernels::Shape;
 
 use super::choices::{Backend, FrameKind, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
@@ -17,12 +18,13 @@ use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::input::{Header, Reading};
 use crate::partition::prune::Prune;
+use crate::threads;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
 
 /// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
-const MOST_MEMORY: Bytes = Bytes(1 << 60);
+pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -81,6 +83,8 @@ pub struct Job {
     pub run_dir: Option<PathBuf>,
     /// The directory for `result.json` and `partitions.tsv`.
     pub output: Option<PathBuf>,
+    /// Whether a result that is there already is replaced.
+    pub force: bool,
 }
 
 impl Job {
@@ -95,7 +99,12 @@ impl Job {
             None => Error::usage(found),
         };
         let based = |path: &PathBuf| if path.as_os_str() == STANDARD_INPUT { path.clone() } else { base.join(path) };
-        let dir = |path: &Option<PathBuf>| path.as_ref().map(|path| base.join(path));
+        let dir = |path: &Option<PathBuf>, what: &str| match path {
+            Some(path) if path.as_os_str().is_empty() => {
+                Err(refuse(format!("{what} has an empty name")).expected("the path of a directory"))
+            }
+            path => Ok(path.as_ref().map(|path| base.join(path))),
+        };
         let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
             Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
             Some(bytes) if bytes > MOST_MEMORY => {
@@ -113,13 +122,15 @@ impl Job {
             (None, Some(paths)) => paths.iter().map(based).collect(),
             (None, None) => Vec::new(),
         };
-        if inputs.is_empty() || inputs.iter().any(|path| path.as_os_str().is_empty()) {
+        let nameless = |path: &PathBuf| path.as_os_str().is_empty();
+        let unnamed = typed.input.path.iter().chain(typed.input.paths.iter().flatten()).any(nameless);
+        if inputs.is_empty() || unnamed {
             return Err(refuse("no input".into()).expected("`path = \"FILE\"` in the table `input`"));
         }
         if inputs.len() > 1 && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(refuse("standard input (`-`) beside other inputs".into()).expected("`-` alone, or files"));
         }
-        let run_dir = dir(&typed.run.dir);
+        let run_dir = dir(&typed.run.dir, "the run directory")?;
         if run_dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(refuse("a run directory, but standard input cannot be read again on a later start".into())
                 .advice("write it to a file first, or leave out the run directory"));
@@ -146,13 +157,17 @@ impl Job {
             (FrameKind::Auto, Some(_), _) | (FrameKind::Auto, _, true) => FrameKind::Own,
             (frames, ..) => frames,
         };
+        let (block_threads, tile) = (typed.count.block_threads, typed.count.tile);
+        let usual = Shape::default();
+        Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
+            .map_err(|error| refuse(error.to_string()))?;
+        threads::check(typed.count.threads).map_err(|error| match &name {
+            Some(name) => error.while_doing(&format!("job '{name}'")),
+            None => error,
+        })?;
         let spill_to = typed.spill.to.unwrap_or_default();
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
-        }
-        if typed.count.devices.is_some() && typed.count.backend == Some(Backend::Cpu) {
-            return Err(refuse("GPUs are named with the backend cpu".into())
-                .expected("`devices` with the backend cuda or auto"));
         }
         Ok(Self {
             inputs,
@@ -169,18 +184,19 @@ impl Job {
             backend: typed.count.backend.unwrap_or_default(),
             devices: typed.count.devices.clone(),
             method: typed.count.method.clone(),
-            block_threads: typed.count.block_threads,
-            tile: typed.count.tile,
+            block_threads,
+            tile,
             threads: typed.count.threads,
-            work_dir: dir(&typed.work.dir),
+            work_dir: dir(&typed.work.dir, "the work directory")?,
             cache: typed.cache.enabled.unwrap_or(true),
-            cache_dir: dir(&typed.cache.dir),
+            cache_dir: dir(&typed.cache.dir, "the directory of the cache")?,
             cache_max: typed.cache.max,
-            spill_dir: dir(&typed.spill.dir),
+            spill_dir: dir(&typed.spill.dir, "the directory of the spill")?,
             spill_to,
             keep_spill,
             run_dir,
-            output: dir(&typed.output.dir),
+            output: dir(&typed.output.dir, "the directory of the output")?,
+            force: typed.output.force.unwrap_or(false),
             name,
         })
     }

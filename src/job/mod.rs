@@ -10,6 +10,7 @@ pub mod file;
 #[allow(clippy::module_inception)]
 pub mod job;
 pub mod overrides;
+mod place;
 pub mod schema;
 pub mod suggest;
 

@@ -134,7 +134,7 @@ mod tests {
     fn values_are_toml_or_else_text() {
         let parts = |n| Some(super::super::Parts::Exactly(std::num::NonZeroU32::new(n).unwrap()));
         assert_eq!(settings("partition.parts=8").1.partition.parts, parts(8));
-        assert_eq!(settings("partition.parts = '8'").1.partition.parts, parts(8));
+        assert_eq!(settings("partition.parts = auto").1.partition.parts, Some(super::super::Parts::Auto));
         assert_eq!(settings("partition.partitioner=metis").1.partition.partitioner.unwrap().to_string(), "metis");
         assert_eq!(settings("memory.device=512MiB").1.memory.device, Some(crate::bytes::Bytes::mib(512)));
         assert_eq!(settings("spill.keep=true").1.spill.keep, Some(true));
@@ -157,6 +157,7 @@ mod tests {
             ("job.crawl.name=x", 11, "unknown field `name`"),
             ("partion.parts=8", 1, "did you mean `partition`?"),
             ("partition.parts=0", 19, "expected `auto`"),
+            ("partition.parts='8'", 19, "expected 8, without quotes"),
             ("partition.prune=direkt", 19, "did you mean `direct`?"),
         ] {
             let error = Override::parse(typed).unwrap_err().to_string();

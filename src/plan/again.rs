@@ -48,10 +48,7 @@ pub fn again(
         let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
         return Err(Error::resource(format!("the largest partition of the recorded plan takes {largest}"))
             .expected(format!("at most {}", limits.device))
-            .advice(format!(
-                "set --device-memory to {} bytes or more, or start anew in another --run-dir",
-                needed.get()
-            )));
+            .advice(format!("{}, or start anew in another --run-dir", limits.device_from.advice(needed))));
     }
     let (parts_asked, times) = (assignment.parts(), [Duration::ZERO, start.elapsed()]);
     Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })

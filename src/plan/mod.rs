@@ -51,11 +51,42 @@ use space::Space;
 /// The largest frame that is chosen by itself: larger ones are no faster to pass.
 const LARGEST_FRAME: Bytes = Bytes::mib(256);
 
+/// Where a device's budget comes from: the setting that raises it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetFrom {
+    /// Its own setting, or what is free on it.
+    Device,
+    /// Half of the host's budget, where the host counts.
+    Host,
+}
+
+impl BudgetFrom {
+    /// What to do for a budget of at least `bytes`.
+    fn advice(self, bytes: Bytes) -> String {
+        match self {
+            Self::Device => format!("raise --device-memory to {} or more", bytes.get()),
+            Self::Host => {
+                format!("raise --host-memory to {} or more, of which counting may take half", 2 * bytes.get())
+            }
+        }
+    }
+
+    /// The setting.
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Device => "--device-memory",
+            Self::Host => "--host-memory",
+        }
+    }
+}
+
 /// What a plan must keep to.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
+    /// Where they come from.
+    pub device_from: BudgetFrom,
     /// The largest frame that is chosen where the user chose none: two of them pass through the host's memory.
     pub largest_frame: Bytes,
     /// Bytes of a frame, where the user chose them.
@@ -210,7 +241,7 @@ pub fn plan(
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
-            .advice(format!("raise --device-memory to {} or more", least.get())));
+            .advice(limits.device_from.advice(least)));
     }
     if let Some(frame) = frame.filter(|&frame| frame < least_frame || frame > Bytes(8 << 30)) {
         return Err(Error::resource(format!("frames of {} bytes", frame.get()))
@@ -225,7 +256,7 @@ pub fn plan(
     if frame_limit > space.for_frame {
         return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
             .expected(format!("frames of at most {} bytes", space.for_frame.get()))
-            .advice("lower --frame-bytes or raise --device-memory"));
+            .advice(format!("lower --frame-bytes or raise {}", limits.device_from.flag())));
     }
     let most = space.most(frame_limit);
     let assign: &dyn Assign = match whole_for {
@@ -238,7 +269,7 @@ pub fn plan(
                  {device}",
                 needed.get(),
             ))
-            .advice(format!("raise --device-memory to {} or more, or take a method that counts partitions", needed.get())));
+            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))));
         }
     };
 

@@ -1,13 +1,17 @@
-//! The files of `--output DIR`: `result.json` and `partitions.tsv`, each written beside and renamed into place.
+//! The files of `--output DIR`: `result.json` and `partitions.tsv`, which are there together or not at all.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{PartitionResult, RunResult};
 use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
+
+/// What the files are called.
+const RESULT: &str = "result.json";
+const PARTITIONS: &str = "partitions.tsv";
 
 /// A column of `partitions.tsv`: its name, and what stands in it.
 type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
@@ -33,7 +37,7 @@ const COLUMNS: [TsvColumn; 17] = [
     ("resumed", |p| p.resumed.to_string()),
 ];
 
-/// Makes `dir` and asks whether it can be written, so that a long count does not end without a place for its result.
+/// Makes `dir` and asks whether it can be written, so that a long job does not end without a place for what it makes.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when it cannot.
@@ -42,25 +46,40 @@ pub fn prepare(dir: &Path) -> Result<()> {
     NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
 }
 
-/// Writes both files into `dir`, which is made where it is missing.
+/// Makes `dir` and asks whether a result can be written into it.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when it cannot.
+pub fn prepare_result(dir: &Path) -> Result<()> {
+    disk::make_dir(dir)?;
+    [PARTITIONS, RESULT].into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
+}
+
+/// The file of a result that is in `dir` already.
+pub fn result_in(dir: &Path) -> Option<PathBuf> {
+    // What is neither file nor link, such as a pipe, is written to and loses nothing.
+    let held = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file());
+    [RESULT, PARTITIONS].into_iter().map(|name| dir.join(name)).find(held)
+}
+
+/// Writes both files into `dir`, which is made where it is missing: both, or neither.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::make_dir(dir)?;
-    let json = dir.join("result.json");
-    disk::replace(&dir.join("partitions.tsv"), partitions_tsv(&result.partitions).as_bytes())?;
-    write_json(&json, result)
+    let (tsv, json) = (dir.join(PARTITIONS), dir.join(RESULT));
+    let (partitions, whole) = (partitions_tsv(&result.partitions), pretty(&json, result)?);
+    disk::write_outputs(&[(&tsv, partitions.as_bytes()), (&json, whole.as_bytes())])
 }
 
-/// Writes `report` to `file` as JSON that people can read.
+/// `report` as JSON that people can read; `file` is for the error.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; an older file stays as it was.
-pub fn write_json(file: &Path, report: &impl Serialize) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
-    text.push('\n');
-    disk::replace(file, text.as_bytes())
+/// [`crate::error::Kind::Resource`] where it cannot be written as JSON.
+pub fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
+    let text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
+    Ok(text + "\n")
 }
 
 fn partitions_tsv(partitions: &[PartitionResult]) -> String {

@@ -1,6 +1,6 @@
 //! Building tables: columns as values, numbers as people read them.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 use crate::bytes::Bytes;
 
@@ -21,29 +21,70 @@ pub(crate) fn grid<'a, T: 'a>(
     plain_grid(heads, rows, totals)
 }
 
-/// The same of texts. A column whose texts are all numbers, sizes or dashes stands to the right.
+/// The same of texts. A column whose texts are all numbers, sizes or dashes stands to the right. On a terminal a table keeps
+/// to its width as far as it can: see [`arranged`].
 pub(crate) fn plain_grid(
     heads: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     totals: Option<Vec<String>>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
+    // Nothing where standard output is no terminal.
+    let width = Table::new().width();
+    arranged(&heads, &rows, width)
+}
+
+/// The table within `width` columns, where there is a width: first without lines between columns, then with texts in several
+/// lines. Numbers stay whole, so a table of too many of them is wider.
+fn arranged(heads: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
+    let natural = drawn(heads, rows, Lines::All, None);
+    let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
+    let plain = drawn(heads, rows, Lines::BelowHead, None);
+    if wide(&plain) <= usize::from(width) { plain } else { drawn(heads, rows, Lines::BelowHead, Some(width)) }
+}
+
+/// Which lines a table has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    All,
+    BelowHead,
+}
+
+const BELOW_HEAD: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+fn wide(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+fn drawn(heads: &[String], rows: &[Vec<String>], lines: Lines, width: Option<u16>) -> String {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(match lines {
+        Lines::All => presets::UTF8_FULL_CONDENSED,
+        Lines::BelowHead => BELOW_HEAD,
+    });
+    match width {
+        Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
     let right: Vec<bool> =
         (0..heads.len()).map(|i| rows.iter().all(|row| row.get(i).is_none_or(|text| numeric(text)))).collect();
-    let cells = |texts: Vec<String>| -> Vec<Cell> {
-        texts
-            .into_iter()
-            .zip(&right)
-            .map(|(text, right)| {
-                Cell::new(text).set_alignment(if *right { CellAlignment::Right } else { CellAlignment::Left })
-            })
-            .collect()
+    let cells = |texts: &[String]| -> Vec<Cell> {
+        let aligned = texts.iter().zip(&right).map(|(text, right)| {
+            Cell::new(text).set_alignment(if *right { CellAlignment::Right } else { CellAlignment::Left })
+        });
+        aligned.collect()
     };
     table.set_header(cells(heads));
     for row in rows {
         table.add_row(cells(row));
+    }
+    if lines == Lines::BelowHead {
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 1));
+        }
+    }
+    for (column, _) in table.column_iter_mut().zip(&right).filter(|(_, right)| **right) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     format!("{table}\n")
 }
@@ -105,6 +146,30 @@ mod tests {
             assert_eq!(thousands(number), text);
         }
         assert_eq!(thousands(u128::MAX).matches(',').count(), 12);
+    }
+
+    #[test]
+    fn a_table_keeps_to_the_width_and_numbers_stay_whole() {
+        let heads = ["job", "triangles", "edges", "outcome"].map(str::to_owned);
+        let outcome = "data: graph.txt:17: a line with three numbers after lines with two";
+        let row = ["crawl", "20,977,629", "2,738,969", outcome].map(str::to_owned).to_vec();
+        let at = |width| arranged(&heads, std::slice::from_ref(&row), width);
+        let natural = at(None);
+        assert!(natural.starts_with('┌') && wide(&natural) > 100, "{natural}");
+        assert_eq!(at(Some(200)), natural);
+        // Without the lines between columns it fits.
+        let plain = at(Some(wide(&natural) as u16 - 1));
+        assert!(plain.contains(outcome) && !plain.contains('│'), "{plain}");
+        for width in [60, 80, 100] {
+            let narrow = at(Some(width));
+            assert!(wide(&narrow) <= usize::from(width), "{width}: {narrow}");
+            assert!(narrow.contains("20,977,629") && narrow.contains("2,738,969"), "{narrow}");
+            let words =
+                |text: &str| text.split_whitespace().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+            assert!(words(&narrow).is_superset(&words(outcome)), "{narrow}");
+        }
+        // Too narrow for the numbers: wider than asked, and nothing is cut in two.
+        assert!(at(Some(20)).contains("20,977,629"));
     }
 
     #[test]

@@ -42,6 +42,11 @@ use lock::Lock;
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
 
+/// Whether a job was started in the run directory `path`.
+pub fn is_started(path: &Path) -> bool {
+    path.join(JOB).is_file()
+}
+
 /// A run directory that is this process's until the value is dropped.
 #[derive(Debug)]
 pub struct RunDir {

@@ -109,7 +109,11 @@ pub fn count_partition<'f>(
     control: &Control,
 ) -> Result<Counted, Failed> {
     let meter = Meter::default();
-    let partition = Partition::of(source);
+    let partition = {
+        // Moved, since a source may be sent to the pool but not shared with it.
+        let source = &mut *source;
+        pool.install(move || Partition::of(source))
+    };
     let (to_counter, messages) = sync_channel(0);
     let (give_frame, frames) = sync_channel(IN_FLIGHT);
     let (give_chunk, chunks) = sync_channel(IN_FLIGHT);

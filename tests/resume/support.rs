@@ -146,6 +146,11 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// Whether standard output has an answer, and not a failure or nothing.
+pub(crate) fn answered(output: &Output) -> bool {
+    String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
+}
+
 /// All files below a directory, sorted.
 pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

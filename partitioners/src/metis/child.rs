@@ -1,7 +1,7 @@
 //! The child process: reads a graph from its standard input, runs METIS, and writes the assignment over it.
 //!
 //! It ends without an assignment when anything is wrong, and at once by any signal but one: see [`super::sigterm`] for
-//! SIGTERM, which METIS would meddle with. SIGABRT stays METIS's own, which raises it when memory is short.
+//! SIGTERM, which METIS would meddle with, and [`super::inherited`] for those that its parent ignores. SIGABRT stays METIS's own, which raises it when memory is short.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::io;
 use std::os::fd::AsFd;
 
 use super::exchange::{self, Task};
-use super::sigterm;
 use super::symmetric::Symmetric;
+use super::{inherited, sigterm};
 use crate::{Error, Kind, Result};
 
 /// What the hidden sub-command of the program runs; `args` are those after [`super::MetisOptions::helper_args`].
@@ -29,6 +29,7 @@ pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let task = exchange::read_graph(&file).map_err(io_error)?;
     check(&task.graph).map_err(|found| Error::new(Kind::Data, format!("the graph for METIS has {found}")))?;
     let mut parts = vec![0; task.graph.vertex_weights.len()];
+    inherited::heed().map_err(io_error)?;
     sigterm::hold().map_err(io_error)?;
     let outcome = partition(&task, &mut parts);
     sigterm::release().map_err(io_error)?;

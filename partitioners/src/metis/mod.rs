@@ -19,6 +19,7 @@
 
 mod child;
 mod exchange;
+mod inherited;
 mod islands;
 mod limits;
 mod sigterm;

@@ -97,9 +97,11 @@ fn name(signal: i32) -> &'static str {
     match signal {
         1 => " (SIGHUP)",
         2 => " (SIGINT)",
+        3 => " (SIGQUIT)",
         6 => " (SIGABRT)",
         11 => " (SIGSEGV, a crash)",
         15 => " (SIGTERM)",
+        25 => " (SIGXFSZ, a limit of file sizes)",
         _ => "",
     }
 }

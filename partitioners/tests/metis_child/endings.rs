@@ -77,6 +77,35 @@ pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
     }
 }
 
+/// As in a job in the background of a shell, whose children inherit that SIGINT is ignored.
+pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
+    if cfg!(not(target_os = "linux")) {
+        return;
+    }
+    let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
+    let this = std::env::current_exe().unwrap().into_os_string();
+    for (signal, word) in [(Signal::SIGINT, "signal 2 (SIGINT)"), (Signal::SIGQUIT, "signal 3 (SIGQUIT)")] {
+        let script = r#"trap "" INT QUIT; exec "$@""#;
+        let arguments = ["-c", script, "sh"].map(OsString::from).into_iter().chain([this.clone(), CHILD.into()]);
+        let sent = AtomicBool::new(false);
+        let stopped = || {
+            let child = children().first().copied().filter(|&child| runs_metis(child));
+            if let Some(child) = child.filter(|_| !sent.swap(true, Ordering::Relaxed)) {
+                kill(child, signal).unwrap();
+            }
+            false
+        };
+        let options = MetisOptions {
+            helper: "/bin/sh".into(),
+            helper_args: arguments.collect(),
+            stopped: &stopped,
+            ..options(64, &dir)
+        };
+        let error = assign(&graph, &options).map(|found| found.cut).expect_err(&format!("{signal:?} had no effect"));
+        assert_refused(error, Kind::Child, &[word]);
+    }
+}
+
 /// From before METIS begins until it is nearly done, the initial partition included.
 pub(crate) fn sigterm_at_any_moment_is_an_error() {
     if cfg!(not(target_os = "linux")) {

@@ -10,6 +10,8 @@ mod tests;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The argument that makes this binary the child.
 const CHILD: &str = "metis-child";
@@ -38,6 +40,10 @@ fn child(args: Vec<OsString>) -> ExitCode {
 }
 
 fn run_tests(args: &[OsString]) -> ExitCode {
+    // Tests send SIGHUP to children, which would ignore it where this process was started with `nohup`. What a process
+    // handles is not ignored in its children.
+    let always = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_default(signal_hook::consts::SIGHUP, always).unwrap();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
     let names: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).filter(|arg| !arg.starts_with('-')).collect();
     let wanted = |name: &str| {

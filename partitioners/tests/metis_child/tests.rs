@@ -24,6 +24,7 @@ pub(crate) const ALL: &[Test] = &[
     ("refused_early_with_the_numbers", refused_early_with_the_numbers),
     ("wrong_options", wrong_options),
     ("a_child_killed_by_a_signal_is_an_error", endings::a_child_killed_by_a_signal_is_an_error),
+    ("a_child_heeds_signals_that_its_parent_ignores", endings::a_child_heeds_signals_that_its_parent_ignores),
     ("sigterm_at_any_moment_is_an_error", endings::sigterm_at_any_moment_is_an_error),
     ("a_wish_to_stop_kills_the_child", endings::a_wish_to_stop_kills_the_child),
     ("children_that_give_no_assignment", endings::children_that_give_no_assignment),

@@ -1,0 +1,91 @@
+//! What a job asks for in vain, or at the cost of another's result: refused before anything is read.
+
+use crate::cli::SettingArgs;
+use crate::count::method::Choice;
+use crate::error::{Error, Result};
+use crate::job::file::Tables;
+use crate::job::{Backend, BatchJob, Job, Partitioner};
+use crate::report::files;
+use crate::run_dir;
+
+/// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
+/// that is `stated` for this very job is refused where it would have no effect; one that comes with the settings of many jobs
+/// is left out.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`].
+pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
+    let name = job.name.clone();
+    let of_job = |error: Error| match &name {
+        Some(name) => error.while_doing(&format!("job '{name}'")),
+        None => error,
+    };
+    let choice = Choice::of(job.backend, job.method.as_deref()).map_err(of_job)?;
+    let by = match (job.backend, &job.method) {
+        (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
+        (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
+    };
+    let partitioner = format!("on the partitioner {}", job.partitioner);
+    let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
+    let metis = matches!(job.partitioner, Partitioner::Metis { .. });
+    let in_vain = [
+        (cpu && count.devices.is_some(), "--devices (count.devices)", &by, "a GPU"),
+        (cpu && count.block_threads.is_some(), "--block-threads (count.block_threads)", &by, "a GPU"),
+        (cpu && count.tile.is_some(), "--tile (count.tile)", &by, "a GPU"),
+        (
+            !metis && stated.partition.metis.contract.is_some(),
+            "--metis-contract (partition.metis.contract)",
+            &partitioner,
+            "the partitioner metis",
+        ),
+    ];
+    if let Some((_, setting, on, instead)) = in_vain.into_iter().find(|(in_vain, ..)| *in_vain) {
+        let error = Error::usage(format!("{setting} has no effect {on}"));
+        return Err(of_job(error.expected(instead).advice("leave it out")));
+    }
+    if cpu {
+        (job.devices, job.block_threads, job.tile) = (None, None, None);
+    }
+    Ok(())
+}
+
+/// The same for all jobs of a batch, and [`free_output`].
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`].
+pub(super) fn settle_all(jobs: &mut [BatchJob]) -> Result<()> {
+    for BatchJob { job, stated, .. } in &mut *jobs {
+        settle(job, stated)?;
+    }
+    jobs.iter().try_for_each(|entry| free_output(&entry.job))
+}
+
+/// Refuses to write over a result, unless that is asked for, or it is this job's own, which goes on in its run directory.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`].
+pub(super) fn free_output(job: &Job) -> Result<()> {
+    let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
+    match job.output.as_deref().filter(|_| !job.force && !goes_on).and_then(files::result_in) {
+        None => Ok(()),
+        Some(file) => Err(Error::usage("is there already, from an earlier job")
+            .at(file)
+            .expected("a directory without a result")
+            .advice("name another one, or replace it with --force (in a job file `output.force = true`)")),
+    }
+}
+
+/// Refuses settings of a comparison that would have no effect.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`].
+pub(super) fn check_comparison(flags: &SettingArgs) -> Result<()> {
+    if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
+        return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))
+            .expected("--partitioner metis"));
+    }
+    if flags.devices.is_some() && flags.backend == Backend::Cpu {
+        return Err(Error::usage("--devices has no effect with the backend cpu").expected("--backend cuda or auto"));
+    }
+    Ok(())
+}

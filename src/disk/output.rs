@@ -1,0 +1,287 @@
+//! Outputs: the files that users name.
+//!
+//! Enters: a path and bytes. Leaves: by what is at the path,
+//!
+//! | at the path | what happens |
+//! | --- | --- |
+//! | nothing, or a regular file | the bytes are written beside it and renamed: the old file or the whole new one is there |
+//! | a symbolic link | the same where it leads to; the link stays |
+//! | a device, a pipe | the bytes are written to it: no name is replaced |
+//! | the file that standard output or standard error goes to | the bytes follow what was written there |
+//! | a directory | an error |
+//!
+//! Files that belong together are all written before the first of them is renamed ([`write_outputs`]).
+
+use std::fs::{File, Metadata};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, access, fstat};
+
+use super::{NewFile, SHARED, parent, pass, step, sync_dir};
+use crate::error::{Error, Result};
+
+/// As many links are followed as the system does.
+const MOST_LINKS: usize = 40;
+
+/// Where the bytes of an output go.
+enum Target {
+    /// To a new file that is renamed to this path, which is no link.
+    Renamed(PathBuf),
+    /// To what is there.
+    Through,
+    /// To the file that is open as standard output or standard error.
+    Open(OwnedFd),
+}
+
+impl Target {
+    fn of(path: &Path) -> Result<Self> {
+        match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                Err(Error::usage("is a directory").at(path).expected("the name of a file to write"))
+            }
+            Ok(found) if found.is_file() => match standard(&found) {
+                Some(open) => open.map(Self::Open).map_err(|e| Error::write(path, e)),
+                None => path.canonicalize().map(Self::Renamed).map_err(|e| Error::write(path, e)),
+            },
+            Ok(_) => Ok(Self::Through),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Renamed(end_of_links(path))),
+            Err(error) => Err(Error::write(path, error)),
+        }
+    }
+}
+
+/// Where the links that begin at `path` end, which is nowhere yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut end = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match end.read_link() {
+            Ok(to) => end = parent(&end).join(to),
+            Err(_) => break,
+        }
+    }
+    end
+}
+
+/// Standard output or standard error, where it goes to the very file `found`.
+fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
+    let same = |open: &dyn AsFd| {
+        fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
+    };
+    let (out, err) = (io::stdout(), io::stderr());
+    let open: &dyn AsFd = if same(&out) {
+        &out
+    } else if same(&err) {
+        &err
+    } else {
+        return None;
+    };
+    Some(open.as_fd().try_clone_to_owned())
+}
+
+/// An output that is being written. Dropped without [`Output::finish`], a new file is removed.
+#[derive(Debug)]
+pub struct Output {
+    name: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    New(NewFile, PathBuf),
+    There(File),
+}
+
+impl Output {
+    /// Begins to write to `path`. Opening a pipe waits for its reader.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for a directory, [`crate::error::Kind::Resource`] for what cannot be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        let place = match Target::of(path)? {
+            Target::Renamed(to) => {
+                Place::New(NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED)?.known_as(path), to)
+            }
+            Target::Through => {
+                let opened = step(|| File::options().write(true).open(path));
+                Place::There(opened.map_err(|e| Error::write(path, e))?)
+            }
+            Target::Open(file) => Place::There(file.into()),
+        };
+        Ok(Self { name: path.to_path_buf(), place })
+    }
+
+    /// The new file, which can be written at any position; none where the bytes must come in their order.
+    pub fn new_file(&self) -> Option<&NewFile> {
+        match &self.place {
+            Place::New(file, _) => Some(file),
+            Place::There(_) => None,
+        }
+    }
+
+    /// Gives a new file its name.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn finish(self) -> Result<()> {
+        match self.place {
+            Place::New(file, to) => file.persist(&to),
+            Place::There(_) => Ok(()),
+        }
+    }
+
+    /// Writes all of `bytes`, and waits until the disk has a new file's.
+    fn fill(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_all(bytes).map_err(|e| Error::write(&self.name, e))?;
+        self.new_file().map_or(Ok(()), NewFile::sync)
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.place {
+            Place::New(file, _) => file.write(bytes),
+            Place::There(file) => pass(bytes, |bytes| file.write_all(bytes)).map(|()| bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Asks whether `path` can be written, before the work that leads to it.
+///
+/// # Errors
+/// As [`Output::create`].
+pub fn check_output(path: &Path) -> Result<()> {
+    match Target::of(path)? {
+        Target::Renamed(to) => NewFile::create(parent(&to), ".trimill-", ".tmp", super::PRIVATE).map(drop),
+        Target::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
+        Target::Open(_) => Ok(()),
+    }
+}
+
+/// The directory that receives the new file of an output, or nothing where none is made.
+///
+/// # Errors
+/// As [`Output::create`].
+pub fn directory_of_output(path: &Path) -> Result<Option<PathBuf>> {
+    match Target::of(path)? {
+        Target::Renamed(to) => Ok(Some(parent(&to).to_path_buf())),
+        Target::Through | Target::Open(_) => Ok(None),
+    }
+}
+
+/// Writes outputs that belong together: none of the new files is there before all are whole on the disk.
+///
+/// # Errors
+/// As [`Output::create`]; older files then stay as they were.
+pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
+    let mut written = Vec::new();
+    for renamed in [true, false] {
+        for &(path, bytes) in outputs {
+            if directory_of_output(path)?.is_some() == renamed {
+                let mut output = Output::create(path)?;
+                output.fill(bytes)?;
+                written.push(output);
+            }
+        }
+    }
+    let dirs: Vec<PathBuf> = written
+        .iter()
+        .filter_map(|output| match &output.place {
+            Place::New(_, to) => Some(parent(to).to_path_buf()),
+            Place::There(_) => None,
+        })
+        .collect();
+    written.into_iter().try_for_each(Output::finish)?;
+    dirs.iter().try_for_each(|dir| sync_dir(dir))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+    use crate::error::Kind;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn links_stay_and_what_they_lead_to_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("below")).unwrap();
+        std::fs::write(at("below/old"), "old").unwrap();
+        std::fs::hard_link(at("below/old"), at("kept")).unwrap();
+        symlink("below/old", at("link")).unwrap();
+        symlink("link", at("further")).unwrap();
+        symlink("below/new", at("nowhere")).unwrap();
+        write_outputs(&[(&at("further"), b"first"), (&at("nowhere"), b"second"), (&at("plain"), b"third")]).unwrap();
+        for (name, text) in [("below/old", "first"), ("below/new", "second"), ("plain", "third"), ("kept", "old")] {
+            assert_eq!(std::fs::read_to_string(at(name)).unwrap(), text, "{name}");
+        }
+        for link in ["link", "further", "nowhere"] {
+            assert!(at(link).is_symlink(), "{link}");
+        }
+        assert_eq!(names(dir.path()), ["below", "further", "kept", "link", "nowhere", "plain"]);
+        assert_eq!(names(&at("below")), ["new", "old"]);
+    }
+
+    #[test]
+    fn a_pipe_is_written_to_and_stays_a_pipe() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        check_output(&path).unwrap();
+        assert_eq!(directory_of_output(&path).unwrap(), None);
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut text = String::new();
+                File::open(path).unwrap().read_to_string(&mut text).unwrap();
+                text
+            }
+        });
+        write_outputs(&[(&path, b"through")]).unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert!(path.metadata().unwrap().file_type().is_fifo());
+        assert_eq!(names(dir.path()), ["pipe"]);
+    }
+
+    #[test]
+    fn a_device_that_is_full_is_an_error_and_stays_a_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let (link, file) = (dir.path().join("link"), dir.path().join("file"));
+        symlink("/dev/full", &link).unwrap();
+        std::fs::write(&file, "old").unwrap();
+        // Nothing of a set is there where one of them cannot be written.
+        let error = write_outputs(&[(&link, b"much"), (&file, b"new")]).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("link"), "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+        assert!(link.is_symlink() && Path::new("/dev/full").metadata().unwrap().file_type().is_char_device());
+        assert_eq!(names(dir.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn a_directory_and_a_missing_folder_are_refused_before_the_work() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(check_output(dir.path()).unwrap_err().kind(), Kind::Usage);
+        assert_eq!(check_output(&dir.path().join("missing/file")).unwrap_err().kind(), Kind::Resource);
+        check_output(&dir.path().join("file")).unwrap();
+        assert!(names(dir.path()).is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! Where a path leads to, so that two ways of writing one directory are seen to be the same.
+
+use std::path::{Component, Path, PathBuf};
+
+/// The directory that `path` stands for, whether or not it is there yet: links are followed as far as there are any, and
+/// `.` and `..` are gone.
+pub(super) fn place(path: &Path) -> PathBuf {
+    let mut place = PathBuf::new();
+    for component in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).components() {
+        match component {
+            Component::CurDir => {}
+            // What stands here is no link any more, so its parent is the one that the system would find.
+            Component::ParentDir => drop(place.pop()),
+            other => {
+                place.push(other);
+                place = place.canonicalize().unwrap_or(place);
+            }
+        }
+    }
+    place
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn every_way_to_a_directory_is_one_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("there/below")).unwrap();
+        symlink("there", at("link")).unwrap();
+        symlink("there/below", at("deep")).unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for (way, end) in [
+            ("there", "there"),
+            ("./there", "there"),
+            ("new/../there", "there"),
+            ("link", "there"),
+            ("link/", "there"),
+            ("deep/..", "there"),
+            ("link/below/../new", "there/new"),
+            ("new", "new"),
+            ("x/./y/../../new", "new"),
+        ] {
+            assert_eq!(place(&at(way)), root.join(end), "{way}");
+        }
+        assert_eq!(place(Path::new("x/..")), std::env::current_dir().unwrap().canonicalize().unwrap());
+        assert_eq!(place(Path::new("/..")), Path::new("/"));
+    }
+}

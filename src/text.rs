@@ -1,0 +1,48 @@
+//! Text of others, names of files above all, as it may be shown to people: without what would steer their terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Whether a terminal would act on `c` instead of showing it: control characters, and those that turn the direction of
+/// writing.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(text: &str, kept: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let escapes = |c: char| steers(c) && !kept(c);
+    if !text.contains(escapes) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        // Writing to a string cannot fail.
+        let _ = if escapes(c) { write!(out, "{}", c.escape_default()) } else { out.write_char(c) };
+    }
+    Cow::Owned(out)
+}
+
+/// Text of several lines, as it may be shown: line ends and tabs stay, other control characters are written as escapes.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A path in one line, as it may be shown.
+pub fn shown(path: &Path) -> String {
+    escaped(&path.to_string_lossy(), |_| false).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_written_out() {
+        assert_eq!(shown(Path::new("plain ä ü.txt")), "plain ä ü.txt");
+        assert_eq!(shown(Path::new("\u{1b}[2Jred\r\n\tx\u{7f}\u{9b}1m")), r"\u{1b}[2Jred\r\n\tx\u{7f}\u{9b}1m");
+        assert_eq!(shown(Path::new("a\u{202e}txt.b")), r"a\u{202e}txt.b");
+        assert_eq!(printable("two\n\tlines\u{7}"), "two\n\tlines\\u{7}");
+        assert!(matches!(printable("┌─┐\n"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,95 @@
+//! How many threads a job starts: those that were asked for, and none of a pool of the whole process.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::process::Command;
+
+use common::job::{data, job, program};
+use trimill::commands::engine::Engine;
+use trimill::control::Control;
+use trimill::generate::Family;
+use trimill::job::Job;
+use trimill::pipeline::Pipeline;
+use trimill::request::GenerateRequest;
+
+/// As many threads rayon would start for the process if anything ran outside the pool of its job.
+const OF_THE_PROCESS: usize = 40;
+
+/// A process of its own, because threads of the process stay until it ends.
+#[test]
+#[ignore = "run by one_thread_is_one_thread"]
+fn child() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path();
+    let program = program();
+    let pipeline = Pipeline::with_program(Some(&program));
+    let control = Control::silent();
+    let alone = |what: &str| {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
+        assert!(threads < OF_THE_PROCESS, "{what}: {threads} threads");
+    };
+    let request = GenerateRequest {
+        family: Family::GapKron { scale: 12 },
+        graph: None,
+        output: base.join("k.bin"),
+        threads: std::num::NonZeroUsize::new(1),
+    };
+    pipeline.generate(&request, &control).unwrap();
+    alone("generate");
+    let (made, crawl, karate) = (base.join("k.bin"), data("cnr-2000.graph"), data("karate.mtx"));
+    let usual = "backend = 'cpu', threads = 1";
+    for (input, count, more) in [
+        (&made, usual, "cache.dir = 'cache'"),
+        (&made, usual, "partition = { parts = 5, frames = 'own' }\ncache.enabled = false"),
+        (&made, usual, "partition = { parts = 5, frames = 'shared', partitioner = 'random' }\ncache.dir = 'cache'"),
+        (&made, usual, "partition.prune = 'zero-indegree'\nspill = { keep = true, dir = 's' }\ncache.dir = 'cache'"),
+        (&made, usual, "partition = { parts = 3, partitioner = 'metis' }\nrun.dir = 'r'\ncache.dir = 'cache'"),
+        (&made, usual, "memory = { device = '1MiB', host = '4MiB' }\npartition.frames = 'own'\ncache.dir = 'cache'"),
+        (&made, usual, "memory = { device = '1MiB', host = '4MiB' }\npartition.frames = 'shared'\ncache.dir = 'cache'"),
+        (&made, "backend = 'cpu', threads = 1, method = 'forward'", "cache.dir = 'cache'"),
+        (&crawl, usual, "partition.parts = 3\ncache.enabled = false"),
+        (&karate, usual, "cache.dir = 'cache'"),
+    ] {
+        let text = format!("input.path = '{}'\ncount = {{ {count} }}\nwork.dir = 'w'\n{more}", input.display());
+        let job = job(&text, base).unwrap();
+        pipeline.plan(&job, &control).unwrap();
+        alone(&format!("plan {text}"));
+        pipeline.count(&job, &control).unwrap();
+        alone(&format!("count {text}"));
+        // The verifier is slow, and reads each of these in one way.
+        if *input != crawl {
+            pipeline.verify(&Job { host_memory: None, ..job }, &control).unwrap();
+            alone(&format!("verify {text}"));
+        }
+    }
+}
+
+#[test]
+fn one_thread_is_one_thread() {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--ignored", "--nocapture"])
+        .env("RAYON_NUM_THREADS", OF_THE_PROCESS.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn far_too_many_threads_end_with_2_at_once() {
+    let graph = data("karate.mtx");
+    let graph = graph.to_str().unwrap();
+    for arguments in [
+        &["count", graph][..],
+        &["plan", graph],
+        &["verify", graph],
+        &["bench", graph],
+        &["generate", "complete", "--vertices", "3", "-o", "/nowhere/k.txt"],
+    ] {
+        let output = Command::new(program()).args(arguments).args(["--threads", "1000000"]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("1000000 threads; expected at most "), "{said}");
+    }
+}
