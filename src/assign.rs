@@ -105,6 +105,13 @@ fn inhabited(mut part_of: Vec<u32>, parts: u32) -> Assignment {
     Assignment::new(part_of, inhabited.max(1))
 }
 
+impl<'a> Assigner<'a> {
+    /// Another one with the same settings.
+    pub fn again(&self) -> Self {
+        Self { child_peak: AtomicU64::new(0), ..*self }
+    }
+}
+
 impl Assign for Assigner<'_> {
     fn assign(&self, parts: u32) -> Result<Assignment> {
         let n = self.graph.vertices();
@@ -113,7 +120,8 @@ impl Assign for Assigner<'_> {
         }
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
-            Partitioner::Contiguous => partitioners::contiguous_by_weight(n, parts, self.weight),
+            Partitioner::Rank => self.by_rank(parts),
+            Partitioner::Auto | Partitioner::Contiguous => partitioners::contiguous_by_weight(n, parts, self.weight),
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
             Partitioner::Metis { contract } => return self.metis(parts, contract.map(NonZeroU32::get)),
             Partitioner::File(path) => {
@@ -149,6 +157,15 @@ impl Assign for Assigner<'_> {
 }
 
 impl Assigner<'_> {
+    /// Runs of consecutive ranks, balanced by the bytes of their resident rows.
+    fn by_rank(&self, parts: u32) -> Vec<u32> {
+        let id_of = &self.graph.numbering().id_of;
+        let weight = |rank: u32| (self.weight)(id_of[rank as usize]);
+        let part_of_rank = partitioners::contiguous_by_weight(self.graph.vertices(), parts, weight);
+        let rank_of = &self.graph.numbering().number_of;
+        rank_of.par_iter().map(|&rank| part_of_rank[rank as usize]).collect()
+    }
+
     fn metis(&self, parts: u32, contract: Option<u32>) -> Result<Assignment> {
         let Some(helper) = self.helper else {
             return Err(Error::usage("the partitioner metis runs in a child process, and no program for it was named")

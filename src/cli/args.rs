@@ -89,7 +89,7 @@ impl SpillArgs {
 /// How a graph is cut, within which budgets, and on what it is counted.
 #[derive(Debug, Clone, Args)]
 pub struct SettingArgs {
-    /// How vertices are assigned: random | contiguous | contiguous-vertices | metis | file:PATH
+    /// How vertices are assigned: auto | rank | random | contiguous | contiguous-vertices | metis | file:PATH
     #[arg(long, value_name = "NAME", default_value_t, help_heading = "Partition", long_help = help::PARTITIONER)]
     pub partitioner: Partitioner,
 

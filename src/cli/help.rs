@@ -165,6 +165,9 @@ lines follow and no id is larger than n. A list whose first line may be either i
 /// Of `--partitioner`.
 pub const PARTITIONER: &str = "\
 How vertices are assigned to partitions:
+  auto                 rank or contiguous, whichever is estimated to be sooner done
+  rank                 runs of consecutive ranks in falling degree order, as few as fit: nothing is spilled,
+                       and only the graph's rows below a run pass beside it
   random               drawn from --seed
   contiguous           runs of consecutive ids, balanced by arcs; keeps a crawl's locality
   contiguous-vertices  runs of consecutive ids with equal numbers of vertices

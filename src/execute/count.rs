@@ -79,6 +79,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
             arcs_without_reverse: report.arcs_without_reverse,
         },
         frames: planned.plan.frames(),
+        partitioner: planned.partitioner.to_string(),
         backend: backend.into(),
         method: method.into(),
         methods: planned.methods,

@@ -86,7 +86,7 @@ pub(super) fn count_spilled(
     stations: &mut Vec<Station>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
     let mut backends = std::mem::take(&mut planned.backends);
-    let Planned { graph, plan, fingerprint, .. } = &*planned;
+    let Planned { graph, partitioner, plan, fingerprint, .. } = &*planned;
     let parts = plan.assignment.parts();
     let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, parts));
     let mut dir = match &journal {
@@ -140,7 +140,7 @@ pub(super) fn count_spilled(
     let mut dir = dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     if dir.is_kept() {
         all.kept.sort_by_key(|spill| spill.header.partition);
-        let manifest = super::partition::manifest(job, graph, plan, *fingerprint, &all.kept);
+        let manifest = super::partition::manifest(job, partitioner, graph, plan, *fingerprint, &all.kept);
         let path = manifest.write(dir.path())?;
         dir.wrote(&path);
     }

@@ -15,7 +15,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{FrameKind, Job, SpillTo};
+use crate::job::{FrameKind, Job, Partitioner, SpillTo};
 use crate::plan::Plan;
 use crate::report::{PartitionReport, SpilledPartition, Station};
 use crate::spill::manifest::MANIFEST_VERSION;
@@ -38,7 +38,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let setup = Setup::new(job, helper)?;
     let mut stations = Vec::new();
     let planned = planned(job, &setup, control, &mut stations)?;
-    let Planned { graph, plan, fingerprint, .. } = &planned;
+    let Planned { graph, partitioner, plan, fingerprint, .. } = &planned;
     let mut dir = SpillDir::open(&directory, true, *fingerprint)?;
     let parts = plan.assignment.parts();
     let job = &Job { keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
@@ -82,7 +82,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         },
     )?;
     let start = Instant::now();
-    dir.wrote(&manifest(job, graph, plan, *fingerprint, &spills).write(&directory)?);
+    dir.wrote(&manifest(job, partitioner, graph, plan, *fingerprint, &spills).write(&directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
     stations.push(Station::new("induce", inducing, graph.csr_bytes(), Bytes::ZERO));
@@ -96,6 +96,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         stations,
         peak_host_bytes: machine::peak_memory().max(planned.peak),
         device_memory: planned.device,
+        partitioner: planned.partitioner.to_string(),
         ..PartitionReport::of(job)
     })
 }
@@ -103,6 +104,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
 /// The manifest of a job's spills.
 pub(super) fn manifest(
     job: &Job,
+    partitioner: &Partitioner,
     graph: &OrientedGraph,
     plan: &Plan,
     fingerprint: u128,
@@ -133,7 +135,7 @@ pub(super) fn manifest(
         fingerprint,
         job: ManifestJob {
             input: job.title(),
-            partitioner: job.partitioner.to_string(),
+            partitioner: partitioner.to_string(),
             prune: job.prune.to_string(),
             seed: job.seed.to_string(),
             parts: plan.assignment.parts().to_string(),

@@ -11,7 +11,7 @@ use crate::control::Control;
 use crate::count::Terms;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::job::{FrameKind, Job};
+use crate::job::{FrameKind, Job, Partitioner};
 use crate::partition::sizes::PartitionSize;
 use crate::plan::frames::own_sized;
 use crate::plan::sample::Share;
@@ -63,17 +63,30 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let parts = plan.assignment.parts();
     let alternatives = match planned.limits.whole {
         Some(_) => Vec::new(),
-        None => with_assigner(job, &setup, graph, terms, control, |assigner| {
+        None => with_assigner(job, &planned.partitioner, &setup, graph, terms, control, |assigner| {
             let limits = Limits { frames: plan.frames(), ..planned.limits };
             alternatives(graph, (&terms, plan.frame_limit, &limits), assigner, control)
         })?,
     };
     let mut estimates = plan.estimates;
     if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized) {
-        let limits = (&Limits { frames: FrameKind::Own, ..planned.limits }, plan.frame_limit);
-        let own =
-            setup.pool.install(|| sized(graph, &plan.assignment, &terms, limits, Some(Share::default()), control))?;
-        (estimates.own, estimates.sized) = (own_sized(&planned.limits.rates, &own.sizes, &own.predictions), true);
+        let limits = Limits { frames: FrameKind::Own, ..planned.limits };
+        let (sizes, predictions) = match job.partitioner {
+            Partitioner::Auto => {
+                let by_id = &Partitioner::Contiguous;
+                let own = with_assigner(job, by_id, &setup, graph, terms, control, |assigner| {
+                    crate::plan::plan(graph, assigner, &terms, limits, control)
+                })?;
+                (own.sizes, own.predictions)
+            }
+            _ => {
+                let limits = (&limits, plan.frame_limit);
+                let size = || sized(graph, &plan.assignment, &terms, limits, Some(Share::default()), control);
+                let own = setup.pool.install(size)?;
+                (own.sizes, own.predictions)
+            }
+        };
+        (estimates.own, estimates.sized) = (own_sized(&planned.limits.rates, &sizes, &predictions), true);
     }
     let mut advice = Vec::new();
     if plan.parts_asked != parts {
@@ -107,6 +120,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         alternatives,
         advice,
         frames: plan.frames(),
+        partitioner: planned.partitioner.to_string(),
         estimates,
         ..PlanReport::of(job)
     }

@@ -14,8 +14,9 @@ use crate::control::Control;
 use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{Job, Partitioner, Parts};
+use crate::job::{FrameKind, Job, Partitioner, Parts, Prune};
 use crate::mapped::give_back_the_rest;
+use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::frames::Rates;
 use crate::plan::{BudgetFrom, Floor, Limits, Plan, again, plan};
@@ -25,6 +26,8 @@ use crate::report::Station;
 pub(super) struct Planned {
     /// The graph.
     pub(super) graph: OrientedGraph,
+    /// Who cut it: never `auto`.
+    pub(super) partitioner: Partitioner,
     /// The plan.
     pub(super) plan: Plan,
     /// What the plan keeps to.
@@ -87,10 +90,15 @@ pub(super) fn planned_with(
     machine::forget_peak();
     let planned = |backends: &[Box<dyn Backend>]| {
         let terms = backends[0].terms();
-        with_assigner(job, setup, &graph, terms, control, |assigner| {
+        let partitioner = resolved(&job.partitioner, job.frames == FrameKind::Own);
+        with_assigner(job, partitioner, setup, &graph, terms, control, |assigner| {
             let plan = match &recorded {
                 Some((record, assignment)) => {
                     again(&graph, assignment.clone(), record.settled(), &terms, limits, control)?
+                }
+                None if job.partitioner == Partitioner::Auto && job.frames == FrameKind::Auto => {
+                    let by_id = Assigner { partitioner: &Partitioner::Contiguous, ..assigner.again() };
+                    auto(&graph, [assigner, &by_id], &terms, limits, control)?
                 }
                 None => plan(&graph, assigner, &terms, limits, control)?,
             };
@@ -128,17 +136,43 @@ pub(super) fn planned_with(
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
     stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
     let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-    let fingerprint = fingerprint(job, &identity, &plan);
+    let own = job.frames == FrameKind::Own || (plan.shared.is_none() && plan.assignment.parts() > 1);
+    let partitioner = resolved(&job.partitioner, own).clone();
+    let fingerprint = fingerprint(&partitioner, job.seed, job.prune, &identity, &plan);
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
     }
     let devices = backends.len();
-    Ok(Planned { graph, plan, limits, on_host, backends, devices, gpus, device, floor, methods, fingerprint, peak })
+    Ok(Planned {
+        graph,
+        partitioner,
+        plan,
+        limits,
+        on_host,
+        backends,
+        devices,
+        gpus,
+        device,
+        floor,
+        methods,
+        fingerprint,
+        peak,
+    })
 }
 
-/// Lends the partitioner of a job to `work`, in the job's threads.
+/// What `auto` stands for with own frames, and otherwise; any other partitioner is what it is.
+fn resolved(partitioner: &Partitioner, own: bool) -> &Partitioner {
+    match partitioner {
+        Partitioner::Auto if own => &Partitioner::Contiguous,
+        Partitioner::Auto => &Partitioner::Rank,
+        other => other,
+    }
+}
+
+/// Lends a partitioner with the settings of a job to `work`, in the job's threads.
 pub(super) fn with_assigner<T: Send>(
     job: &Job,
+    partitioner: &Partitioner,
     setup: &Setup,
     graph: &OrientedGraph,
     terms: Terms,
@@ -148,7 +182,7 @@ pub(super) fn with_assigner<T: Send>(
     let weight = |id| terms.resident(1, u64::from(graph.out_degree(graph.rank_of(id)))).get();
     let assigner = Assigner {
         graph,
-        partitioner: &job.partitioner,
+        partitioner,
         parts: job.parts,
         seed: job.seed,
         weight: &weight,
@@ -162,14 +196,14 @@ pub(super) fn with_assigner<T: Send>(
 }
 
 /// Marks the partitions of a job: the input, how it was cut, which frames pass, what was pruned, how large frames are.
-fn fingerprint(job: &Job, identity: &str, plan: &Plan) -> u128 {
+fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &str, plan: &Plan) -> u128 {
     let text = format!(
         "{identity}\n{}\n{}\n{}\n{}\n{}\n{}",
-        job.partitioner,
-        job.seed,
+        partitioner,
+        seed,
         plan.assignment.parts(),
         plan.frames(),
-        job.prune,
+        prune,
         plan.frame_limit.get()
     );
     let mut key = text.into_bytes();

@@ -18,10 +18,14 @@ use super::suggest;
 /// How the vertices are assigned to partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Partitioner {
+    /// `rank` or `contiguous`, whichever is estimated to be sooner done.
+    #[default]
+    Auto,
+    /// Rank ranges, as few as fit the budget: nothing is spilled, and the rows of the graph below a range pass beside it.
+    Rank,
     /// Every vertex to a partition drawn from the seed.
     Random,
     /// Runs of consecutive ids, balanced by arcs.
-    #[default]
     Contiguous,
     /// Runs of consecutive ids with equal numbers of vertices, as in LSTC.
     ContiguousVertices,
@@ -36,7 +40,7 @@ pub enum Partitioner {
 
 impl Partitioner {
     /// The names that stand for themselves; `file:PATH` comes beside them.
-    pub const NAMES: [&'static str; 4] = ["random", "contiguous", "contiguous-vertices", "metis"];
+    pub const NAMES: [&'static str; 6] = ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"];
 
     /// The same with a relative path taken from `base`.
     #[must_use]
@@ -51,6 +55,8 @@ impl Partitioner {
 impl fmt::Display for Partitioner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.pad("auto"),
+            Self::Rank => f.pad("rank"),
             Self::Random => f.pad("random"),
             Self::Contiguous => f.pad("contiguous"),
             Self::ContiguousVertices => f.pad("contiguous-vertices"),
@@ -65,6 +71,8 @@ impl FromStr for Partitioner {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
+            "auto" => Ok(Self::Auto),
+            "rank" => Ok(Self::Rank),
             "random" => Ok(Self::Random),
             "contiguous" => Ok(Self::Contiguous),
             "contiguous-vertices" => Ok(Self::ContiguousVertices),
@@ -74,8 +82,8 @@ impl FromStr for Partitioner {
                 Some(path) => Ok(Self::File(path.into())),
                 None if text == "file" => Err("'file' names no file; expected file:PATH".into()),
                 None => Err(format!(
-                    "'{text}' is not a partitioner; expected random, contiguous, contiguous-vertices, metis or \
-                     file:PATH{}",
+                    "'{text}' is not a partitioner; expected {} or file:PATH{}",
+                    Self::NAMES.join(", "),
                     suggest::did_you_mean(text, Self::NAMES)
                 )),
             },

@@ -104,7 +104,7 @@ pub struct InputTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PartitionTable {
-    /// The partitioner; default `contiguous`.
+    /// The partitioner; default `auto`.
     pub partitioner: Option<Partitioner>,
     /// The number of partitions; default `auto`.
     pub parts: Option<Parts>,

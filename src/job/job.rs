@@ -145,7 +145,20 @@ impl Job {
             return Err(refuse("the spill is to be kept, but its directory is not named".into())
                 .advice("name it with `spill.dir` or --spill-dir"));
         }
+        if partitioner == Partitioner::Rank {
+            let other = match (partition.prune, partition.frames) {
+                (Some(prune), _) => Some(format!("the prune level {prune}")),
+                (None, Some(FrameKind::Own)) => Some("own frames".into()),
+                (None, _) => keep_spill.then(|| "the spill is to be kept".into()),
+            };
+            if let Some(other) = other {
+                return Err(refuse(format!("the partitioner rank, and {other}")).expected(
+                    "one of the two: with rank ranges the graph's own rows pass, and nothing is pruned or spilled",
+                ));
+            }
+        }
         let frames = match (partition.frames.unwrap_or_default(), partition.prune, keep_spill) {
+            (FrameKind::Auto, None, false) if partitioner == Partitioner::Rank => FrameKind::Shared,
             (FrameKind::Shared, Some(prune), _) => {
                 return Err(refuse(format!("shared frames, and the prune level {prune}"))
                     .expected("one of the two: nothing is pruned with shared frames"));
@@ -269,7 +282,7 @@ mod tests {
     #[test]
     fn what_is_not_typed_has_its_documented_default() {
         let job = job("input.path = 'a.txt'").unwrap();
-        assert_eq!(job.partitioner, Partitioner::Contiguous);
+        assert_eq!(job.partitioner, Partitioner::Auto);
         assert_eq!((job.parts, job.seed, job.prune, job.backend), (Parts::Auto, 1, Prune::Direct, Backend::Auto));
         assert!(job.cache && !job.keep_spill);
         assert_eq!(job.device_memory, None);
@@ -299,6 +312,7 @@ mod tests {
             ("spill = { keep = true, dir = 's' }", FrameKind::Own),
             ("spill = { keep = false, dir = 's' }", FrameKind::Auto),
             ("partition.frames = 'shared'", FrameKind::Shared),
+            ("partition.partitioner = 'rank'", FrameKind::Shared),
         ] {
             assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().frames, frames, "{settings}");
         }
@@ -330,6 +344,12 @@ mod tests {
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
             ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
             ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),
+            (
+                "input.path = 'a'\npartition = { partitioner = 'rank', prune = 'none' }",
+                "rank, and the prune level none",
+            ),
+            ("input.path = 'a'\npartition = { partitioner = 'rank', frames = 'own' }", "rank, and own frames"),
+            ("input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }", "is to be kept"),
             ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ] {
             let error = job(text).unwrap_err();

@@ -7,7 +7,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
-use super::shared::Shared;
 use crate::bytes::Bytes;
 use crate::partition::sizes::PartitionSize;
 
@@ -84,48 +83,47 @@ pub fn own_sized(rates: &Rates, sizes: &[PartitionSize], predictions: &[Predicti
         sizes.iter().map(|size| size.arcs_kept).sum(),
         predictions.iter().map(|p| p.spill).sum(),
         predictions.iter().map(|p| p.stream).sum(),
-        sizes.iter().zip(predictions).map(|(size, p)| size.locals * p.frames).sum(),
+        visits(sizes, predictions),
     )
 }
 
 /// With shared frames, of a graph of so many edges.
-pub fn shared(rates: &Rates, edges: u64, partitions: &[Shared], in_memory: bool) -> f64 {
-    let passes: Bytes = partitions.iter().map(|partition| partition.prediction.stream).sum();
+pub fn shared(rates: &Rates, edges: u64, sizes: &[PartitionSize], predictions: &[Prediction], in_memory: bool) -> f64 {
+    let passes: Bytes = predictions.iter().map(|predicted| predicted.stream).sum();
     let rows = Bytes::of::<u32>(edges).get() as f64;
     let (first, reading) = match in_memory {
         true => (rows / rates.cached, 0.0),
         false => (0.0, passes.get() as f64 / rates.read),
     };
     let copies = rates.copy.map_or(0.0, |copy| passes.get() as f64 / copy);
-    let visits: u64 = partitions.iter().map(|partition| partition.size.locals * partition.prediction.frames).sum();
-    first + reading.max(copies) + visits as f64 / rates.visits
+    first + reading.max(copies) + visits(sizes, predictions) as f64 / rates.visits
+}
+
+/// How often a local is looked up for a frame.
+fn visits(sizes: &[PartitionSize], predictions: &[Prediction]) -> u64 {
+    sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.frames).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partition::section::ResidentSize;
 
     const MILLION: u64 = 1_000_000;
 
     /// Seconds with shared frames for a graph of 260 million edges, as GAP-kron 24 has, all of which pass for each partition.
     fn kron(parts: u64, in_memory: bool) -> f64 {
         let (locals, arcs) = (9 * MILLION / parts, 260 * MILLION / parts);
-        let partition = || Shared {
-            size: PartitionSize { locals, resident_arcs: arcs, ..PartitionSize::default() },
-            prediction: Prediction {
-                resident: Bytes::ZERO,
-                frames: 64,
-                largest_frame: Bytes::mib(16),
-                spill: Bytes::ZERO,
-                stream: Bytes(4 * 269 * MILLION),
-                peak: Bytes::ZERO,
-            },
-            resident: ResidentSize { locals, arcs },
-            numbered: 9 * MILLION as u32,
+        let size = PartitionSize { locals, resident_arcs: arcs, ..PartitionSize::default() };
+        let prediction = Prediction {
+            resident: Bytes::ZERO,
+            frames: 64,
+            largest_frame: Bytes::mib(16),
+            spill: Bytes::ZERO,
+            stream: Bytes(4 * 269 * MILLION),
+            peak: Bytes::ZERO,
         };
-        let partitions: Vec<_> = (0..parts).map(|_| partition()).collect();
-        shared(&Rates::new(16, 1), 260 * MILLION, &partitions, in_memory)
+        let (sizes, predictions) = (vec![size; parts as usize], vec![prediction; parts as usize]);
+        shared(&Rates::new(16, 1), 260 * MILLION, &sizes, &predictions, in_memory)
     }
 
     #[test]

@@ -16,6 +16,7 @@
 
 mod again;
 mod ahead;
+pub mod auto;
 pub mod choose;
 pub mod frames;
 pub mod predict;

@@ -78,7 +78,9 @@ pub fn sized(
     let of_shared = |tables| shared::predictions(graph, assignment, &frames, terms, tables);
     let mut estimates = None;
     if limits.frames == FrameKind::Auto {
-        let shared = frames::shared(rates, m, &of_shared(false), in_memory);
+        let (sizes, predictions): (Vec<_>, Vec<_>) =
+            of_shared(false).into_iter().map(|shared| (shared.size, shared.prediction)).unzip();
+        let shared = frames::shared(rates, m, &sizes, &predictions, in_memory);
         let mut found = Estimates { own: frames::own_at_least(rates, n, m), sized: false, shared, in_memory };
         if shared > found.own {
             let (sizes, predictions) = own()?;
