@@ -197,7 +197,7 @@ fn a_metis_file_is_never_an_edge_list() {
     folder.refuses("ring.txt", ring, &["ring.txt:1:", "--format metis", "--format text"]);
     let ring = folder.write("ring.adj", ring);
     assert_eq!(read_as(&ring, Some(Format::Metis), None).unwrap().len(), 10);
-    assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5);
+    assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5, "the first line is a header");
     let alone = "6 5\n2 5\n1 3\n2 4\n3 5\n1 4\n\n";
     folder.refuses("alone.txt", alone, &["alone.txt:1:", "--format metis", "--format text"]);
     // Each neighbour must have the vertex as its own.
