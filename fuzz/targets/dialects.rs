@@ -187,13 +187,14 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         14 => line.insert(middle, '\r'),
         // Lines are cut in two, joined, or there twice.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
-        16 if !text.free && arc + 1 < text.lines.len() => {
+        // Of two lines joined nothing is left that they differ from.
+        16 if !text.free && text.lines.len() > text.arcs + 2 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
         }
         17 => text.lines.insert(arc, text.lines[arc].clone()),
         18 if counted || text.header.is_some() => drop(text.lines.remove(arc)),
-        19 | 20 | 21 => {
+        19..=21 => {
             if let Some(header) = text.header {
                 let words: Vec<&str> = text.lines[header].split_inclusive(|c: char| !c.is_ascii_digit()).collect();
                 // `n n m` whose first two differ is an arc with a weight.
