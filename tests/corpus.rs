@@ -90,8 +90,9 @@ fn dialects_hold_on_random_choices() {
         let mut done = 0;
         while end.map_or(done < 4 * MUTATIONS, |end| Instant::now() < end) && lock(&found).len() < MOST_FOUND {
             let bytes: Vec<u8> = (0..128).map(|_| dice.below(256) as u8).collect();
-            if catch_unwind(AssertUnwindSafe(|| place.run(target, &bytes))).is_err() {
-                lock(&found).push(format!("b\"{}\"", bytes.escape_ascii()));
+            if let Err(why) = catch_unwind(AssertUnwindSafe(|| place.run(target, &bytes))) {
+                let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
+                lock(&found).push(format!("{why}: b\"{}\"", bytes.escape_ascii()));
             }
             done += 1;
         }

@@ -66,7 +66,7 @@ struct Text {
     arcs: usize,
     metis: bool,
     matrix: bool,
-    /// Whether lines end with text that may hold anything.
+    /// Whether lines end with text that may hold anything, or begin with a weight that may be any number.
     free: bool,
 }
 
@@ -88,7 +88,15 @@ fn metis((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text 
         let row: Vec<String> = heads.iter().map(|head| format!("{}{after}", head + 1)).collect();
         lines.push(format!("{before}{}", row.join(" ")));
     }
-    Text { lines, base: 1, header: Some(header), arcs: header + 1, metis: true, matrix: false, free: false }
+    Text {
+        lines,
+        base: 1,
+        header: Some(header),
+        arcs: header + 1,
+        metis: true,
+        matrix: false,
+        free: !before.is_empty(),
+    }
 }
 
 fn matrix((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
@@ -145,7 +153,7 @@ fn list((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
 }
 
 /// Changes one thing; returns what ends the lines, one for each.
-fn deviate(text: &mut Text, choices: &mut Choices<'_>) -> Vec<&'static str> {
+fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'static str> {
     let usual = choices.one(&["\n", "\n", "\r\n"]);
     let which = choices.below(26);
     let at = choices.below(text.lines.len());
@@ -179,13 +187,14 @@ fn deviate(text: &mut Text, choices: &mut Choices<'_>) -> Vec<&'static str> {
         14 => line.insert(middle, '\r'),
         // Lines are cut in two, joined, or there twice.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
-        16 if !text.free && arc + 1 < text.lines.len() => {
+        // Of two lines joined nothing is left that they differ from.
+        16 if !text.free && text.lines.len() > text.arcs + 2 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
         }
         17 => text.lines.insert(arc, text.lines[arc].clone()),
         18 if counted || text.header.is_some() => drop(text.lines.remove(arc)),
-        19 | 20 | 21 => {
+        19..=21 => {
             if let Some(header) = text.header {
                 let words: Vec<&str> = text.lines[header].split_inclusive(|c: char| !c.is_ascii_digit()).collect();
                 // `n n m` whose first two differ is an arc with a weight.
@@ -193,7 +202,7 @@ fn deviate(text: &mut Text, choices: &mut Choices<'_>) -> Vec<&'static str> {
                 let spoiled = if twice { 2 } else { choices.below(if text.matrix { 3 } else { 2 }) };
                 let spoiled = spoiled.min(words.len() - 1);
                 // Fewer vertices than there are give an arc, as far as a short list tells.
-                let least = if spoiled == 0 && !counted { 0 } else { -1000 };
+                let least = if spoiled == 0 && (foreign || !counted) { 0 } else { -1000 };
                 let more = choices.one(&[1i64, -1, 2, -2, 1000]).max(least);
                 let spoil = |(i, word): (usize, &&str)| {
                     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -233,7 +242,10 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         1 => matrix(&graph, &mut choices),
         _ => list(&graph, &mut choices),
     };
+    // Rows of one length with weights before them are a list, too, once their header is wrong.
+    let weights = text.metis && text.free;
     let names = match (text.metis, text.matrix) {
+        _ if weights => &["g.metis", "g.graph", "out.graph"][..],
         (true, _) => {
             &["g.metis", "g.graph", "out.graph", "mesh", "g.txt", "g.adj", "out.g", "g.csv", "g.bin", "g.edges"][..]
         }
@@ -243,7 +255,9 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         ],
     };
     let name = choices.one(names);
-    let ends = deviate(&mut text, &mut choices);
+    // Under a name that does not say METIS.
+    let foreign = text.metis && !["metis", "graph"].iter().any(|suffix| name.ends_with(suffix));
+    let ends = deviate(&mut text, foreign, &mut choices);
     let written: String = text.lines.iter().zip(ends).flat_map(|(line, end)| [line, end]).collect();
     let wide = choices.below(64) == 1;
     let bytes: Vec<u8> =
@@ -260,7 +274,8 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     };
     let path = place.write(&name, bytes);
     match edges::read(&path, named) {
-        Err(error) => is_told(&error, &path),
+        // A BVGraph has two files.
+        Err(error) => is_told(&error, &path.with_extension("")),
         Ok(arcs) => {
             let base = |id: u64| id.wrapping_sub(text.base);
             let arcs = arcs.expect("a small graph");

@@ -99,15 +99,13 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
 }
 
 /// Where the line after that of `at` begins; `None` where a CR stands alone before.
-pub(super) fn line_end(bytes: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        let Some(found) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Some(bytes.len()) };
-        at += found + 1;
-        match (bytes[at - 1], bytes.get(at)) {
-            (b'\n', _) | (_, None) => return Some(at),
-            (_, Some(b'\n')) => return Some(at + 1),
-            _ => return None,
-        }
+pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let Some(found) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Some(bytes.len()) };
+    let end = at + found + 1;
+    match (bytes[end - 1], bytes.get(end)) {
+        (b'\n', _) | (_, None) => Some(end),
+        (_, Some(b'\n')) => Some(end + 1),
+        _ => None,
     }
 }
 

@@ -73,8 +73,8 @@ pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict 
         return Verdict::Arc;
     }
     match (among_n, counted) {
-        // As an arc it would join vertices that no other line knows.
-        (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most => Verdict::Header,
+        // As an arc it would join vertices that no other line knows, or be a loop.
+        (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most || n == m => Verdict::Header,
         (true, true) => Verdict::Either,
         // No other vertex has an id as large; or the header is wrong, or lines are missing.
         (true, false) => {

@@ -111,6 +111,10 @@ impl Text {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
                     Verdict::Arc => list.first.arc,
+                    // As many rows as vertices: a METIS file that counts its edges wrongly, or a list with weights.
+                    Verdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
+                        return Err(list.is_metis());
+                    }
                     Verdict::Header => list.told(),
                     Verdict::Either => return Err(list.is_either(declared, &rest)),
                     Verdict::Neither => return Err(list.is_neither(declared, &rest)),

@@ -197,9 +197,13 @@ fn a_metis_file_is_never_an_edge_list() {
     folder.refuses("ring.txt", ring, &["ring.txt:1:", "--format metis", "--format text"]);
     let ring = folder.write("ring.adj", ring);
     assert_eq!(read_as(&ring, Some(Format::Metis), None).unwrap().len(), 10);
-    assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5);
+    assert_eq!(read_as(&ring, Some(Format::Text), None).unwrap().len(), 5, "the first line is a header");
     let alone = "6 5\n2 5\n1 3\n2 4\n3 5\n1 4\n\n";
     folder.refuses("alone.txt", alone, &["alone.txt:1:", "--format metis", "--format text"]);
+    // The complete graph on four vertices, whose header counts its edges wrongly.
+    let k4 = "4 4\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n";
+    folder.refuses("k4.txt", k4, &["k4.txt:1:", "--format metis", "--format text"]);
+    assert!(read(&folder.write("k4.txt", k4.replacen("4 4", "4 6", 1))).is_err());
     // Each neighbour must have the vertex as its own.
     folder.refuses("directed.metis", "3 2\n2 3\n1\n2\n", &["directed.metis:", "both ends", "--format text"]);
     // Not METIS, so not anything.
