@@ -19,7 +19,7 @@ use trimill::partition::section::{Resident, smallest_frame_limit};
 use trimill::partition::sections::Sections;
 use trimill::partition::sizes::{PartitionSize, sizes};
 use trimill::plan::frames::Rates;
-use trimill::plan::{Assign, Limits, plan};
+use trimill::plan::{Assign, BudgetFrom, Limits, plan};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -312,6 +312,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
     ] {
         let limits = Limits {
             device: Bytes(device),
+            device_from: BudgetFrom::Device,
             largest_frame: Bytes(frame),
             frame: None,
             prune: Prune::Direct,
