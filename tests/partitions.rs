@@ -45,9 +45,9 @@ fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
     let id_of = &graph.numbering().id_of;
     (0..graph.vertices())
         .flat_map(|id| {
-            let row = graph.row(id);
+            let row = graph.row(graph.rank_of(id));
             assert!(row.is_sorted_by(|a, b| a < b));
-            assert!(row.iter().all(|&head| head < graph.numbering().number_of[id as usize]));
+            assert!(row.iter().all(|&head| head < graph.rank_of(id)));
             row.iter().map(move |&head| (graph.original_id(id), graph.original_id(id_of[head as usize])))
         })
         .collect()
@@ -179,7 +179,7 @@ proptest! {
         let assignment = Assignment::new(part_of.clone(), parts);
         let number_of = &graph.numbering().number_of;
         let arcs_by_number: BTreeSet<(u32, u32)> =
-            (0..n).flat_map(|id| graph.row(id).iter().map(move |&head| (number_of[id as usize], head))).collect();
+            (0..n).flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head))).collect();
         let longest = (0..n).map(|id| graph.out_degree(id)).max().unwrap_or(0);
         let limit = Bytes(smallest_frame_limit(longest).get() + rows_a_frame * 16);
         for level in LEVELS {
@@ -206,7 +206,7 @@ fn more_than_64_partitions_are_sized_in_groups() {
     let assignment = Assignment::new(part_of, 150);
     let number_of = &graph.numbering().number_of;
     let by_number: BTreeSet<(u32, u32)> = (0..graph.vertices())
-        .flat_map(|id| graph.row(id).iter().map(move |&head| (number_of[id as usize], head)))
+        .flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head)))
         .collect();
     for level in LEVELS {
         let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
@@ -219,14 +219,14 @@ fn more_than_64_partitions_are_sized_in_groups() {
 
 /// The vertices that level `zero-indegree` keeps, by one look at each vertex in falling order of numbers.
 fn kept_by_one_sweep(graph: &OrientedGraph, locals: &[u32]) -> Vec<u32> {
-    let (number_of, id_of) = (&graph.numbering().number_of, &graph.numbering().id_of);
+    let number_of = &graph.numbering().number_of;
     let n = graph.vertices() as usize;
     let mut local = vec![false; n];
     locals.iter().for_each(|&id| local[number_of[id as usize] as usize] = true);
     let mut present = local.clone();
     for id in 0..graph.vertices() {
         let number = number_of[id as usize] as usize;
-        for &head in graph.row(id) {
+        for &head in graph.row(number as u32) {
             present[number] |= local[head as usize];
             present[head as usize] |= local[number];
         }
@@ -236,7 +236,7 @@ fn kept_by_one_sweep(graph: &OrientedGraph, locals: &[u32]) -> Vec<u32> {
     for number in (0..n).rev() {
         if present[number] && (local[number] || pointed[number]) {
             kept.push(number as u32);
-            graph.row(id_of[number]).iter().for_each(|&head| pointed[head as usize] = true);
+            graph.row(number as u32).iter().for_each(|&head| pointed[head as usize] = true);
         }
     }
     kept.reverse();

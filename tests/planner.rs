@@ -63,7 +63,7 @@ impl Assign for Cut<'_> {
             0 => trimill_partitioners::random(n, parts, 7),
             1 => trimill_partitioners::contiguous_vertices(n, parts),
             _ => {
-                let weight = |id| 16 + 4 * u64::from(self.graph.out_degree(id));
+                let weight = |id| 16 + 4 * u64::from(self.graph.out_degree(self.graph.rank_of(id)));
                 trimill_partitioners::contiguous_by_weight(n, parts, weight)
             }
         };

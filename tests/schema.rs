@@ -23,6 +23,7 @@ const SETTINGS: &[Setting] = &[
     ("input.path", "", &["'g.txt'", "'-'"], &["''", "3", "['g.txt']"]),
     ("input.paths", "", &["['g.txt']", "['g.txt', 'h.txt']"], &["[]", "['']", "'g.txt'", "[3]"]),
     ("input.format", INPUT, &["'text'", "'bin-u32'", "'matrix-market'"], &["'txt'", "'Text'", "''", "3"]),
+    ("input.header", INPUT, &["'yes'", "'no'"], &["'maybe'", "'Yes'", "''", "true", "1"]),
     (
         "partition.partitioner",
         INPUT,

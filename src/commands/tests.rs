@@ -219,7 +219,7 @@ fn settings_without_effect_are_refused_where_they_are_said_of_the_job_itself() {
     for (set, words) in [
         ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
         ("job.job-2.partition.partitioner=random", ["", ""]),
-        ("job.job-1.partition.metis.contract=2", ["--metis-contract", "on the partitioner contiguous"]),
+        ("job.job-1.partition.metis.contract=2", ["--metis-contract", "on the partitioner auto"]),
         ("count.method=guess", ["job 'job-1'", "the method 'guess'"]),
     ] {
         let run = run(&dir, &format!("run @/b.toml --check --set {set}"));
@@ -315,7 +315,7 @@ fn one_failing_job_does_not_stop_the_batch() {
     std::fs::write(dir.join("b.toml"), BATCH).unwrap();
     let batch = run(&dir, "run @/b.toml");
     assert_eq!(batch.kind(), Some(Kind::Data));
-    assert_eq!(batch.asked, ["count good contiguous", "count bad contiguous", "count last random"]);
+    assert_eq!(batch.asked, ["count good auto", "count bad auto", "count last random"]);
     assert!(batch.err.contains("job 'bad'") && batch.err.contains("is odd"), "{}", batch.err);
     let summary = &batch.out[batch.out.rfind('┌').unwrap()..];
     for words in [["good", "done"], ["bad", "is odd"], ["gone", "cannot be read"], ["last", "done"]] {

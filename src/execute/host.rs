@@ -109,11 +109,10 @@ fn partition(planned: &Planned, part: u32) -> (Bytes, Bytes) {
     }
 }
 
-/// The graph as one partition: its rows are read, beside the mapped offsets, then counted.
+/// The graph as one partition: its rows are read beside what is mapped of its file, then counted.
 fn whole(planned: &Planned, setup: &Setup) -> Bytes {
-    let offsets = Bytes::of::<u64>(u64::from(planned.graph.vertices()) + 1).min(pages(planned, setup));
     let (section, all) = partition(planned, 0);
-    section.max(all) + offsets
+    (section + pages(planned, setup)).max(all)
 }
 
 /// Shared frames: the rows of all in memory, or pages of the graph where resident rows are found; and what counts.

@@ -2,8 +2,9 @@
 //!
 //! Enters: the graph's [`Frames`] and the ranks of a partition's locals. Leaves: the frames that the counter sees, in order.
 //! Successors have smaller ranks, so a partition needs no row beyond its largest local. Where its locals are a rank range
-//! `lo..hi`, only the rows below `lo` pass: those of the range are resident, and a last frame without rows stands for them. So
-//! `P` ranges of equal rows see `(P + 1) / 2` times the graph, their own rows included, and other partitions `P` times.
+//! `lo..hi`, only the rows below `lo` pass: those of the range are resident, and frames without rows stand for them, cut as the
+//! graph is, since a counter's tables grow with a frame's range. So `P` ranges of equal rows see `(P + 1) / 2` times the graph,
+//! their own rows included, and other partitions `P` times.
 
 use std::ops::Range;
 
@@ -66,18 +67,21 @@ impl Locals {
 #[derive(Debug, Clone)]
 pub struct Passing<'f> {
     frames: &'f Frames,
-    /// Frames of the graph that pass; the last one is cut off at `end`.
+    /// How many of the graph's frames pass with their rows; the last one is cut off at `end`.
     count: usize,
     end: u32,
-    /// The rank range whose rows are resident.
-    own: Option<Range<u32>>,
+    /// The rank range whose rows are resident, and the graph's frames that overlap it: these pass without rows.
+    own: Option<(Range<u32>, Range<usize>)>,
 }
 
 impl<'f> Passing<'f> {
     /// Those of a partition with these locals.
     pub fn new(frames: &'f Frames, locals: &Locals) -> Self {
         let (end, own) = match locals {
-            Locals::Range(ranks) => (ranks.start, Some(ranks.clone())),
+            Locals::Range(ranks) => {
+                let overlap = frames.frame_of(ranks.start)..frames.frame_of(ranks.end - 1) + 1;
+                (ranks.start, Some((ranks.clone(), overlap)))
+            }
             Locals::List(ranks) => (ranks.last().map_or(0, |last| last + 1), None),
         };
         let count = if end > 0 { frames.frame_of(end - 1) + 1 } else { usize::from(own.is_none()) };
@@ -86,18 +90,21 @@ impl<'f> Passing<'f> {
 
     /// Ranks that a counter meets: all below this.
     pub fn numbered(&self) -> u32 {
-        self.own.as_ref().map_or(self.end, |own| own.end)
+        self.own.as_ref().map_or(self.end, |(ranks, _)| ranks.end)
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.count + usize::from(self.own.is_some())
+        self.count + self.own.as_ref().map_or(0, |(_, frames)| frames.len())
     }
 
     /// The ranks of frame `i`.
     pub fn range(&self, i: usize) -> Range<u32> {
         match &self.own {
-            Some(own) if i == self.count => own.clone(),
+            Some((ranks, frames)) if i >= self.count => {
+                let range = self.frames.range(frames.start + i - self.count);
+                range.start.max(ranks.start)..range.end.min(ranks.end)
+            }
             _ => {
                 let range = self.frames.range(i);
                 range.start..range.end.min(self.end)
@@ -107,12 +114,12 @@ impl<'f> Passing<'f> {
 
     /// Where each row of frame `i` begins, from the frame's start; one more at the end. Without rows a single 0.
     pub fn offsets(&self, i: usize) -> &'f [u32] {
-        if i == self.count { &[0] } else { &self.frames.offsets(i)[..=self.range(i).len()] }
+        if i >= self.count { &[0] } else { &self.frames.offsets(i)[..=self.range(i).len()] }
     }
 
     /// The arcs of frame `i`, counted from the first row of the graph.
     pub fn arcs(&self, i: usize) -> Range<u64> {
-        if i == self.count {
+        if i >= self.count {
             return 0..0;
         }
         let first = self.frames.arcs(i).start;

@@ -35,10 +35,10 @@ fn edges() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (4u64..90).prop_flat_map(|n| prop::collection::vec((0..n, 0..n, 0..n).prop_map(|(u, v, w)| (u.min(w), v)), 1..600))
 }
 
-/// All rows of a source's frames in order; checks that frames tile the ranks, are as large as was said, and that only a last one
-/// may be without rows: that of a rank range, whose rows are resident.
+/// All rows of a source's frames in order; checks that frames tile the ranks, are as large as was said, and that only the last
+/// ones may be without rows: those of a rank range, whose rows are resident.
 fn rows(source: &mut SharedPart<'_>, locals: &[u32]) -> Vec<Vec<u32>> {
-    let (mut rows, mut end) = (Vec::new(), 0);
+    let (mut rows, mut end, mut own) = (Vec::new(), 0, usize::MAX);
     for i in 0..source.frames() {
         let mut buffer = Frame::default();
         let view = match source.lent(i) {
@@ -54,11 +54,13 @@ fn rows(source: &mut SharedPart<'_>, locals: &[u32]) -> Vec<Vec<u32>> {
         if view.holds_all() {
             rows.extend((0..view.range.len()).map(|place| view.row(place).to_vec()));
         } else {
-            assert!(i + 1 == source.frames() && view.heads.is_empty());
-            assert!(view.range.eq(locals.iter().copied()));
+            assert!(view.heads.is_empty() && view.range.end <= locals[locals.len() - 1] + 1);
+            own = own.min(view.range.start as usize);
         }
     }
     assert_eq!(end, source.numbered());
+    // Frames without rows come last and begin with the first local.
+    assert!(own == usize::MAX || (own == locals[0] as usize && rows.len() == own));
     rows
 }
 

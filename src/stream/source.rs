@@ -129,7 +129,12 @@ impl PartitionSource<'_> for Whole<'_> {
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         let rest = self.next..self.graph.vertices();
         self.next += read_run(self.graph, rest, limit, into)?;
-        Ok(self.next < self.graph.vertices())
+        let more = self.next < self.graph.vertices();
+        if !more {
+            // Nobody reads the graph's file any more.
+            self.graph.release();
+        }
+        Ok(more)
     }
 
     fn read_frame(&mut self, _: usize, into: &mut Frame) -> Result<()> {

@@ -26,7 +26,7 @@ fn another_job_is_told_what_differs() {
         (&["--parts", "5"][..], "(parts: recorded 4, now 5)"),
         (&["--parts", "4", "--seed", "9"], "(seed: recorded 1, now 9)"),
         (&["--parts", "4", "--prune", "none"], "(prune: recorded direct, now none"),
-        (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded contiguous, now random)"),
+        (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded auto, now random)"),
         (&["--parts", "4", "--frame-bytes", "1MiB"], "(frame bytes: recorded none, now 1048576)"),
     ] {
         refused(&place, 3, &routers, arguments, &["run: belongs to another job", said, "another --run-dir"]);
