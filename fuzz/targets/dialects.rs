@@ -188,7 +188,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         // Lines are cut in two, joined, or there twice.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
         // Of two lines joined nothing is left that they differ from.
-        16 if !text.free && text.lines.len() > text.arcs + 2 && arc + 1 < text.lines.len() => {
+        16 if !text.free && text.lines.len() > text.arcs + 3 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
         }
