@@ -7,11 +7,11 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 
 use super::spool::{Spool, plain_at_least};
 use crate::control::{Control, Task};
@@ -60,8 +60,9 @@ impl InputFile {
     /// Opens the file at `path`; a pipe is copied into `work_dir` first.
     pub(super) fn open(path: &Path, work_dir: &Path, control: &Control) -> Result<Self> {
         // Opening a pipe that nobody writes to yet would wait, and could not be stopped.
-        let flags = OFlags::NONBLOCK.bits() as i32;
-        let file = File::options().read(true).custom_flags(flags).open(path).map_err(|e| match e.kind() {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+        let file = opened.map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => Error::data(path, "does not exist").advice("check the path"),
             _ => Error::read(path, e),
         })?;
