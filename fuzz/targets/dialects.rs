@@ -223,7 +223,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
     let mut ends = vec![usual; text.lines.len()];
     match which {
         23 => ends.fill("\r"),
-        24 if at >= text.arcs && !text.free && at < ends.len() => {
+        24 if at >= text.arcs && !text.free && ends.len() > text.arcs + 3 => {
             ends[at] = choices.one(&["\r", "\u{2028}", "\r\n", "\r\r\n", "\n\r"]);
         }
         24 => ends[0] = choices.one(&["\r", "\r\n", "\n", "\r\r\n"]),
