@@ -188,7 +188,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         // Lines are cut in two, joined, or there twice.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
         // Of two lines joined nothing is left that they differ from.
-        16 if !text.free && text.lines.len() > text.arcs + 2 && arc + 1 < text.lines.len() => {
+        16 if !text.free && text.lines.len() > text.arcs + 3 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
         }
@@ -223,7 +223,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
     let mut ends = vec![usual; text.lines.len()];
     match which {
         23 => ends.fill("\r"),
-        24 if at >= text.arcs && !text.free && at < ends.len() => {
+        24 if at >= text.arcs && !text.free && ends.len() > text.arcs + 3 => {
             ends[at] = choices.one(&["\r", "\u{2028}", "\r\n", "\r\r\n", "\n\r"]);
         }
         24 => ends[0] = choices.one(&["\r", "\r\n", "\n", "\r\r\n"]),

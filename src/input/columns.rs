@@ -71,9 +71,14 @@ impl Rest {
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
     let mut count = 2;
     loop {
-        let column_end = at;
+        let before = at;
         at = blanks(bytes, at);
         match bytes.get(at) {
+            Some(b'0'..=b'9') if at > before => {
+                count += 1;
+                at = column_end(bytes, at);
+                continue;
+            }
             None => return Some(Rest { end: at, count, text: false }),
             Some(b'\n') => return Some(Rest { end: at + 1, count, text: false }),
             Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => {
@@ -86,14 +91,34 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
                     continue;
                 }
             }
-            Some(_) if at > column_end => count += 1,
+            Some(_) if at > before => count += 1,
             Some(_) => return None,
         }
         if !matches!(bytes[at], b'0'..=b'9' | b'+' | b'-' | b'.') {
             return line_end(bytes, at).map(|end| Rest { end, count, text: true });
         }
-        while bytes.get(at).is_some_and(|&byte| !separates(byte) && !matches!(byte, b'\n' | b'\r')) {
-            at += 1;
+        at = column_end(bytes, at);
+    }
+}
+
+/// Where the column of `at` ends. Numbers are of bytes from `-` on, and what ends them is below, so eight bytes are looked at
+/// at a time.
+#[inline]
+fn column_end(bytes: &[u8], mut at: usize) -> usize {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
+    loop {
+        if let Some(next) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+            let next = u64::from_le_bytes(*next);
+            // The lowest bit that is set is that of the first byte below `-`.
+            let below = next.wrapping_sub(EACH * b'-' as u64) & !next & (EACH << 7);
+            at += below.trailing_zeros() as usize / 8;
+            if below == 0 {
+                continue;
+            }
+        }
+        match bytes.get(at) {
+            Some(&byte) if !separates(byte) && !matches!(byte, b'\n' | b'\r') => at += 1,
+            _ => return at,
         }
     }
 }
@@ -120,11 +145,7 @@ pub(super) fn behind_index(bytes: &[u8], at: usize) -> usize {
     if matches!(bytes.get(at), None | Some(b'\n' | b'\r' | b'#' | b'%')) {
         return at;
     }
-    let mut end = at;
-    while bytes.get(end).is_some_and(|&byte| !separates(byte) && !matches!(byte, b'\n' | b'\r')) {
-        end += 1;
-    }
-    let next = blanks(bytes, end);
+    let next = blanks(bytes, column_end(bytes, at));
     if bytes.get(next) == Some(&b',') { blanks(bytes, next + 1) } else { next }
 }
 
