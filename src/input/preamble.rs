@@ -172,7 +172,7 @@ fn sizes_or_arc(
     let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
     let declared = match *numbers {
         // `n m`, or `n m d ...` as Graphs.jl writes it.
-        [n, m] if first.is_some_and(|first| first.count == 2 || first.text) => Declared { n, m },
+        [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => Declared { n, m },
         [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
         [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
         _ => return Ok(Kind::Arc),
@@ -198,6 +198,12 @@ fn sizes_or_arc(
     let m = declared.m as f64;
     let may_be = (m >= bytes / 2.0 && m <= most) || (2.0 * m >= bytes / 2.0 && 2.0 * m <= most);
     Ok(if beyond >= 2 && !may_be { Kind::Arc } else { Kind::Sizes { declared, alike } })
+}
+
+/// Whether a line goes on as a header of Graphs.jl does: `n,m,u,...`, or `d` for a directed graph.
+fn is_of_graphs_jl(line: &[u8]) -> bool {
+    let kind = columns(line).nth(2);
+    kind.is_some_and(|kind| matches!(kind, b"u" | b"d" | b"\"u\"" | b"\"d\""))
 }
 
 /// The names of columns, where a line holds such: the first two are words, or the first is empty.
