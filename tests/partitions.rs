@@ -205,9 +205,8 @@ fn more_than_64_partitions_are_sized_in_groups() {
     let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
     let assignment = Assignment::new(part_of, 150);
     let number_of = &graph.numbering().number_of;
-    let by_number: BTreeSet<(u32, u32)> = (0..graph.vertices())
-        .flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head)))
-        .collect();
+    let by_number: BTreeSet<(u32, u32)> =
+        (0..graph.vertices()).flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head))).collect();
     for level in LEVELS {
         let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
         for part in [0, 63, 64, 127, 128, 149] {

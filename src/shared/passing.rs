@@ -79,7 +79,11 @@ impl<'f> Passing<'f> {
     pub fn new(frames: &'f Frames, locals: &Locals) -> Self {
         let (end, own) = match locals {
             Locals::Range(ranks) => {
-                let overlap = frames.frame_of(ranks.start)..frames.frame_of(ranks.end - 1) + 1;
+                // Without a row that passes there is one frame, as for the whole graph.
+                let overlap = match ranks.start {
+                    0 => 0..1,
+                    start => frames.frame_of(start)..frames.frame_of(ranks.end - 1) + 1,
+                };
                 (ranks.start, Some((ranks.clone(), overlap)))
             }
             Locals::List(ranks) => (ranks.last().map_or(0, |last| last + 1), None),
@@ -101,6 +105,7 @@ impl<'f> Passing<'f> {
     /// The ranks of frame `i`.
     pub fn range(&self, i: usize) -> Range<u32> {
         match &self.own {
+            Some((ranks, _)) if ranks.start == 0 => ranks.clone(),
             Some((ranks, frames)) if i >= self.count => {
                 let range = self.frames.range(frames.start + i - self.count);
                 range.start.max(ranks.start)..range.end.min(ranks.end)
