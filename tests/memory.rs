@@ -59,8 +59,8 @@ fn the_peak_is_what_the_plan_foretells() {
     let _: PlanReport = answer("plan", &file, dir.path(), "");
     for (options, percent) in [
         ("--host-memory 1GiB", 5),
-        // Pages of the graph are a third of it, and how many stay depends on when they were last given back.
-        ("--host-memory 160MiB --device-memory 96MiB", 15),
+        // Mapped pages of the graph are foretold as if all that may stay did; rows are read without them, so fewer do.
+        ("--host-memory 160MiB --device-memory 96MiB", 20),
         ("--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB", 5),
         (
             "--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --spill memory --frame-bytes 4MiB",
