@@ -3,7 +3,7 @@
 //! Enters: a [`CleanGraph`]: pairs in buckets, degrees. Leaves: the file of an
 //! [oriented graph](crate::graph::OrientedGraph) over the vertices with an edge.
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
-//! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows ([`ranked`]).
+//! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
 //! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 4 bytes an
 //! edge written to the graph file. Memory: the given bytes and 8 bytes an id.

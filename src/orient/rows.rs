@@ -10,7 +10,7 @@
 //! reverse passes with probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who keeps it, so exactly half
 //! of the arcs must be kept.
 //!
-//! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges ([`super::ranked`]), since
+//! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges (`ranked`), since
 //! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: 12
 //! bytes an id, the buckets' share of the workspace, and at most a sixteenth of it for pieces.
 

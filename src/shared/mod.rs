@@ -63,6 +63,8 @@ impl<'g> SharedGraph<'g> {
             }
             Some(_) => Rows::File,
         };
+        // What planning looked at is read no more.
+        graph.release();
         Ok(Self { graph, frames, rows })
     }
 
