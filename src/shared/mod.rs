@@ -54,6 +54,8 @@ impl<'g> SharedGraph<'g> {
     /// A file that cannot be read ([`crate::error::Kind::Data`]); a stop.
     pub fn new(graph: &'g OrientedGraph, frames: &'g Frames, in_memory: bool, control: &Control) -> Result<Self> {
         control.check()?;
+        // What planning looked at is read no more.
+        graph.release();
         let rows = match graph.path() {
             None => Rows::Lent(graph.heads()),
             Some(_) if in_memory => {
@@ -63,8 +65,6 @@ impl<'g> SharedGraph<'g> {
             }
             Some(_) => Rows::File,
         };
-        // What planning looked at is read no more.
-        graph.release();
         Ok(Self { graph, frames, rows })
     }
 
