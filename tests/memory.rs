@@ -59,7 +59,7 @@ fn the_peak_is_what_the_plan_foretells() {
     let _: PlanReport = answer("plan", &file, dir.path(), "");
     for (options, percent) in [
         ("--host-memory 1GiB", 5),
-        // Mapped pages of the graph are foretold as if all that may stay did; rows are read without them, so fewer do.
+        // The prediction counts all mapped pages that may be resident. Rows are read without mapping them, so fewer are.
         ("--host-memory 160MiB --device-memory 96MiB", 20),
         ("--host-memory 256MiB --device-memory 48MiB --frames own --partitioner random --frame-bytes 4MiB", 5),
         (
@@ -67,7 +67,7 @@ fn the_peak_is_what_the_plan_foretells() {
             5,
         ),
         ("--host-memory 256MiB --device-memory 48MiB --frames shared --parts 4", 5),
-        // The same, and rank ranges are read without them altogether.
+        // The same; rank ranges map no rows at all.
         ("--host-memory 100MiB --device-memory 48MiB --frames shared --parts 3", 40),
     ] {
         let plan: PlanReport = answer("plan", &file, dir.path(), options);

@@ -1,13 +1,13 @@
-//! Shared frames: slices of the oriented graph itself, in ranks, the same for every partition.
+//! Shared frames: slices of the oriented graph itself, in ranks, cut alike for every partition.
 //!
 //! Enters: the oriented graph, whose rows stand in rank order. Leaves: a [`SharedGraph`], its rows cut into [`Frames`], and for
 //! each partition a [`SharedPart`], a source for the counter: the partition is only its locals' rows, unfiltered and in
-//! ranks; then all frames pass.
+//! ranks; then come the frames that it needs ([`passing`]).
 //!
 //! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the frame passes that has the row of `b`:
 //! each triangle once, because each vertex is local once and each row is in one frame. Nothing is induced, pruned or
-//! spilled. What passes for a partition says [`passing`]: rank ranges see half of what other partitions see. A local whose row
-//! has fewer than two heads starts no triangle; unless it is in a rank range, its row is not resident.
+//! spilled. Rank ranges read about half of the rows that other partitions read. A local whose row has fewer
+//! than two heads starts no triangle; unless it is in a rank range, its row is not resident.
 //!
 //! Where the host's budget has room for all rows they are read into memory once, and frames are lent to the counter where
 //! they lie; otherwise each frame is read from the graph file when its turn comes. Memory: `4 n` bytes of offsets, and `4 m` of

@@ -1,4 +1,4 @@
-//! Which slices of the graph pass for one partition.
+//! The frames of the graph that one partition needs.
 //!
 //! Enters: the graph's [`Frames`] and the ranks of a partition's locals. Leaves: the frames that the counter sees, in order.
 //! Successors have smaller ranks, so a partition needs no row beyond its largest local. Where its locals are a rank range
@@ -79,7 +79,7 @@ impl<'f> Passing<'f> {
     pub fn new(frames: &'f Frames, locals: &Locals) -> Self {
         let (end, own) = match locals {
             Locals::Range(ranks) => {
-                // Without a row that passes there is one frame, as for the whole graph.
+                // All ranks below the end are local: one frame without rows, as counters expect of a whole graph.
                 let overlap = match ranks.start {
                     0 => 0..1,
                     start => frames.frame_of(start)..frames.frame_of(ranks.end - 1) + 1,
