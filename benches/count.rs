@@ -31,7 +31,8 @@ use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
 use trimill::partition::section::{FrameView, Resident};
 use trimill::prepare::prepare;
-use trimill::stream::source::{PartitionSource, Whole};
+use trimill::stream::ranges::{RankRange, RowBlocks};
+use trimill::stream::source::PartitionSource;
 
 fn main() {
     let scale = std::env::var("TRIMILL_BENCH_SCALE").map_or(16, |scale| scale.parse().unwrap());
@@ -75,9 +76,9 @@ fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(
     let start = Instant::now();
     let resident = resident(&oriented);
     let orienting = orienting + start.elapsed();
-    let id_of = &oriented.numbering().id_of;
-    let edges =
-        (0..oriented.vertices()).flat_map(|id| oriented.row(id).iter().map(move |&head| (id, id_of[head as usize])));
+    let order = oriented.order().unwrap();
+    let row = |rank: u32| resident.row(rank as usize).iter().map(move |&head| (rank, head));
+    let edges = (0..oriented.vertices()).flat_map(row).map(|(u, v)| (order[u as usize], order[v as usize]));
     let mut theirs: UndirectedCsrGraph<u32> =
         GraphBuilder::new().csr_layout(CsrLayout::Deduplicated).edges(edges).build();
     let start = Instant::now();
@@ -147,7 +148,8 @@ fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
 
 fn resident(graph: &OrientedGraph) -> Resident {
     let mut resident = Resident::default();
-    Whole::new(graph).read_resident(None, &mut resident).unwrap();
+    let mut all = RankRange::new(graph, &RowBlocks::default(), 0..graph.vertices()).unwrap();
+    assert!(!all.read_resident(None, &mut resident).unwrap(), "all rows in one run");
     resident
 }
 
@@ -161,7 +163,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let start = Instant::now();
     let mut counter = cpu.begin(copy.size(), vertices, Bytes::ZERO).unwrap();
     counter.resident(copy, &POOL).unwrap();
-    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[], stays: false }, &POOL).unwrap();
+    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[], stored: None }, &POOL).unwrap();
     (counter.finish().unwrap().triangles, start.elapsed())
 }
 

@@ -1,4 +1,5 @@
-//! What happens to a graph in partitions before anything is counted: sizing, inducing and pruning at every level.
+//! What happens to a graph in partitions before anything is counted: planning rank ranges; sizing, inducing and pruning at every
+//! level.
 //!
 //! `TRIMILL_BENCH_SCALE` (16) sets the binary logarithm of the number of vertices of a Kronecker graph,
 //! `TRIMILL_BENCH_PARTS` (4) the number of random partitions. Rates are in edges of the graph a second, for all
@@ -12,14 +13,23 @@ use criterion::{Criterion, Throughput};
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::control::Control;
+use trimill::count::Backend;
+use trimill::count::cpu::Cpu;
 use trimill::generate::{Family, generate};
-use trimill::graph::OrientedGraph;
+use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::partition::assignment::Assignment;
-use trimill::partition::prune::{Prune, prune};
-use trimill::partition::sizes::{PartitionSize, sizes, sizes_and_look};
-use trimill::plan::sample::{Sampler, Share};
+use trimill::partition::batch::kept;
+use trimill::partition::locals::Locals;
+use trimill::partition::prune::Prune;
+use trimill::partition::sizes::{PartitionSize, sizes};
+use trimill::plan::ranges::ranges;
+use trimill::plan::rates::Rates;
+use trimill::plan::{BudgetFrom, Limits};
 use trimill::prepare::prepare;
+
+/// What passes of the graph at a time.
+const BLOCK: Bytes = Bytes::mib(16);
 
 fn main() {
     let number = |name: &str, default| std::env::var(name).map_or(default, |value| value.parse().unwrap());
@@ -27,6 +37,7 @@ fn main() {
     let dir = tempfile::tempdir().unwrap();
     let graph = kronecker(scale, dir.path());
     let assignment = Assignment::new(trimill_partitioners::random(graph.vertices(), parts, 1), parts);
+    let locals = Locals::of(&assignment, &graph.order().unwrap());
     let control = Control::silent();
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -35,31 +46,56 @@ fn main() {
         .configure_from_args();
     let mut group = criterion.benchmark_group(format!("kron{scale} in {parts} parts"));
     group.throughput(Throughput::Elements(graph.edges()));
+    group.bench_function("a pass", |bencher| {
+        bencher.iter(|| {
+            let mut arcs = 0;
+            let each = |block: trimill::graph::RowBlock<'_>| {
+                arcs += block.successors().len() as u64;
+                Ok(())
+            };
+            graph.pass(BLOCK, Direction::Rising, &control, each).unwrap();
+            assert_eq!(arcs, graph.edges());
+        });
+    });
+    let (terms, limits) = (Cpu::new(Bytes::ZERO, graph.vertices()).terms(), limits());
+    group.bench_function("a plan of rank ranges", |bencher| {
+        bencher.iter(|| ranges(&graph, Some(parts), &terms, &limits, &control).unwrap().predictions);
+    });
+    let all: Vec<u32> = (0..parts).collect();
     for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {
-        let measured = sizes(&graph, &assignment, level, &control).unwrap();
+        let measured = sizes(&graph, &locals, level, BLOCK, &control).unwrap();
         let sum = |of: fn(&PartitionSize) -> u64| measured.iter().map(of).sum::<u64>();
         println!("{level}: {} arcs induced, {} kept", sum(|size| size.arcs_induced), sum(|size| size.arcs_kept));
         group.bench_function(format!("sizes, {level}"), |bencher| {
-            bencher.iter(|| sizes(&graph, &assignment, level, &control).unwrap());
-        });
-        group.bench_function(format!("sizes and a sample, {level}"), |bencher| {
-            bencher.iter(|| {
-                let mut sampler = Sampler::new(parts, Bytes::mib(256), Share::default(), None, &control);
-                let sizes = sizes_and_look(&graph, &assignment, level, Some(&mut sampler), &control).unwrap();
-                sampler.layouts(&sizes)
-            });
+            bencher.iter(|| sizes(&graph, &locals, level, BLOCK, &control).unwrap());
         });
         group.bench_function(format!("induce and prune, {level}"), |bencher| {
             bencher.iter(|| {
-                for (part, size) in (0..parts).zip(&measured) {
-                    let pruned = prune(&graph, assignment.locals(part), level, &control).unwrap();
-                    assert_eq!(u64::from(pruned.kept.count()), size.locals + size.proxies_kept);
+                let (kept, _) = kept(&graph, &locals, &all, level, (BLOCK, &control)).unwrap();
+                for (kept, size) in kept.iter().zip(&measured) {
+                    assert_eq!(u64::from(kept.kept.count()), size.numbered());
                 }
             });
         });
     }
     group.finish();
     criterion.final_summary();
+}
+
+/// Budgets in which everything fits.
+fn limits() -> Limits {
+    Limits {
+        device: Bytes(8 << 30),
+        device_from: BudgetFrom::Device,
+        largest_frame: Bytes::mib(256),
+        frame: None,
+        prune: Prune::Direct,
+        parts: 1,
+        rates: Rates::new(1, 0, true),
+        whole: None,
+        spills_whole: false,
+        host_block: BLOCK,
+    }
 }
 
 fn kronecker(scale: u32, dir: &Path) -> OrientedGraph {

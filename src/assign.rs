@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use trimill_partitioners as partitioners;
@@ -15,36 +15,64 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Result, limit};
-use crate::graph::OrientedGraph;
+use crate::graph::{Direction, OrientedGraph};
 use crate::input::identity::Watched;
 use crate::job::{Partitioner, Parts};
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
+use crate::plan::sets::Vertices;
 use crate::text::shown;
 
-/// The graph as partitioners see it.
-pub struct View<'g>(pub &'g OrientedGraph);
+/// The graph as METIS is given it: rows by vertex, in memory. 4 bytes an edge and 8 a vertex.
+struct View<'a> {
+    graph: &'a OrientedGraph,
+    vertices: &'a Vertices,
+    /// Where each vertex's row begins; one more at the end.
+    begins: Vec<u64>,
+    heads: Vec<AtomicU32>,
+}
+
+impl<'a> View<'a> {
+    /// Reads `graph` once, in blocks of so many bytes.
+    fn of(graph: &'a OrientedGraph, vertices: &'a Vertices, block: Bytes, control: &Control) -> Result<Self> {
+        let mut end = 0;
+        let ends = vertices.out_degrees.iter().map(|&length| {
+            end += u64::from(length);
+            end
+        });
+        let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
+        let mut heads = Vec::new();
+        heads.resize_with(graph.edges() as usize, AtomicU32::default);
+        let order = &vertices.order;
+        graph.pass(block, Direction::Rising, control, |block| {
+            block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {
+                let begin = begins[order[rank as usize] as usize] as usize;
+                for (place, &successor) in heads[begin..].iter().zip(block.row(rank)) {
+                    place.store(order[successor as usize], Ordering::Relaxed);
+                }
+            });
+            Ok(())
+        })?;
+        Ok(Self { graph, vertices, begins, heads })
+    }
+}
 
 impl partitioners::Graph for View<'_> {
     fn vertices(&self) -> u32 {
-        self.0.vertices()
+        self.graph.vertices()
     }
 
     fn edges(&self) -> u64 {
-        self.0.edges()
+        self.graph.edges()
     }
 
     fn out_degree(&self, id: u32) -> u32 {
-        self.0.out_degree(self.0.rank_of(id))
-    }
-
-    fn degree(&self, id: u32) -> u32 {
-        self.0.degrees()[id as usize]
+        self.vertices.out_degrees[id as usize]
     }
 
     fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        let id_of = &self.0.numbering().id_of;
-        self.0.row(self.0.rank_of(id)).iter().for_each(|&head| each(id_of[head as usize]));
+        let row = self.begins[id as usize] as usize..self.begins[id as usize + 1] as usize;
+        self.heads[row].iter().for_each(|head| each(head.load(Ordering::Relaxed)));
     }
 }
 
@@ -61,6 +89,8 @@ pub struct Helper {
 pub struct Assigner<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
+    /// What is asked of its vertices.
+    pub vertices: &'a Vertices,
     /// Which partitioner.
     pub partitioner: &'a Partitioner,
     /// The number of parts.
@@ -73,12 +103,14 @@ pub struct Assigner<'a> {
     pub helper: Option<&'a Helper>,
     /// What METIS may take.
     pub host_memory: Bytes,
+    /// Bytes of a row block when rows are read for METIS.
+    pub block: Bytes,
     /// Where METIS's files go.
     pub work_dir: &'a Path,
     /// Stops METIS.
     pub control: &'a Control,
     /// The most bytes that a METIS child took.
-    pub child_peak: AtomicU64,
+    pub child_peak: &'a AtomicU64,
 }
 
 /// The assignment without the parts that nobody is in; the others keep their order. An empty partition would be built,
@@ -105,13 +137,6 @@ fn inhabited(mut part_of: Vec<u32>, parts: u32) -> Assignment {
     Assignment::new(part_of, inhabited.max(1))
 }
 
-impl<'a> Assigner<'a> {
-    /// Another one with the same settings.
-    pub fn again(&self) -> Self {
-        Self { child_peak: AtomicU64::new(0), ..*self }
-    }
-}
-
 impl Assign for Assigner<'_> {
     fn assign(&self, parts: u32) -> Result<Assignment> {
         let n = self.graph.vertices();
@@ -120,8 +145,10 @@ impl Assign for Assigner<'_> {
         }
         let part_of = match self.partitioner {
             Partitioner::Random => partitioners::random(n, parts, self.seed),
-            Partitioner::Rank => self.by_rank(parts),
-            Partitioner::Auto | Partitioner::Contiguous => partitioners::contiguous_by_weight(n, parts, self.weight),
+            // Rank ranges are planned without an assignment.
+            Partitioner::Rank | Partitioner::Auto | Partitioner::Contiguous => {
+                partitioners::contiguous_by_weight(n, parts, self.weight)
+            }
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
             Partitioner::Metis { contract } => return self.metis(parts, contract.map(NonZeroU32::get)),
             Partitioner::File(path) => {
@@ -157,15 +184,6 @@ impl Assign for Assigner<'_> {
 }
 
 impl Assigner<'_> {
-    /// Runs of consecutive ranks, balanced by the bytes of their resident rows.
-    fn by_rank(&self, parts: u32) -> Vec<u32> {
-        let id_of = &self.graph.numbering().id_of;
-        let weight = |rank: u32| (self.weight)(id_of[rank as usize]);
-        let part_of_rank = partitioners::contiguous_by_weight(self.graph.vertices(), parts, weight);
-        let rank_of = &self.graph.numbering().number_of;
-        rank_of.par_iter().map(|&rank| part_of_rank[rank as usize]).collect()
-    }
-
     fn metis(&self, parts: u32, contract: Option<u32>) -> Result<Assignment> {
         let Some(helper) = self.helper else {
             return Err(Error::usage("the partitioner metis runs in a child process, and no program for it was named")
@@ -183,19 +201,21 @@ impl Assigner<'_> {
             stopped: &stopped,
             before_write: &disk::before_write,
         };
-        let found = partitioners::metis::assign(&View(self.graph), &options).map_err(translated)?;
+        let view = View::of(self.graph, self.vertices, self.block, self.control)?;
+        let found = partitioners::metis::assign(&view, &options).map_err(translated)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
         Ok(inhabited(found.parts, parts))
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {
+        let ids = self.graph.ids()?;
         let declared = Declared {
             lines: self.graph.declared_lines(),
             first_id: self.graph.first_declared_id(),
             vertices: self.graph.vertices(),
-            compact: &|original| self.graph.vertex_of(original),
-            original: &|id| self.graph.original_id(id),
+            compact: &|original| ids.vertex_of(original),
+            original: &|id| ids.original(id),
         };
         let watched = Watched::new(path).ok().flatten();
         let found = partitioners::file::read(path, declared).map_err(translated);

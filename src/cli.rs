@@ -22,7 +22,7 @@ pub use generate::{FamilyCommand, GenerateCommand};
 /// Counts triangles exactly in graphs bigger than GPU memory.
 ///
 /// The graph is cut into partitions that can be counted alone, spilled compressed to disk, and streamed through the
-/// device in frames of bounded size. Without a GPU the same pipeline runs on the CPU.
+/// device in row blocks of bounded size. Without a GPU the same pipeline runs on the CPU.
 #[derive(Debug, Parser)]
 #[command(name = "trimill", version, max_term_width = 110, after_help = help::TRIMILL, propagate_version = false)]
 pub struct Cli {

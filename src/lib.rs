@@ -27,8 +27,6 @@ pub mod plan;
 
 pub mod spill;
 
-pub mod shared;
-
 pub mod stream;
 
 pub mod count;

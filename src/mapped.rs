@@ -1,25 +1,21 @@
 //! Files mapped into memory, large pages, and the allocator's settings: the only file of this crate with `unsafe` code.
 //!
-//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read either through
-//! a [`Window`] that is dropped after use, or through a [`MappedFile`] whose pages are given back by
-//! [`MappedFile::release`]. Both are read-only.
+//! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`Window`]
+//! that is dropped after use.
 //!
 //! A read of mapped pages that fails, because the disk does or because another process cuts the file, has no error to return:
-//! the system sends SIGBUS, which ends the process. Files that this program makes are therefore only mapped once they were
-//! renamed into place complete, and are never written again; for all else [`tell_failed_reads`] makes the end a clear one.
+//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`tell_failed_reads`] makes the end a clear one.
 #![allow(unsafe_code)]
 
 mod failed_reads;
 
 use std::fs::File;
 use std::ops::{Deref, Range};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytemuck::Pod;
-use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
-use rayon::prelude::*;
+use memmap2::{Advice, Mmap, MmapOptions};
 
-use crate::disk;
 use crate::error::{Error, Result};
 use failed_reads::Listed;
 
@@ -101,100 +97,10 @@ impl Deref for Window {
     }
 }
 
-/// A whole file, mapped read-only.
-#[derive(Debug)]
-pub struct MappedFile {
-    path: PathBuf,
-    file: File,
-    map: Option<Mmap>,
-    _listed: Option<Listed>,
-}
-
-impl MappedFile {
-    /// Maps the file at `path`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when it cannot be opened or mapped.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        Self::of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
-    }
-
-    /// Maps `file`, which messages call `path`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when it cannot be mapped.
-    pub fn of(file: &File, path: &Path) -> Result<Self> {
-        let path = path.to_path_buf();
-        let len = file.metadata().map_err(|e| Error::read(&path, e))?.len();
-        // A descriptor of its own, to read without the mapping.
-        let file = file.try_clone().map_err(|e| Error::read(&path, e))?;
-        if len == 0 {
-            return Ok(Self { path, file, map: None, _listed: None });
-        }
-        // SAFETY: as in `Window::new`.
-        let map = unsafe { Mmap::map(&file) }.map_err(|e| Error::read(&path, e))?;
-        let listed = Listed::new(&path, &map);
-        Ok(Self { path, file, map: Some(map), _listed: Some(listed) })
-    }
-
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// All its bytes.
-    pub fn bytes(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&[])
-    }
-
-    /// The bytes of `range` as values of `T` (little-endian on the machines that this runs on).
-    ///
-    /// # Panics
-    /// When `range` is outside the file, or not aligned for `T`; the caller has checked the file's header.
-    pub fn slice<T: Pod>(&self, range: Range<usize>) -> &[T] {
-        bytemuck::cast_slice(&self.bytes()[range])
-    }
-
-    /// Fills `values` with the bytes from `position` on, without touching the mapped pages; in the current thread pool.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when the file cannot be read.
-    pub fn read<T: Pod + Send>(&self, values: &mut [T], position: u64) -> Result<()> {
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
-        bytes.par_chunks_mut(READ).enumerate().try_for_each(|(i, bytes)| {
-            disk::read_at(&self.file, bytes, position + (i * READ) as u64).map_err(|e| Error::read(&self.path, e))
-        })
-    }
-
-    /// Says that reading in any order begins, where reading ahead brings what nobody wants, or that it ends.
-    pub fn any_order(&self, begins: bool) {
-        let advice = if begins { Advice::Random } else { Advice::Normal };
-        // Advice is a hint, as above.
-        let _ = self.map.as_ref().map(|map| map.advise(advice));
-    }
-
-    /// Gives the resident pages of `range` back to the system; they are read again when they are touched.
-    pub fn release(&self, range: Range<usize>) {
-        let page = rustix::param::page_size();
-        let (start, end) = (range.start.next_multiple_of(page), range.end / page * page);
-        if let Some(map) = &self.map
-            && start < end
-        {
-            // SAFETY: the map is read-only and backed by a file, so its pages can be dropped at any time: a later
-            // access finds the same bytes. Where the hint is refused, memory stays used and nothing else.
-            let _ = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start) };
-        }
-    }
-}
-
-/// Bytes that a thread reads at a time.
-const READ: usize = 1 << 20;
-
 /// Shorter arrays have no large pages: what they save is little, and up to a page of them is wasted.
 const WORTH_LARGE_PAGES: usize = 8 << 20;
 
-/// So many zeros, none of which takes memory before it is touched; in large pages as [`large_pages`].
+/// So many zeros, none of which takes memory before it is touched; in large pages, where that is much.
 pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
     let mut zeros = bytemuck::zeroed_vec(len);
     large_pages(&mut zeros);
@@ -203,7 +109,7 @@ pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
 
 /// Asks the system to back what `values` has room for by large pages, if that is much and was not touched yet. Large pages
 /// are made many times as fast as small ones, and found faster where values are looked up at random.
-pub fn large_pages<T: Pod>(values: &mut Vec<T>) {
+fn large_pages<T: Pod>(values: &mut Vec<T>) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), values.capacity() * size_of::<T>());
     let skipped = start.align_offset(page);

@@ -5,7 +5,7 @@
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
-//! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 4 bytes an
+//! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 1 to 2 bytes an
 //! edge written to the graph file. Memory: the given bytes and 8 bytes an id.
 //!
 //! Inputs that are clean as they lie have a shorter way ([`rows`]).
@@ -20,11 +20,11 @@ use rayon::prelude::*;
 
 use crate::bytes::Bytes;
 use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace};
-use crate::control::{Control, Unit};
+use crate::control::{Control, Task, Unit};
 use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use crate::graph::file::{GraphWriter, Layout};
-use crate::graph::numbering::numbers;
+use crate::graph::numbering::{numbers, order};
 use ranked::RankedArcs;
 
 /// A complete graph file under a temporary name, and what making it wrote.
@@ -51,13 +51,16 @@ pub fn orient(
     let CleanGraph { pairs, degrees, ids, edges, first_id, declared_lines, report, .. } = clean;
     let vertices = Vertices::new(&degrees);
     let layout = vertices.layout(&ids, edges, first_id, declared_lines, report);
-    let writer = GraphWriter::create(dir, layout)?;
-    write_per_vertex(&writer, &vertices.compact, &degrees, &ids)?;
-    drop((ids, vertices));
-
+    let mut writer = GraphWriter::create(dir, layout)?;
+    if writer.layout().has_ids {
+        writer.ids(vertices.ids(&ids))?;
+    }
+    drop(ids);
     let arcs = RankedArcs::new(&degrees, edges, space);
     let rank_of = numbers(&degrees);
     drop(degrees);
+    writer.order(&order(&rank_of, &vertices.present))?;
+    drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     (0..pairs.lanes()).into_par_iter().try_for_each(|lane| {
         control.check()?;
@@ -72,23 +75,26 @@ pub fn orient(
     drop(rank_of);
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
-    arcs.write_rows(&writer, &task, control)?;
-    complete(writer, source.to_string(), bucket_bytes)
+    complete(writer, &arcs, source.to_string(), bucket_bytes, (&task, control))
 }
 
-/// Seals a graph file all of whose sections are written, and which was made of `source`.
-fn complete(writer: GraphWriter, source: String, bucket_bytes: Bytes) -> Result<Oriented> {
-    let file = writer.finish(source)?;
+/// Writes all rows, and seals a graph file that was made of `source`.
+fn complete(
+    writer: GraphWriter,
+    arcs: &RankedArcs,
+    source: String,
+    bucket_bytes: Bytes,
+    (task, control): (&Task, &Control),
+) -> Result<Oriented> {
+    let rows = arcs.rows(|position, bytes| writer.blocks(position, &bytes), task, control)?;
+    let file = writer.finish(&rows, arcs.degrees(), source)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
     Ok(Oriented { file, bucket_bytes, file_bytes })
 }
 
 /// The ids with an edge.
 struct Vertices {
-    /// As a set.
     present: Bits,
-    /// Ascending.
-    compact: Vec<u32>,
 }
 
 impl Vertices {
@@ -99,8 +105,26 @@ impl Vertices {
                 marks.set(id as u32);
             }
         });
-        let present = marks.finish();
-        Self { compact: present.iter(0..present.universe()).collect(), present }
+        Self { present: marks.finish() }
+    }
+
+    /// The first and the last id.
+    fn ends(&self) -> Option<(u32, u32)> {
+        let first = self.present.iter(0..self.present.universe()).next()?;
+        let last = self.present.words().iter().rposition(|&word| word != 0)?;
+        Some((first, last as u32 * 64 + 63 - self.present.words()[last].leading_zeros()))
+    }
+
+    /// The input's ids of all vertices, ascending, in runs.
+    fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + 'a {
+        const RUN: u32 = 1 << 20;
+        let original = move |id: u32| match ids {
+            InputIds::Plain => u64::from(id),
+            InputIds::Ranked(table) => table[id as usize],
+        };
+        let universe = self.present.universe();
+        let run = move |i: u32| self.present.iter(i * RUN..(i + 1).saturating_mul(RUN)).map(original).collect();
+        (0..universe.div_ceil(RUN)).map(run)
     }
 
     /// What the file says of the graph.
@@ -112,38 +136,21 @@ impl Vertices {
         declared_lines: Option<u64>,
         report: CleanReport,
     ) -> Layout {
-        let Self { present, compact } = self;
+        let (first, last) = self.ends().unwrap_or_default();
         // Ids without a gap need no table: they are an offset.
         let consecutive = match ids {
-            InputIds::Plain => compact.last().is_none_or(|&last| last - compact[0] + 1 == present.count()),
+            InputIds::Plain => self.present.count() == 0 || last - first + 1 == self.present.count(),
             InputIds::Ranked(_) => false,
         };
         Layout {
-            vertices: present.count(),
+            vertices: self.present.count(),
             edges,
             has_ids: !consecutive,
-            offset_of_ids: compact.first().map_or(0, |&first| u64::from(first)),
+            offset_of_ids: u64::from(first),
             first_id,
             declared_lines,
             report,
-            source: String::new(),
+            ..Layout::default()
         }
     }
-}
-
-fn write_per_vertex(writer: &GraphWriter, compact: &[u32], degrees: &[u32], ids: &InputIds) -> Result<()> {
-    const RUN: usize = 1 << 16;
-    let layout = writer.layout();
-    let (degrees_at, ids_at) = (layout.degrees().start, layout.ids().map(|range| range.start));
-    compact.par_chunks(RUN).enumerate().try_for_each(|(run, chunk)| {
-        let first = run * RUN;
-        let values: Vec<u32> = chunk.iter().map(|&id| degrees[id as usize]).collect();
-        writer.write((degrees_at + first * 4) as u64, bytemuck::cast_slice(&values))?;
-        let Some(at) = ids_at else { return Ok(()) };
-        let values: Vec<u64> = match ids {
-            InputIds::Plain => chunk.iter().map(|&id| u64::from(id)).collect(),
-            InputIds::Ranked(table) => chunk.iter().map(|&id| table[id as usize]).collect(),
-        };
-        writer.write((at + first * 8) as u64, bytemuck::cast_slice(&values))
-    })
 }

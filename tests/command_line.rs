@@ -19,7 +19,7 @@ fn root(path: &str) -> PathBuf {
 
 #[test]
 fn a_wrong_command_line_ends_with_2_and_says_why() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["count", "g.txt", "--parts", "0"], "0 is not a number of parts"),
         (&["count", "g.txt", "--parts", "many"], "expected `auto` or a number from 1"),
         (&["count"], "<INPUT>"),
@@ -28,6 +28,8 @@ fn a_wrong_command_line_ends_with_2_and_says_why() {
         (&["count", "g.txt", "--device-memory", "lots"], "is not a size"),
         (&["count", "g.txt", "--threads", "0"], "--threads"),
         (&["count", "g.txt", "--keep-spill"], "--spill-dir"),
+        (&["count", "g.txt", "--frames", "own"], "--frames"),
+        (&["count", "g.txt", "--frame-bytes", "1MiB"], "--frame-bytes"),
         (&["count", "g.txt", "--prune", "direkt"], "direct"),
         (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], "FILE.bin"),
         (&["cout", "g.txt"], "count"),
@@ -135,7 +137,7 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
     assert_eq!((result.triangles, result.edges, result.wedges), (20_977_629, 2_738_969, 7_861_227_192));
     assert!(result.partitions.len() >= 8);
     for partition in &result.partitions {
-        assert!(partition.frames >= 2 && partition.spill_bytes.get() > 0, "{partition:?}");
+        assert!(partition.row_blocks >= 2 && partition.spill_bytes.get() > 0, "{partition:?}");
         assert!(partition.peak_bytes <= result.device_memory, "{partition:?}");
     }
 }

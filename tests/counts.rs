@@ -13,7 +13,7 @@ use trimill::bytes::Bytes;
 use trimill::control::Control;
 use trimill::error::Kind;
 use trimill::generate::{Family, StarKind, generate};
-use trimill::job::FrameKind;
+use trimill::job::Stream;
 use trimill::report::RunResult;
 
 /// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
@@ -85,30 +85,29 @@ fn the_methods_of_the_papers_count_real_graphs() {
 }
 
 #[test]
-fn shared_frames_give_the_published_counts_in_memory_and_through_a_file() {
+fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
     for (name, _, _, vertices, _, triangles, _) in PUBLISHED {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'\npartition.frames = 'shared'\n", data(name).display());
+        let input = format!("input.path = '{}'\npartition.partitioner = 'rank'\n", data(name).display());
         for settings in [
             "partition.parts = 5",
-            "partition = { parts = 3, partitioner = 'random' }\nmemory.frame = '64KiB'",
-            // The host has no room for the rows: they go through a file.
+            "partition.parts = 3\nmemory.block = '64KiB'",
+            // The host has no room for the rows, whatever the input is: they are read from a file.
             "partition.parts = 2\nmemory = { host = '34MiB', device = '16MiB' }",
+            "partition.parts = 4\ncache.dir = 'cache'",
         ] {
-            // A table takes its keys from one place only.
-            let text = match settings.strip_prefix("partition = { ") {
-                Some(rest) => {
-                    input.replace("partition.frames = 'shared'\n", "") + "partition = { frames = 'shared', " + rest
-                }
-                None => input.clone() + settings,
-            };
-            let result = count(&text, dir.path()).unwrap();
+            let result = count(&(input.clone() + settings), dir.path()).unwrap();
             assert_eq!(result.triangles, triangles, "{name} {settings}");
-            assert_eq!(result.frames, FrameKind::Shared);
+            assert_eq!((result.stream, result.partitioner.as_str()), (Stream::Graph, "rank"));
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
-            let read = result.stations.iter().find(|station| station.name == "stream").unwrap().bytes_in;
-            let through_a_file = settings.contains("host");
-            assert_eq!(read.get(), if through_a_file { 2 * 4 * result.edges } else { 0 }, "{name} {settings}");
+            assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
+            let stream = result.stations.iter().find(|station| station.name == "stream").unwrap();
+            // What is stored takes less than what passes.
+            assert!(Bytes::ZERO < stream.bytes_in && stream.bytes_in < stream.bytes_out, "{name} {settings}");
+            let streamed: u64 = result.partitions.iter().map(|part| part.stream_bytes.get()).sum();
+            assert_eq!(stream.bytes_out.get(), streamed);
+            let spilling = ["induce", "prune", "spill"];
+            assert!(result.stations.iter().all(|station| !spilling.contains(&station.name.as_str())));
             assert!(result.duplication <= 1.0 && result.compression_ratio.is_none());
             for part in &result.partitions {
                 assert_eq!((part.spill_bytes, part.proxies_kept), (Bytes::ZERO, 0));
@@ -128,11 +127,12 @@ fn a_budget_far_below_the_graph_is_kept_to() {
         ("1MiB", "prune = 'direct'"),
         ("1MiB", "prune = 'none'"),
         ("2MiB", "prune = 'zero-indegree'"),
-        ("1MiB", "frames = 'shared'"),
-        ("2MiB", "frames = 'shared'"),
+        ("1MiB", "partitioner = 'random'"),
+        ("1MiB", "partitioner = 'rank'"),
+        ("2MiB", "partitioner = 'rank'"),
     ] {
         let settings =
-            format!("memory.device = '{device}'\npartition.{kind}\ncount.threads = 2\nmemory.frame = '16KiB'");
+            format!("memory.device = '{device}'\npartition.{kind}\ncount.threads = 2\nmemory.block = '16KiB'");
         let result = count(&(input.clone() + &settings), dir.path()).unwrap();
         assert_eq!(result.triangles, 20_977_629);
         assert!(result.parts > 8, "{}", result.parts);
@@ -145,7 +145,7 @@ fn a_budget_far_below_the_graph_is_kept_to() {
             );
             assert!(part.peak_bytes_predicted <= result.device_memory);
         }
-        assert!(result.partitions.iter().any(|part| part.frames > 2));
+        assert!(result.partitions.iter().any(|part| part.row_blocks > 2));
     }
 }
 
@@ -165,8 +165,8 @@ fn closed_forms_hold() {
     for family in families {
         let made = generate(&family, None, &file, &Control::silent()).unwrap();
         let parts = "partition = { partitioner = 'random', parts = 3 }";
-        let shared = "partition = { frames = 'shared', parts = 3 }\nmemory.frame = '64KiB'";
-        for settings in ["", parts, "memory.frame = '64KiB'\npartition.parts = 4", shared] {
+        let ranges = "partition = { partitioner = 'rank', parts = 3 }\nmemory.block = '64KiB'";
+        for settings in ["", parts, "memory.block = '64KiB'\npartition.parts = 4", ranges] {
             let result = count(&format!("input.path = '{}'\n{settings}", file.display()), dir.path()).unwrap();
             assert_eq!(Some(result.triangles), made.known.triangles, "{family:?}");
             assert_eq!(Some(u128::from(result.edges)), made.known.edges, "{family:?}");
@@ -212,13 +212,13 @@ fn hubs_have_their_exact_counts_under_every_partitioner_and_small_budgets() {
     let settings = [
         "",
         "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }",
-        "partition = { partitioner = 'contiguous', parts = 7 }\nmemory.frame = '8KiB'",
+        "partition = { partitioner = 'contiguous', parts = 7 }\nmemory.block = '8KiB'",
         "partition = { partitioner = 'contiguous-vertices', parts = 3, prune = 'none' }",
         "partition = { partitioner = 'metis', parts = 2 }",
-        "partition = { frames = 'shared', partitioner = 'contiguous', parts = 4 }\nmemory.frame = '8KiB'",
-        "partition = { partitioner = 'rank', parts = 6 }\nmemory.frame = '8KiB'",
-        "memory = { device = '400KiB', host = '4MiB', frame = '8KiB' }\ncount.threads = 2",
-        "memory = { device = '300KiB', frame = '8KiB' }\npartition.partitioner = 'random'\ncount.threads = 1",
+        "partition = { partitioner = 'contiguous', parts = 4 }\nmemory.block = '8KiB'\nspill.to = 'memory'",
+        "partition = { partitioner = 'rank', parts = 6 }\nmemory.block = '8KiB'",
+        "memory = { device = '400KiB', host = '4MiB', block = '8KiB' }\ncount.threads = 2",
+        "memory = { device = '300KiB', block = '8KiB' }\npartition.partitioner = 'random'\ncount.threads = 1",
     ];
     let mut split = 0;
     for leaves in [&[50_000][..], &[25, 81], &[3, 4, 5, 9, 16]] {
@@ -282,21 +282,22 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
 fn settings() -> impl Strategy<Value = String> {
     let partitioner = prop::sample::select(vec!["auto", "rank", "random", "contiguous", "contiguous-vertices", "file"]);
     let kind = prop::sample::select(vec![
-        "prune = 'none'",
-        "prune = 'zero-indegree'",
-        "prune = 'direct'",
-        "frames = 'own'",
-        "frames = 'shared'",
-        "frames = 'shared'",
-        "frames = 'auto'",
+        "prune = 'none', ",
+        "prune = 'zero-indegree', ",
+        "prune = 'direct', ",
+        "",
+        "",
+        "",
+        "",
     ]);
-    let frame = prop::sample::select(vec!["", "memory.frame = 1100", "memory.frame = 2000", "memory.frame = '1MiB'"]);
+    let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
     let host = prop::sample::select(vec!["", "memory.host = '1MiB'", "memory.host = '64MiB'"]);
-    (partitioner, 1u32..10, kind, frame, host, any::<u32>(), 1usize..4).prop_map(
-        |(partitioner, parts, kind, frame, host, seed, threads)| {
+    let spill = prop::sample::select(vec!["disk", "memory"]);
+    (partitioner, 1u32..10, kind, block, host, spill, any::<u32>(), 1usize..4).prop_map(
+        |(partitioner, parts, kind, block, host, spill, seed, threads)| {
             format!(
-                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}, seed = {seed} }}\n\
-                 count.threads = {threads}\n{frame}\n{host}\n"
+                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}seed = {seed} }}\n\
+                 count.threads = {threads}\nspill.to = '{spill}'\n{block}\n{host}\n"
             )
         },
     )
@@ -335,11 +336,11 @@ proptest! {
                 prop_assert_eq!(result.triangles, u128::from(triangles(&edges)), "{}", toml);
                 prop_assert_eq!(result.edges as usize, edges.len());
             }
-            // Frames can be smaller than the longest row, or too large for the budget: the refusals that are right.
+            // Row blocks can be smaller than the longest row, or too large for the budget: the refusals that are right.
             Err(error) => {
                 let text = error.to_string();
-                let small = settings.contains("frame = 1100") && text.contains("which hold the longest row");
-                let large = settings.contains("frame = '1MiB'") && text.contains("two frames of 1.0 MiB");
+                let small = settings.contains("block = 1100") && text.contains("which hold the longest row");
+                let large = settings.contains("block = '1MiB'") && text.contains("two row blocks of 1.0 MiB");
                 // With rank ranges nothing is pruned.
                 let both = settings.contains("'rank'") && text.contains("the partitioner rank, and");
                 prop_assert!(small || large || both, "{}: {}", toml, text);
@@ -353,7 +354,7 @@ proptest! {
 fn metis_partitions_count_the_same() {
     let dir = tempfile::tempdir().unwrap();
     for (name, triangles) in [("facebook_combined.txt", 1_612_010), ("karate.mtx", 45)] {
-        for extra in ["", "partition.metis.contract = 3", "partition.frames = 'shared'"] {
+        for extra in ["", "partition.metis.contract = 3", "spill.to = 'memory'"] {
             let toml = format!(
                 "input.path = '{}'\npartition.partitioner = 'metis'\npartition.parts = 4\n{extra}",
                 data(name).display()
@@ -364,6 +365,67 @@ fn metis_partitions_count_the_same() {
         }
     }
     assert!(listing(&dir.path().join("work")).is_empty());
+}
+
+#[test]
+fn kept_spills_are_counted_without_their_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("kept");
+    for (name, triangles, settings) in [
+        (
+            "facebook_combined.txt",
+            1_612_010,
+            "partition = { partitioner = 'random', parts = 5 }\nmemory.block = '32KiB'",
+        ),
+        ("ca-HepTh.txt", 28_339, "partition = { partitioner = 'contiguous', parts = 3, prune = 'none' }"),
+        ("as20000102.txt", 6_584, "partition = { partitioner = 'metis', parts = 4, prune = 'zero-indegree' }"),
+        ("karate.mtx", 45, ""),
+    ] {
+        let keep =
+            format!("input.path = '{}'\nspill = {{ keep = true, dir = 'kept' }}\n{settings}", data(name).display());
+        let first = count(&keep, dir.path()).unwrap();
+        assert_eq!((first.triangles, first.stream), (triangles, Stream::Partition), "{name}");
+        let files = listing(&kept);
+        for settings in ["", "count.method = 'reverse-edge'", "memory.host = '64MiB'\ncount.threads = 1"] {
+            let again = count(&format!("input.path = 'kept'\n{settings}"), dir.path()).unwrap();
+            assert_eq!(
+                (again.triangles, again.wedges, again.vertices, again.edges),
+                (triangles, first.wedges, first.vertices, first.edges)
+            );
+            assert_eq!((again.parts, again.stream, again.prune), (first.parts, first.stream, first.prune), "{name}");
+            assert_eq!((&again.partitioner, &again.input), (&first.partitioner, &first.input), "{name}");
+            for (a, b) in again.partitions.iter().zip(&first.partitions) {
+                assert_eq!((a.id, a.triangles, a.spill_bytes), (b.id, b.triangles, b.spill_bytes), "{name}");
+                assert_eq!(
+                    (a.local_vertices, a.proxies_induced, a.proxies_kept),
+                    (b.local_vertices, b.proxies_induced, b.proxies_kept)
+                );
+                assert_eq!(
+                    (a.arcs_induced, a.arcs_kept, a.stream_bytes),
+                    (b.arcs_induced, b.arcs_kept, b.stream_bytes)
+                );
+                assert_eq!((a.row_blocks, a.largest_block_bytes), (b.row_blocks, b.largest_block_bytes), "{name}");
+                assert!(
+                    a.peak_bytes <= a.peak_bytes_predicted && a.peak_bytes_predicted <= again.device_memory,
+                    "{a:?}"
+                );
+            }
+        }
+        for settled in
+            ["partition.parts = 2", "partition.partitioner = 'rank'", "partition.prune = 'direct'", "run.dir = 'r'"]
+        {
+            let error = count(&format!("input.path = 'kept'\n{settled}"), dir.path()).unwrap_err();
+            assert_eq!(error.kind(), Kind::Usage, "{settled}: {error}");
+        }
+        let error = count("input.path = 'kept'\nmemory.device = '1KiB'", dir.path()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert_eq!(listing(&kept), files, "spills stay as they are");
+        std::fs::remove_dir_all(&kept).unwrap();
+    }
+    // A manifest of version 1 says too little.
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v1");
+    let error = count(&format!("input.path = '{}'", fixture.display()), dir.path()).unwrap_err();
+    assert!(error.kind() == Kind::Data && error.to_string().contains("version 1"), "{error}");
 }
 
 #[test]

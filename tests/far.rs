@@ -7,8 +7,7 @@
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/spill_format.rs`, `rows_with_giant_gaps_come_back` |
 //! | budgets of 2^60 bytes; more is refused | here, `src/job/job.rs` |
-//! | graph file: rows past 2^32 arcs and 2^34 bytes, read, pruned, cut into sections, spilled and counted | `src/graph/far/tests.rs` |
-//! | orienting: rows written past 2^32 arcs | `src/graph/far/tests.rs` |
+//! | graph file: rows past 2^32 arcs and bytes, found and read | `src/graph/far/tests.rs` |
 //! | sets and ranks over 2^32 - 2 vertices | `src/graph/far/tests.rs` |
 //! | wedges past 2^64 | `src/graph/far/tests.rs` |
 //! | triangles past 2^32 | `tests/counts.rs`, `closed_forms_hold` |
@@ -145,7 +144,7 @@ fn budgets_may_be_far_above_any_memory() {
             let toml = format!("input.path = 'g.txt'\nmemory = {{ device = '{size}', host = '{size}' }}\n{settings}");
             assert_eq!(count(&toml, dir.path()).unwrap().triangles, 45, "{toml}");
         }
-        let toml = format!("input.path = 'g.txt'\nmemory.frame = '1EiB'\n{settings}");
+        let toml = format!("input.path = 'g.txt'\nmemory.block = '1EiB'\n{settings}");
         assert_eq!(failure(count(&toml, dir.path())).kind(), Kind::Resource, "{toml}");
     }
 }

@@ -230,12 +230,12 @@ fn parts_that_nobody_is_in_cost_nothing() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    for partitioner in ["random", "contiguous", "contiguous-vertices", "metis"] {
-        for frames in ["own", "shared"] {
-            let result = count(&["--parts", "1000000", "--partitioner", partitioner, "--frames", frames]);
-            let parts = result["parts"].as_u64().unwrap();
-            assert!(result["triangles"] == 45 && (30..=34).contains(&parts), "{partitioner}: {parts} parts");
-        }
+    for partitioner in ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"] {
+        let result = count(&["--parts", "1000000", "--partitioner", partitioner]);
+        let parts = result["parts"].as_u64().unwrap();
+        assert!(result["triangles"] == 45 && (30..=34).contains(&parts), "{partitioner}: {parts} parts");
+        let stream = if ["auto", "rank"].contains(&partitioner) { "graph" } else { "partition" };
+        assert_eq!(result["stream"], stream, "{partitioner}");
     }
     let lines: String = (0..34).map(|id| if id == 7 { "1000000\n" } else { "12\n" }).collect();
     fs::write(place.path("p.txt"), lines).unwrap();

@@ -4,24 +4,38 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
 
-use common::{oriented, simple, triangles};
+use common::job::job;
+use common::sections::sections;
+use common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
 use proptest::prelude::*;
 use trimill::bytes::Bytes;
+use trimill::commands::engine::Engine;
 use trimill::control::Control;
 use trimill::count::Backend;
 use trimill::count::cpu::Cpu;
 use trimill::graph::OrientedGraph;
-use trimill::job::FrameKind;
 use trimill::partition::assignment::Assignment;
-use trimill::partition::prune::{Prune, prune};
-use trimill::partition::section::{Resident, smallest_frame_limit};
-use trimill::partition::sections::Sections;
+use trimill::partition::batch::{Kept, kept};
+use trimill::partition::locals::Locals;
+use trimill::partition::prune::Prune;
+use trimill::partition::section::{Frame, Resident, smallest_frame_limit};
 use trimill::partition::sizes::{PartitionSize, sizes};
-use trimill::plan::frames::Rates;
-use trimill::plan::{Assign, BudgetFrom, Limits, plan};
+use trimill::pipeline::Pipeline;
+use trimill::plan::ranges::ranges;
+use trimill::plan::rates::Rates;
+use trimill::plan::sets::{Vertices, sets};
+use trimill::plan::{Assign, BudgetFrom, Cut, Limits};
+use trimill::spill::{Manifest, SpillReader};
+use trimill::stream::count_partition;
+use trimill::stream::source::Spilled;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
+
+/// Passes in as few blocks as there are, and in as many.
+const BLOCKS: [Bytes; 2] = [Bytes::mib(64), Bytes(1)];
 
 fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     // Sparse ids, few of them, so that loops, duplicates, reverse arcs and triangles are common.
@@ -42,19 +56,31 @@ fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
 }
 
 fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
-    let id_of = &graph.numbering().id_of;
-    (0..graph.vertices())
-        .flat_map(|id| {
-            let row = graph.row(graph.rank_of(id));
-            assert!(row.is_sorted_by(|a, b| a < b));
-            assert!(row.iter().all(|&head| head < graph.rank_of(id)));
-            row.iter().map(move |&head| (graph.original_id(id), graph.original_id(id_of[head as usize])))
-        })
-        .collect()
+    let ids = ids_by_rank(graph);
+    let arcs = by_rank(&rows_of(graph)).into_iter();
+    arcs.map(|(tail, head)| (ids[tail as usize], ids[head as usize])).collect()
+}
+
+/// All arcs, as ranks.
+fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
+    let arcs = (0..).zip(rows).flat_map(|(rank, row)| {
+        assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < rank), "row {rank}: {row:?}");
+        row.iter().map(move |&successor| (rank, successor))
+    });
+    arcs.collect()
+}
+
+/// A partition as it is defined.
+struct Defined {
+    size: PartitionSize,
+    /// Locals and kept proxies.
+    vertices: BTreeSet<u32>,
+    /// The arcs that are kept.
+    arcs: BTreeSet<(u32, u32)>,
 }
 
 /// Algorithms 1 and 2 of LSTC, and the `direct` level, read literally on sets.
-fn sizes_by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Prune) -> PartitionSize {
+fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Prune) -> Defined {
     let mut vertices = locals.clone();
     for &(u, v) in arcs {
         if locals.contains(&u) || locals.contains(&v) {
@@ -86,54 +112,55 @@ fn sizes_by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, leve
             kept.retain(|(u, v)| locals.contains(u) || (pointed.contains(u) && pointed.contains(v)));
         }
     }
-    PartitionSize {
+    let size = PartitionSize {
         locals: locals.len() as u64,
         resident_arcs: arcs.iter().filter(|(u, _)| locals.contains(u)).count() as u64,
         proxies_induced: (vertices.len() - locals.len()) as u64,
         arcs_induced: induced.len() as u64,
         proxies_kept: (kept_vertices.len() - locals.len()) as u64,
         arcs_kept: kept.len() as u64,
-    }
+    };
+    Defined { size, vertices: kept_vertices, arcs: kept }
 }
 
-/// Builds one partition's sections, checks their invariants against the predicted size, and counts it.
-fn build_and_count(graph: &OrientedGraph, locals: &[u32], level: Prune, limit: Bytes, size: &PartitionSize) -> u64 {
-    let control = Control::silent();
-    let pruned = prune(graph, locals, level, &control).unwrap();
-    let sections = Sections::new(&pruned);
-    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    sections
-        .resident(&control, |chunk| {
-            let base = resident.heads.len() as u64;
-            resident.numbers.extend(&chunk.numbers);
-            resident.offsets.extend(chunk.offsets[1..].iter().map(|o| o + base));
-            resident.heads.extend(&chunk.heads);
-            Ok(())
-        })
-        .unwrap();
-    assert_eq!(resident.numbers.len() as u64, size.locals);
-    assert_eq!(resident.heads.len() as u64, size.resident_arcs);
-    assert_eq!(u64::from(sections.proxies()), size.proxies_kept);
+/// The ranks of the vertices that are local in a partition.
+fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
+    (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
+}
+
+/// That exactly what is defined is kept.
+fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined: &Defined) {
+    let all = 0..rows.len() as u32;
+    assert!(kept.kept.iter(all.clone()).eq(defined.vertices.iter().copied()), "vertices of partition {}", kept.part);
+    let arcs = kept.kept.iter(all).flat_map(|rank| {
+        let row = rows[rank as usize].iter();
+        row.filter(move |&&head| locals.contains(&rank) || kept.keeps(head)).map(move |&head| (rank, head))
+    });
+    assert_eq!(arcs.collect::<BTreeSet<_>>(), defined.arcs, "arcs of partition {}", kept.part);
+}
+
+/// Puts a partition together, checks its invariants against its size, and counts it.
+fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes, size: &PartitionSize) -> u64 {
+    let (resident, frames) = sections(rows, kept, locals, limit);
+    assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
+    assert_eq!(u64::from(kept.kept.count()), size.numbered());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-    assert_eq!(resident.size(), sections.resident_size());
-    let mut counter = cpu.begin(resident.size(), sections.numbered(), limit).unwrap();
-    let (mut next, mut rows, mut arcs) = (0, 0, resident.heads.len() as u64);
+    let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
+    let mut counter = cpu.begin(resident.size(), kept.kept.count(), limit).unwrap();
+    let (mut next, mut proxies, mut arcs) = (0, 0, resident.heads.len() as u64);
     counter.resident(resident, &pool).unwrap();
-    sections
-        .frames(limit, &control, |frame| {
-            assert_eq!(frame.range.start, next);
-            next = frame.range.end;
-            let frame = frame.view();
-            rows += frame.size().rows;
-            arcs += frame.size().arcs;
-            for i in 0..frame.offsets.len() - 1 {
-                assert!(frame.row(i).is_sorted_by(|a, b| a < b));
-            }
-            counter.frame(&frame, &pool)
-        })
-        .unwrap();
-    assert_eq!((next, rows, arcs), (sections.numbered(), size.proxies_kept, size.arcs_kept));
+    for frame in &frames {
+        let frame = frame.view();
+        assert_eq!(frame.range.start, next);
+        next = frame.range.end;
+        proxies += frame.size().rows;
+        arcs += frame.size().arcs;
+        for i in 0..frame.offsets.len() - 1 {
+            assert!(frame.row(i).is_sorted_by(|a, b| a < b));
+        }
+        counter.frame(&frame, &pool).unwrap();
+    }
+    assert_eq!((next, proxies, arcs), (kept.kept.count(), size.proxies_kept, size.arcs_kept));
     counter.finish().unwrap().triangles
 }
 
@@ -158,12 +185,24 @@ proptest! {
         prop_assert_eq!(2 * graph.edges(), report.arcs - report.loops_removed - report.duplicates_removed + report.arcs_added);
         let ids: BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
         prop_assert_eq!(report.vertices_declared as usize, ids.len());
-        for id in ids {
+        let names = graph.ids().unwrap();
+        for &id in &ids {
             let with_edge = edges.iter().any(|&(u, v)| u == id || v == id);
-            prop_assert_eq!(graph.vertex_of(id).map(|v| graph.original_id(v)), with_edge.then_some(id));
+            prop_assert_eq!(names.vertex_of(id).map(|vertex| names.original(vertex)), with_edge.then_some(id));
         }
-        let wedges: u128 = graph.degrees().iter().map(|&d| u128::from(d) * (u128::from(d) - 1) / 2).sum();
+        // Ranks are positions in falling degree order, ties by falling id; vertices are in the order of ids.
+        let mut degrees = BTreeMap::<u64, u32>::new();
+        edges.iter().flat_map(|&(u, v)| [u, v]).for_each(|id| *degrees.entry(id).or_default() += 1);
+        let mut ranked: Vec<(u32, u64)> = degrees.iter().map(|(&id, &degree)| (degree, id)).collect();
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        prop_assert_eq!(ids_by_rank(&graph), ranked.iter().map(|&(_, id)| id).collect::<Vec<_>>());
+        prop_assert_eq!(degrees_by_rank(&graph), ranked.iter().map(|&(degree, _)| degree).collect::<Vec<_>>());
+        prop_assert!(degrees.keys().copied().eq((0..graph.vertices()).map(|vertex| names.original(vertex))));
+        let wedges: u128 = ranked.iter().map(|&(d, _)| u128::from(d) * (u128::from(d) - 1) / 2).sum();
         prop_assert_eq!(graph.wedges(), wedges);
+        let rows = rows_of(&graph);
+        prop_assert_eq!(graph.longest_row() as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
+        prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&head| rows[head as usize].len()).sum::<usize>());
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -174,26 +213,120 @@ proptest! {
     ) {
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-        let n = graph.vertices();
-        let part_of: Vec<u32> = (0..n).map(|id| (trimill::clean::ids::mix(u64::from(id) ^ salt) % u64::from(parts)) as u32).collect();
-        let assignment = Assignment::new(part_of.clone(), parts);
-        let number_of = &graph.numbering().number_of;
-        let arcs_by_number: BTreeSet<(u32, u32)> =
-            (0..n).flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head))).collect();
-        let longest = (0..n).map(|id| graph.out_degree(id)).max().unwrap_or(0);
-        let limit = Bytes(smallest_frame_limit(longest).get() + rows_a_frame * 16);
+        let (control, block) = (Control::silent(), BLOCKS[(salt % 2) as usize]);
+        let part_of = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
+        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let rows = rows_of(&graph);
+        let arcs_by_rank = by_rank(&rows);
+        let limit = Bytes(smallest_frame_limit(graph.longest_row()).get() + rows_a_frame * 16);
+        let all: Vec<u32> = (0..parts).collect();
         for level in LEVELS {
-            let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
+            let sizes = sizes(&graph, &locals, level, block, &control).unwrap();
             prop_assert_eq!(sizes.len(), parts as usize);
+            let (kept, _) = kept(&graph, &locals, &all, level, (block, &control)).unwrap();
             let mut total = 0;
-            for part in 0..parts {
-                let locals: BTreeSet<u32> = assignment.locals(part).iter().map(|&id| number_of[id as usize]).collect();
-                prop_assert_eq!(sizes[part as usize], sizes_by_definition(&arcs_by_number, &locals, level), "level {}", level);
-                total += build_and_count(&graph, assignment.locals(part), level, limit, &sizes[part as usize]);
+            for (part, kept) in (0..parts).zip(&kept) {
+                let own = locals_of(&locals, part);
+                let defined = by_definition(&arcs_by_rank, &own, level);
+                prop_assert_eq!(sizes[part as usize], defined.size, "level {}", level);
+                prop_assert_eq!((kept.part, locals.count(part)), (part, defined.size.locals));
+                is_as_defined(kept, &rows, &own, &defined);
+                total += build_and_count(&rows, kept, &locals, limit, &defined.size);
             }
             prop_assert_eq!(total, triangles(&simple(&arcs)), "level {}", level);
         }
     }
+
+    #[test]
+    fn kept_spills_hold_the_partitions_of_their_definition(
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_frame in 1u64..20, level in prop::sample::select(LEVELS.to_vec()),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let edges = simple(&arcs);
+        prop_assume!(!edges.is_empty());
+        let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
+        let ids = graph.ids().unwrap();
+        let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
+        let limit = Bytes(smallest_frame_limit(graph.longest_row()).get() + rows_a_frame * 16);
+        let manifest = spilled(&arcs, (&ids_and_parts(&ids, &part_of), level, limit), dir.path());
+        // Parts that nobody is in are left out.
+        let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
+        prop_assert_eq!(manifest.partitions.len(), inhabited.len());
+        let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
+        let arcs_by_rank = by_rank(&rows_of(&graph));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let mut total = 0;
+        for (partition, &part) in manifest.partitions.iter().zip(&inhabited) {
+            let spill = manifest.open(&dir.path().join("spills"), partition).unwrap();
+            spill.verify(&Control::silent()).unwrap();
+            prop_assert!(spill.largest_frame_bytes() <= limit.get());
+            let own = locals_of(&locals, part);
+            let defined = by_definition(&arcs_by_rank, &own, level);
+            holds(&spill, &own, &defined);
+            let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
+            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, &pool, &Control::silent());
+            total += counted.map_err(|failed| failed.error()).unwrap().triangles;
+        }
+        prop_assert_eq!(total, triangles(&edges), "level {}", level);
+    }
+}
+
+/// A part for each vertex, in no order.
+fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
+    (trimill::clean::ids::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
+}
+
+fn ids_and_parts(ids: &trimill::graph::oriented::Ids, part_of: &[u32]) -> String {
+    (0..).zip(part_of).map(|(vertex, part)| format!("{} {part}\n", ids.original(vertex))).collect()
+}
+
+/// Spills the partitions of a graph as `trimill partition` does, to the folder `spills`.
+fn spilled(arcs: &[(u64, u64)], (parts, level, limit): (&str, Prune, Bytes), dir: &Path) -> Manifest {
+    let lines: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    std::fs::write(dir.join("g.txt"), lines).unwrap();
+    std::fs::write(dir.join("parts.txt"), parts).unwrap();
+    let toml = format!(
+        "input = {{ path = 'g.txt', format = 'text', header = 'no' }}\nspill.dir = 'spills'\nmemory.block = {limit}\n\
+         partition = {{ partitioner = 'file:parts.txt', prune = '{level}' }}\ncache.enabled = false\ncount.threads = 2",
+        limit = limit.get()
+    );
+    Pipeline::with_program(None).partition(&job(&toml, dir).unwrap(), &Control::silent()).unwrap();
+    Manifest::read(&dir.join("spills")).unwrap()
+}
+
+/// That a spill holds exactly what is defined.
+fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
+    let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
+    let header = spill.header();
+    let sizes = PartitionSize {
+        locals: header.locals.into(),
+        resident_arcs: spill.resident_arcs(),
+        proxies_induced: header.proxies_induced,
+        arcs_induced: header.arcs_induced,
+        proxies_kept: header.proxies_kept,
+        arcs_kept: header.arcs_kept,
+    };
+    assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
+    let (mut resident, mut frame, mut arcs) = (Resident::default(), Frame::default(), BTreeSet::new());
+    spill.read_resident(&mut resident).unwrap();
+    assert!(resident.numbers.iter().map(|&number| ranks[number as usize]).eq(locals.iter().copied()));
+    let mut add = |number: u32, row: &[u32]| {
+        arcs.extend(row.iter().map(|&head| (ranks[number as usize], ranks[head as usize])));
+    };
+    (0..).zip(&resident.numbers).for_each(|(i, &number)| add(number, resident.row(i)));
+    let mut next = 0;
+    for i in 0..spill.frames() {
+        spill.read_frame(i, &mut frame).unwrap();
+        let frame = frame.view();
+        let Range { start, end } = frame.range;
+        assert_eq!(start, next);
+        next = end;
+        let proxies: Vec<u32> = (start..end).filter(|&number| !locals.contains(&ranks[number as usize])).collect();
+        assert_eq!(proxies.len() as u64, frame.size().rows);
+        (0..).zip(proxies).for_each(|(i, number)| add(number, frame.row(i)));
+    }
+    assert_eq!(next as usize, ranks.len());
+    assert_eq!(arcs, defined.arcs);
 }
 
 #[test]
@@ -203,39 +336,40 @@ fn more_than_64_partitions_are_sized_in_groups() {
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
-    let assignment = Assignment::new(part_of, 150);
-    let number_of = &graph.numbering().number_of;
-    let by_number: BTreeSet<(u32, u32)> =
-        (0..graph.vertices()).flat_map(|rank| graph.row(rank).iter().map(move |&head| (rank, head))).collect();
-    for level in LEVELS {
-        let sizes = sizes(&graph, &assignment, level, &Control::silent()).unwrap();
-        for part in [0, 63, 64, 127, 128, 149] {
-            let locals = assignment.locals(part).iter().map(|&id| number_of[id as usize]).collect();
-            assert_eq!(sizes[part as usize], sizes_by_definition(&by_number, &locals, level), "part {part}, {level}");
+    let locals = Locals::of(&Assignment::new(part_of, 150), &graph.order().unwrap());
+    let (rows, control) = (rows_of(&graph), Control::silent());
+    let arcs_by_rank = by_rank(&rows);
+    for (level, block) in LEVELS.into_iter().flat_map(|level| BLOCKS.map(|block| (level, block))) {
+        let sizes = sizes(&graph, &locals, level, block, &control).unwrap();
+        let some = [0, 63, 64, 127, 128, 149];
+        let (kept, _) = kept(&graph, &locals, &some, level, (block, &control)).unwrap();
+        for (part, kept) in some.into_iter().zip(kept) {
+            let own = locals_of(&locals, part);
+            let defined = by_definition(&arcs_by_rank, &own, level);
+            assert_eq!(sizes[part as usize], defined.size, "part {part}, {level}");
+            is_as_defined(&kept, &rows, &own, &defined);
         }
     }
 }
 
-/// The vertices that level `zero-indegree` keeps, by one look at each vertex in falling order of numbers.
-fn kept_by_one_sweep(graph: &OrientedGraph, locals: &[u32]) -> Vec<u32> {
-    let number_of = &graph.numbering().number_of;
-    let n = graph.vertices() as usize;
+/// The ranks that level `zero-indegree` keeps, by one look at each in falling order.
+fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
+    let n = rows.len();
     let mut local = vec![false; n];
-    locals.iter().for_each(|&id| local[number_of[id as usize] as usize] = true);
+    locals.iter().for_each(|&rank| local[rank as usize] = true);
     let mut present = local.clone();
-    for id in 0..graph.vertices() {
-        let number = number_of[id as usize] as usize;
-        for &head in graph.row(number as u32) {
-            present[number] |= local[head as usize];
-            present[head as usize] |= local[number];
+    for (rank, row) in rows.iter().enumerate() {
+        for &successor in row {
+            present[rank] |= local[successor as usize];
+            present[successor as usize] |= local[rank];
         }
     }
     let mut pointed = vec![false; n];
     let mut kept = Vec::new();
-    for number in (0..n).rev() {
-        if present[number] && (local[number] || pointed[number]) {
-            kept.push(number as u32);
-            graph.row(number as u32).iter().for_each(|&head| pointed[head as usize] = true);
+    for rank in (0..n).rev() {
+        if present[rank] && (local[rank] || pointed[rank]) {
+            kept.push(rank as u32);
+            rows[rank].iter().for_each(|&successor| pointed[successor as usize] = true);
         }
     }
     kept.reverse();
@@ -262,15 +396,21 @@ fn what_is_left_without_zero_indegrees_is_found_along_long_and_broad_ways() {
             (0..vertices).map(|id| (mix(u64::from(id) << 8 | salt) % u64::from(parts)) as u32).collect()
         };
         let assignment = Assignment::new(part_of, parts.max(2));
-        let control = Control::silent();
-        let sizes = sizes(&graph, &assignment, Prune::ZeroIndegree, &control).unwrap();
-        for part in 0..assignment.parts() {
-            let kept = kept_by_one_sweep(&graph, assignment.locals(part));
-            let pruned = prune(&graph, assignment.locals(part), Prune::ZeroIndegree, &control).unwrap();
-            assert!(pruned.kept.iter(0..vertices).eq(kept.iter().copied()), "part {part} of {parts}");
-            let size = &sizes[part as usize];
-            assert_eq!(size.locals + size.proxies_kept, kept.len() as u64, "part {part} of {parts}");
-        }
+        let locals = Locals::of(&assignment, &graph.order().unwrap());
+        let (rows, ranks, control) = (rows_of(&graph), rank_of(&graph), Control::silent());
+        let all: Vec<u32> = (0..assignment.parts()).collect();
+        let [sizes, others] = BLOCKS.map(|block| {
+            let (kept, _) = kept(&graph, &locals, &all, Prune::ZeroIndegree, (block, &control)).unwrap();
+            let sizes = sizes(&graph, &locals, Prune::ZeroIndegree, block, &control).unwrap();
+            for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
+                let own: Vec<u32> = assignment.locals(part).iter().map(|&vertex| ranks[vertex as usize]).collect();
+                let expected = kept_by_one_sweep(&rows, &own);
+                assert!(found.kept.iter(0..vertices).eq(expected.iter().copied()), "part {part} of {parts}, {block}");
+                assert_eq!(size.numbered(), expected.len() as u64, "part {part} of {parts}, {block}");
+            }
+            sizes
+        });
+        assert_eq!(sizes, others);
         if parts == 1 {
             // Nothing leads back on the rim; its last vertices have smaller degrees, but lie in the local one's way.
             let past = u64::from(vertices - 1 - vertices / 3);
@@ -303,6 +443,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
     let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
+    let vertices = Vertices::of(&graph).unwrap();
     for (device, frame, one) in [
         (whole.get() * 2, whole.get() * 2, true),
         (whole.get() * 2, whole.get() / 50, true),
@@ -316,20 +457,26 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             frame: None,
             prune: Prune::Direct,
             parts: 1,
-            frames: FrameKind::Own,
-            shared: Bytes::ZERO,
-            rates: Rates::new(1, 0),
+            rates: Rates::new(1, 0, true),
             whole: None,
             spills_whole: true,
+            host_block: Bytes::mib(1),
         };
-        let plan = plan(&graph, &Runs(&graph), &terms, limits, &Control::silent()).unwrap();
-        assert_eq!(plan.assignment.parts() == 1, one);
-        for prediction in &plan.predictions {
-            assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
-            assert!(one || prediction.largest_frame <= limits.largest_frame, "{}", prediction.largest_frame);
+        let control = Control::silent();
+        let of_sets = sets(&graph, &vertices, &Runs(&graph), &terms, &limits, &control).unwrap();
+        let of_ranges = ranges(&graph, None, &terms, &limits, &control).unwrap();
+        assert!(matches!((&of_sets.cut, &of_ranges.cut), (Cut::Sets(_), Cut::Ranges(..))));
+        for plan in [of_sets, of_ranges] {
+            assert_eq!(plan.parts() == 1, one);
+            for prediction in &plan.predictions {
+                assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
+                assert!(one || prediction.largest_frame <= limits.largest_frame, "{}", prediction.largest_frame);
+            }
+            assert_eq!(plan.sizes.iter().map(|size| size.locals).sum::<u64>(), u64::from(graph.vertices()));
+            assert_eq!(plan.sizes.iter().map(|size| size.resident_arcs).sum::<u64>(), graph.edges());
+            // Fewer could not hold all rows.
+            let least = whole.get().div_ceil(device);
+            assert!(u64::from(plan.parts()) >= least);
         }
-        // Fewer could not hold all rows.
-        let least = whole.get().div_ceil(device);
-        assert!(u64::from(plan.assignment.parts()) >= least);
     }
 }

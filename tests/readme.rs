@@ -92,7 +92,7 @@ fn the_quick_start_really_goes_out_of_core() {
     let partitions = result["partitions"].as_array().unwrap();
     assert!(partitions.len() >= 8);
     for partition in partitions {
-        assert!(partition["frames"].as_u64().unwrap() >= 2, "{partition}");
+        assert!(partition["row_blocks"].as_u64().unwrap() >= 2, "{partition}");
         assert!(partition["peak_bytes"].as_u64() <= result["device_memory"].as_u64(), "{partition}");
         assert!(partition["spill_bytes"].as_u64().unwrap() > 0);
     }

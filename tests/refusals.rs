@@ -143,7 +143,7 @@ fn bad_assignments_end_with_1() {
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
-    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--frame-bytes", "2KiB"]);
+    let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
     assert_eq!(output.status.code(), Some(3));
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
@@ -153,15 +153,20 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     let json = ["--json", "--progress", "none"];
     let output = place.run(&[&["plan", &crawl, "--device-memory", smallest][..], &json].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    place.refuses(3, &["count", &crawl, "--frame-bytes", "100"], &["frames of 100 bytes", "longest row"]);
+    place.refuses(3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     place.refuses(2, &["count", &crawl, "--parts", "0"], &["--parts"]);
     place.refuses(2, &["count", &crawl, "--parts", "4000000000"], &["4000000000 is not a number of parts", "1048576"]);
     place.refuses(2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
-    let shared = ["count", &crawl, "--frames", "shared"];
-    place.refuses(2, &[&shared[..], &["--prune", "direct"]].concat(), &["shared frames", "direct"]);
-    place.refuses(2, &[&shared[..], &["--keep-spill", "--spill-dir", "kept"]].concat(), &["shared frames", "kept"]);
-    let partition = ["partition", &crawl, "--frames", "shared", "--spill-dir", "kept"];
-    place.refuses(2, &partition, &["shared frames"]);
+    let rank = ["count", &crawl, "--partitioner", "rank"];
+    place.refuses(2, &[&rank[..], &["--prune", "direct"]].concat(), &["the partitioner rank", "direct"]);
+    place.refuses(
+        2,
+        &[&rank[..], &["--keep-spill", "--spill-dir", "kept"]].concat(),
+        &["the partitioner rank", "kept"],
+    );
+    let partition = ["partition", &crawl, "--partitioner", "rank", "--spill-dir", "kept"];
+    place.refuses(2, &partition, &["the partitioner rank", "spilled"]);
+    assert!(!place.path("kept").exists());
     place.refuses(3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
     place.is_clean();
 }
@@ -171,7 +176,8 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     let place = Place::new();
     place.write("file", "x");
     let crawl = data("cnr-2000.graph");
-    place.refuses(3, &["count", &crawl, "--parts", "3", "--spill-dir", "file/below"], &["file"]);
+    let contiguous = ["count", &crawl, "--parts", "3", "--partitioner", "contiguous"];
+    place.refuses(3, &[&contiguous[..], &["--spill-dir", "file/below"]].concat(), &["file"]);
     let small = place.path("small");
     fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
@@ -179,12 +185,11 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
         eprintln!("skipped: a small file system cannot be mounted here");
         return;
     }
-    let own = ["--frames", "own", "--spill-dir", "small", "--work-dir", "tmp"];
-    let output = place.run(&[&["count", &crawl, "--parts", "3"], &own[..]].concat());
+    let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());
     let left = fs::read_dir(&small).unwrap().count();
     // The graph's own rows need no room there, even where the host's budget has none for them.
-    let shared = ["--frames", "shared", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
-    let counted = place.run(&[&["count", &crawl, "--parts", "3"], &shared[..]].concat());
+    let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
+    let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
     assert!(Command::new("umount").arg(&small).status().unwrap().success());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{text}");
@@ -199,7 +204,7 @@ fn damaged_and_foreign_spills_are_refused() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
     let partition = |dir: &str, parts: &str| {
-        let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--frame-bytes", "64KiB"]);
+        let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--block-bytes", "64KiB"]);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     };
     partition("one", "3");
@@ -232,17 +237,17 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let place = Place::new();
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
-    let arguments = |frames| {
-        let host = ["--host-memory", "8MiB", "--frames", frames];
-        [&["count", "k.bin", "--no-cache", "--parts", "40", "--partitioner", "random"], &host[..]].concat()
+    let arguments = |partitioner| {
+        ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "8MiB", "--partitioner", partitioner]
     };
     let start = Instant::now();
-    assert_eq!(place.run(&arguments("own")).status.code(), Some(0));
+    assert_eq!(place.run(&arguments("random")).status.code(), Some(0));
     let whole = start.elapsed();
     // At many moments of the job, so that every station is met. It may be faster than it was, and then be done.
     let mut interrupted = 0;
-    for (moment, frames) in (1..=8).zip(["own", "shared"].into_iter().cycle()) {
-        let mut child = place.command(&arguments(frames)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    for (moment, partitioner) in (1..=8).zip(["random", "rank"].into_iter().cycle()) {
+        let mut child =
+            place.command(&arguments(partitioner)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         sleep(whole * moment / 10);
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         let asked = Instant::now();

@@ -27,7 +27,7 @@ const SETTINGS: &[Setting] = &[
     (
         "partition.partitioner",
         INPUT,
-        &["'random'", "'contiguous'", "'contiguous-vertices'", "'metis'", "'file:g.txt'"],
+        &["'auto'", "'rank'", "'random'", "'contiguous'", "'contiguous-vertices'", "'metis'", "'file:g.txt'"],
         &["'metsi'", "'file'", "'file:'", "''", "3"],
     ),
     (
@@ -38,7 +38,6 @@ const SETTINGS: &[Setting] = &[
     ),
     ("partition.seed", INPUT, &["0", "1", "9223372036854775807"], &["-1", "1.5", "'1'"]),
     ("partition.prune", INPUT, &["'none'", "'zero-indegree'", "'direct'"], &["'direkt'", "''", "0"]),
-    ("partition.frames", INPUT, &["'own'", "'shared'", "'auto'"], &["'both'", "''", "0"]),
     (
         "partition.metis.contract",
         "input.path = 'g.txt'\npartition.partitioner = 'metis'",
@@ -47,7 +46,7 @@ const SETTINGS: &[Setting] = &[
     ),
     ("memory.device", INPUT, SIZES[0], SIZES[1]),
     ("memory.host", INPUT, SIZES[0], SIZES[1]),
-    ("memory.frame", INPUT, SIZES[0], SIZES[1]),
+    ("memory.block", INPUT, SIZES[0], SIZES[1]),
     ("spill.to", INPUT, &["'disk'", "'memory'"], &["'tape'", "''", "0"]),
     ("spill.dir", INPUT, DIRS[0], DIRS[1]),
     ("spill.keep", "input.path = 'g.txt'\nspill.dir = 's'", TRUTHS[0], TRUTHS[1]),
@@ -127,7 +126,14 @@ fn schema_and_program_say_the_same_of_every_setting() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(values > 200, "{values} values");
     // What is no setting at all.
-    for text in ["[[job]]\ninput.path = 'g.txt'\ncolour = 3", "[defaults]\nname = 'x'", "[job]\nname = 'x'"] {
+    for text in [
+        "[[job]]\ninput.path = 'g.txt'\ncolour = 3",
+        // What earlier versions called otherwise or had besides.
+        "[[job]]\ninput.path = 'g.txt'\nmemory.frame = '1MiB'",
+        "[[job]]\ninput.path = 'g.txt'\npartition.frames = 'own'",
+        "[defaults]\nname = 'x'",
+        "[job]\nname = 'x'",
+    ] {
         let job: Value = serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap();
         assert!(!validator.is_valid(&job) && refused(dir.path(), text), "{text}");
     }

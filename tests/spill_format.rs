@@ -20,6 +20,7 @@ fn the_fixture_of_version_1_holds_these_rows() {
     assert_eq!(manifest.fingerprint, FINGERPRINT);
     assert_eq!((manifest.vertices, manifest.edges), (70_000, 14));
     assert_eq!(manifest.job.partitioner, "contiguous");
+    assert_eq!((manifest.version, &manifest.graph), (1, &None), "what version 2 says of the graph is missing");
     let [planes, raw] = &manifest.partitions[..] else { panic!("two partitions") };
     let spill = manifest.open(&fixture_dir(), planes).unwrap();
     assert_eq!(spill.codec(), Codec::Planes);
@@ -44,7 +45,8 @@ fn write_the_fixture() {
     };
     let partitions = partitions.map(|(name, partition, codec)| (&partition.write(&dir, name, codec, 2)).into());
     let partitions: Vec<ManifestPartition> = partitions.into();
-    let manifest = Manifest { version: 1, fingerprint: FINGERPRINT, job, vertices: 70_000, edges: 14, partitions };
+    let (version, graph) = (1, None);
+    let manifest = Manifest { version, fingerprint: FINGERPRINT, job, vertices: 70_000, edges: 14, graph, partitions };
     manifest.write(&dir).unwrap();
 }
 

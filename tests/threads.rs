@@ -41,12 +41,20 @@ fn child() {
     let usual = "backend = 'cpu', threads = 1";
     for (input, count, more) in [
         (&made, usual, "cache.dir = 'cache'"),
-        (&made, usual, "partition = { parts = 5, frames = 'own' }\ncache.enabled = false"),
-        (&made, usual, "partition = { parts = 5, frames = 'shared', partitioner = 'random' }\ncache.dir = 'cache'"),
+        (&made, usual, "partition = { parts = 5, partitioner = 'contiguous' }\ncache.enabled = false"),
+        (&made, usual, "partition = { parts = 5, partitioner = 'rank' }\nspill.to = 'memory'\ncache.dir = 'cache'"),
         (&made, usual, "partition.prune = 'zero-indegree'\nspill = { keep = true, dir = 's' }\ncache.dir = 'cache'"),
         (&made, usual, "partition = { parts = 3, partitioner = 'metis' }\nrun.dir = 'r'\ncache.dir = 'cache'"),
-        (&made, usual, "memory = { device = '1MiB', host = '4MiB' }\npartition.frames = 'own'\ncache.dir = 'cache'"),
-        (&made, usual, "memory = { device = '1MiB', host = '4MiB' }\npartition.frames = 'shared'\ncache.dir = 'cache'"),
+        (
+            &made,
+            usual,
+            "memory = { device = '1MiB', host = '4MiB' }\npartition.partitioner = 'random'\ncache.dir = 'cache'",
+        ),
+        (
+            &made,
+            usual,
+            "memory = { device = '1MiB', host = '4MiB' }\npartition.partitioner = 'rank'\ncache.dir = 'cache'",
+        ),
         (&made, "backend = 'cpu', threads = 1, method = 'forward'", "cache.dir = 'cache'"),
         (&crawl, usual, "partition.parts = 3\ncache.enabled = false"),
         (&karate, usual, "cache.dir = 'cache'"),

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::control::Control;
-use trimill::graph::OrientedGraph;
+use trimill::error::Result;
+use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::prepare::prepare;
 
@@ -29,23 +30,28 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     let space = Workspace { memory: Bytes::mib(1), dir: place.dir(), graph: Bytes::ZERO };
     let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
         .expect("any arcs are a graph");
-    assert_eq!(edges(&graph), wanted);
+    assert_eq!(edges(&graph).expect("a graph that was just made"), wanted);
     let report = graph.report();
     assert_eq!(report.arcs, count);
     assert_eq!(2 * graph.edges() + report.loops_removed + report.duplicates_removed, count + report.arcs_added);
-    for id in 0..graph.vertices() {
-        assert_eq!(graph.vertex_of(graph.original_id(id)), Some(id));
+    let ids = graph.ids().expect("ids that were just made");
+    for vertex in 0..graph.vertices() {
+        assert_eq!(ids.vertex_of(ids.original(vertex)), Some(vertex));
     }
 }
 
 /// All edges of a graph in the ids of its input.
-pub(super) fn edges(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
-    let mut edges = BTreeSet::new();
-    for id in 0..graph.vertices() {
-        for &head in graph.row(graph.rank_of(id)) {
-            let (u, v) = (graph.original_id(id), graph.original_id(graph.numbering().id_of[head as usize]));
-            assert!(edges.insert((u.min(v), u.max(v))), "the edge {u} {v} twice");
+pub(super) fn edges(graph: &OrientedGraph) -> Result<BTreeSet<(u64, u64)>> {
+    let (order, ids, mut edges) = (graph.order()?, graph.ids()?, BTreeSet::new());
+    let original = |rank: u32| ids.original(order[rank as usize]);
+    graph.pass(Bytes::mib(1), Direction::Rising, &Control::silent(), |block| {
+        for rank in block.ranks() {
+            for &successor in block.row(rank) {
+                let (u, v) = (original(rank), original(successor));
+                assert!(edges.insert((u.min(v), u.max(v))), "the edge {u} {v} twice");
+            }
         }
-    }
-    edges
+        Ok(())
+    })?;
+    Ok(edges)
 }

@@ -2,29 +2,43 @@
 //!
 //! The bytes are the footer without its checksums, a zero byte, and the sections without the gaps between them.
 
+use trimill::bytes::Bytes;
+use trimill::control::Control;
+use trimill::error::{Error, Result};
 use trimill::graph::file::{Layout, Place as FilePlace, open, read_layout};
+use trimill::graph::{Direction, OrientedGraph};
 
 use super::{Place, before_zero, clean, is_told, seal};
 
 pub(super) fn check(place: &Place, bytes: &[u8]) {
     file(place, bytes);
-    let (footer, sections) = before_zero(bytes);
-    file(place, &seal::graph(footer, &spread(footer, sections)));
+    file(place, &sealed(bytes));
 }
 
-/// Sections at the places where the footer wants them, if that is near.
-fn spread(footer: &[u8], mut bytes: &[u8]) -> Vec<u8> {
-    let Ok(layout) = serde_json::from_slice::<Layout>(footer) else { return bytes.to_vec() };
-    if layout.edges > 1 << 16 || layout.vertices > 1 << 16 {
-        return bytes.to_vec();
-    }
+/// The file that the bytes stand for.
+pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let (footer, sections) = before_zero(bytes);
+    let layout = near(footer);
+    seal::graph(footer, layout.as_ref(), spread(layout.as_ref(), sections))
+}
+
+/// What a footer says, if all sections are near.
+fn near(footer: &[u8]) -> Option<Layout> {
+    let layout: Layout = serde_json::from_slice(footer).ok()?;
+    let Layout { vertices, edges, blocks, block_bytes, degree_runs, .. } = layout;
+    let largest = u64::from(vertices).max(edges).max(blocks).max(block_bytes).max(degree_runs);
+    (largest <= 1 << 16).then_some(layout)
+}
+
+/// Sections at the places where the footer wants them.
+fn spread(layout: Option<&Layout>, mut bytes: &[u8]) -> Vec<u8> {
+    let Some(layout) = layout else { return bytes.to_vec() };
     let mut sections = Vec::new();
-    for range in [Some(layout.offsets()), Some(layout.heads()), Some(layout.degrees()), layout.ids()] {
-        let Some(range) = range else { continue };
-        let (mine, rest) = bytes.split_at(range.len().min(bytes.len()));
-        sections.resize(range.start - 4096, 0);
+    for range in [layout.order(), layout.ids(), layout.rows(), layout.index(), layout.degrees()] {
+        let (mine, rest) = bytes.split_at(((range.end - range.start) as usize).min(bytes.len()));
+        sections.resize(range.start as usize - 4096, 0);
         sections.extend(mine);
-        sections.resize(range.end - 4096, 0);
+        sections.resize(range.end as usize - 4096, 0);
         bytes = rest;
     }
     sections
@@ -38,24 +52,73 @@ fn file(place: &Place, bytes: &[u8]) {
         Err(error) => return is_told(&error, &path),
     };
     assert_eq!(layout.expect("its footer").edges, graph.edges());
-    let (n, rows) = (graph.vertices(), (0..graph.vertices()).map(|rank| graph.row(rank)));
-    assert_eq!(rows.map(|row| row.len() as u64).sum::<u64>(), graph.edges());
-    assert_eq!((0..n).map(|id| u64::from(graph.out_degree(id))).sum::<u64>(), graph.edges());
-    assert!((0..n).all(|id| graph.degrees()[id as usize] < n.max(1)));
-    for id in 0..n {
-        graph.original_id(id);
-    }
-    graph.vertex_of(u64::MAX);
+    let (n, runs) = (graph.vertices(), graph.degree_runs());
+    assert!(runs.is_sorted_by(|a, b| a.degree > b.degree) && runs.iter().all(|run| (1..n).contains(&run.degree)));
+    assert_eq!(runs.iter().map(|run| u64::from(run.vertices)).sum::<u64>(), u64::from(n));
+    let ends = runs.iter().map(|run| u128::from(run.degree) * u128::from(run.vertices));
+    assert_eq!(ends.sum::<u128>(), 2 * u128::from(graph.edges()));
     graph.wedges();
     graph.csr_bytes();
-    for id in 0..n {
-        let row = graph.row(id);
-        assert!(row.is_sorted_by(|a, b| a < b), "row {id}");
-        assert!(row.last().is_none_or(|&last| last < graph.numbering().number_of[id as usize]), "row {id}");
-        assert!(id == 0 || graph.original_id(id - 1) < graph.original_id(id), "id {id}");
+    let told = |error: Error| is_told(&error, &path);
+    let ids = graph.ids().map_err(told);
+    if let Ok(ids) = &ids {
+        assert!((1..n).all(|vertex| ids.original(vertex - 1) < ids.original(vertex)), "ids that do not ascend");
+        assert!((0..n).all(|vertex| ids.vertex_of(ids.original(vertex)) == Some(vertex)));
+        let last = n.checked_sub(1).map(|vertex| ids.original(vertex));
+        assert_eq!(ids.vertex_of(u64::MAX), (last == Some(u64::MAX)).then_some(n.wrapping_sub(1)));
     }
-    if n == 0 || graph.original_id(n - 1) < u64::MAX {
-        let edges = clean::edges(&graph);
+    let order = graph.order().map_err(told);
+    if let Ok(order) = &order {
+        let mut vertices = order.clone();
+        vertices.sort_unstable();
+        assert!(vertices.into_iter().eq(0..n), "an order that leaves vertices out");
+    }
+    let rows = rows(&graph, 1 << 20, Direction::Rising).map_err(told);
+    match &rows {
+        Ok(rows) => are_read_alike(&graph, rows),
+        // Lengths may be right where rows are not.
+        Err(()) => drop(graph.out_degrees().map_err(told)),
+    }
+    let (Ok(ids), Ok(_), Ok(_)) = (ids, order, rows) else { return };
+    if n == 0 || ids.original(n - 1) < u64::MAX {
+        let edges = clean::edges(&graph).expect("all of it was read before");
         clean::is_cleaned(place, edges.into_iter().collect());
+    }
+}
+
+/// All rows in rank order, by a pass in blocks of at most so many bytes.
+fn rows(graph: &OrientedGraph, block: u64, direction: Direction) -> Result<Vec<Vec<u32>>> {
+    let mut rows = vec![Vec::new(); graph.vertices() as usize];
+    graph.pass(Bytes(block), direction, &Control::silent(), |block| {
+        block.ranks().for_each(|rank| rows[rank as usize] = block.row(rank).to_vec());
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// Rows must be those of an oriented graph, and the same however they are read.
+fn are_read_alike(graph: &OrientedGraph, rows: &[Vec<u32>]) {
+    const READ: &str = "rows that were read before";
+    let mut before = 0;
+    for (rank, row) in (0..).zip(rows) {
+        assert!(row.is_sorted_by(|a, b| a < b), "row {rank}");
+        assert!(row.last().is_none_or(|&last| last < rank) && row.len() as u64 <= graph.longest_row().into());
+        assert_eq!(graph.first_arc(rank).expect(READ), before, "row {rank}");
+        before += row.len() as u64;
+    }
+    assert_eq!((before, graph.first_arc(graph.vertices()).expect(READ)), (graph.edges(), graph.edges()));
+    assert!(graph.out_degrees().expect(READ).into_iter().eq(rows.iter().map(|row| row.len() as u32)));
+    assert_eq!(self::rows(graph, 1, Direction::Falling).expect(READ), rows);
+    // Some rows in the middle.
+    let middle = rows.len() / 3..rows.len() - rows.len() / 4;
+    let (mut begins, mut successors) = (vec![7u32; middle.len() + 1], vec![7u32; rows[middle.clone()].concat().len()]);
+    graph.read(middle.start as u32..middle.end as u32, &mut begins, &mut successors).expect(READ);
+    let read = begins.windows(2).map(|pair| &successors[pair[0] as usize..pair[1] as usize]);
+    assert!(read.eq(rows[middle.clone()].iter().map(|row| &row[..])));
+    if let Some(first) = rows.get(middle.start).filter(|_| !middle.is_empty()) {
+        let (from, most) = (middle.start as u32, first.len() as u64 + 3);
+        let end = graph.last_fitting(from, |_, arcs| arcs <= most).expect(READ);
+        let arcs = |end: u32| rows[from as usize..end as usize].iter().map(|row| row.len() as u64).sum::<u64>();
+        assert!(end > from && arcs(end) <= most && (end == graph.vertices() || arcs(end + 1) > most), "{from}..{end}");
     }
 }

@@ -11,7 +11,7 @@ mod bvgraph;
 mod clean;
 mod dialects;
 mod edges;
-mod graph_file;
+pub(crate) mod graph_file;
 mod jobs;
 mod manifest;
 mod readers;

@@ -1,5 +1,8 @@
 //! Checksums made right again, as a faulty or malicious writer would: a fuzzer hardly guesses them.
 
+use std::ops::Range;
+
+use trimill::graph::Layout;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The little-endian number at `at`, if it is there.
@@ -44,16 +47,31 @@ pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     with(&format!("{checksum:016x}"))
 }
 
-/// A graph file of a footer without checksums, and of sections up to `end`.
-pub(super) fn graph(footer: &[u8], sections: &[u8]) -> Vec<u8> {
+/// A graph file of a footer without checksums, and of sections up to its end, which lie as `layout` says, where there is one.
+pub(super) fn graph(footer: &[u8], layout: Option<&Layout>, mut sections: Vec<u8>) -> Vec<u8> {
     const PAGE: usize = 4096;
-    const BLOCK: usize = 16 << 20;
-    let sums: Vec<String> = sections.chunks(BLOCK).map(|block| xxh3_64(block).to_string()).collect();
+    let mut sums = [0; 4];
+    if let Some(layout) = layout {
+        let within = |range: Range<u64>| range.start as usize - PAGE..range.end as usize - PAGE;
+        let (rows, index) = (within(layout.rows()), within(layout.index()));
+        for entry in index.clone().step_by(32) {
+            let begin = number(&sections, entry + 16);
+            let next = if entry + 32 < index.end { number(&sections, entry + 48) } else { Some(rows.len()) };
+            let block = begin.zip(next).and_then(|(begin, end)| sections[rows.clone()].get(begin..end));
+            if let Some(checksum) = block.map(xxh3_64) {
+                put(&mut sections, entry + 24, checksum);
+            }
+        }
+        sums = [layout.order(), layout.ids(), layout.index(), layout.degrees()]
+            .map(|range| xxh3_64(&sections[within(range)]));
+    }
+    let [order, ids, index, degrees] = sums;
+    let sums = format!(",\"checksums\":{{\"order\":{order},\"ids\":{ids},\"index\":{index},\"degrees\":{degrees}}}}}");
     let brace = footer.iter().rposition(|&byte| byte == b'}').unwrap_or(footer.len());
-    let footer = [&footer[..brace], b",\"checksums\":[", sums.join(",").as_bytes(), b"]}"].concat();
+    let footer = [&footer[..brace], sums.as_bytes()].concat();
     let mut file = vec![0; PAGE];
     file[..8].copy_from_slice(b"TRIMGRAF");
-    file[8] = 2;
+    file[8] = 4;
     file[12..16].copy_from_slice(&(footer.len() as u32).to_le_bytes());
     put(&mut file, 16, (PAGE + sections.len()) as u64);
     put(&mut file, 24, xxh3_64(&footer));

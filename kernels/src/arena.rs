@@ -71,6 +71,8 @@ pub(crate) struct Arena {
     context: Arc<CudaContext>,
     address: u64,
     layout: Layout,
+    /// Bytes at its end that are no part of the layout.
+    apart: u64,
 }
 
 impl Arena {
@@ -90,7 +92,19 @@ impl Arena {
                 Error::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
             })?
         };
-        Ok(Self { context: Arc::clone(context), address, layout: Layout::new(capacity) })
+        Ok(Self { context: Arc::clone(context), address, layout: Layout::new(capacity), apart: 0 })
+    }
+
+    /// Sets so many bytes at its end apart, a multiple of [`ALIGNMENT`]; before anything is in use. Returns where they begin.
+    pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
+        let left = self.layout.capacity - bytes;
+        (self.layout, self.apart) = (Layout::new(left), bytes);
+        left
+    }
+
+    /// Bytes that are set apart.
+    pub(crate) fn apart(&self) -> u64 {
+        self.apart
     }
 
     /// What is in use.

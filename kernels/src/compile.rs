@@ -29,7 +29,7 @@ pub static PACKED: Source = Source {
     ),
 };
 
-/// The source of a method of the papers: what they share comes first.
+/// A source after the primitives that several share.
 macro_rules! paper {
     ($name:literal $(, $shared:literal)*) => {
         Source {
@@ -56,8 +56,11 @@ pub static SKIFF: Source = paper!("skiff.cu", "rows.cuh");
 /// Method `radix-binning`.
 pub static RADIX_BINNING: Source = paper!("radix_binning.cu");
 
+/// Rows as they are stored, to rows as they are read.
+pub static UNPACK: Source = paper!("unpack.cu");
+
 /// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 6] = [&LSTC, &PACKED, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
+pub static SOURCES: [&Source; 7] = [&LSTC, &PACKED, &UNPACK, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
 pub(crate) fn options(target: &str) -> Vec<String> {

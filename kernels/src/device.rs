@@ -11,14 +11,18 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, Layout};
-use crate::compile::{LSTC, PACKED};
+use crate::compact::{
+    BINS, BINS_AT, BYTES_AT, CompactPart, CompactSlices, Offsets, PARTS_AT, THREADS, Unpack, bin_shift, group,
+    scratch_bytes,
+};
+use crate::compile::{LSTC, PACKED, UNPACK};
 use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
 use crate::image::{Image, Images, Origin};
 use crate::nvrtc::Source;
 use crate::packed::arguments::Kernel;
-use crate::staging::{Locked, Pinned, Staging};
+use crate::staging::{Pinned, Staging};
 
 /// The kernels of `lstc.cu`.
 const LSTC_KERNELS: [&str; 3] = ["lstc_tiled", "lstc_global", "sum"];
@@ -41,6 +45,11 @@ pub struct Gpu {
     kernels: Arc<CudaStream>,
     lstc: Module,
     packed: Option<Module>,
+    unpack: Option<Module>,
+    /// Where the scratch piece for unpacking begins, behind the arena's pieces.
+    scratch: u64,
+    /// The bits that unpacked successors lose to find their bin.
+    bin_shift: u32,
     images: OwnedImages,
     processors: u32,
     device: Device,
@@ -81,6 +90,9 @@ impl Gpu {
             kernels,
             lstc,
             packed: None,
+            unpack: None,
+            scratch: 0,
+            bin_shift: 0,
             images: OwnedImages { cache: images.cache.map(Path::to_owned), embedded_only: images.embedded_only },
             processors,
             device,
@@ -125,9 +137,31 @@ impl Gpu {
         Ok(())
     }
 
-    /// Bytes of the arena; none before [`Gpu::reserve`].
+    /// The same; of an arena that is large enough, a piece is set apart for rows that are unpacked here ([`Self::scratch`]).
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
+    pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> Result<()> {
+        self.reserve(bytes)?;
+        if let Some(arena) = &mut self.arena {
+            self.scratch = arena.address() + arena.set_apart(scratch_bytes(bytes));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the arena, with what is set apart; none before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
-        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity())
+        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch()
+    }
+
+    /// Bytes that are set apart for unpacking; 0: rows cannot be unpacked here.
+    pub fn scratch(&self) -> u64 {
+        self.arena.as_ref().map_or(0, Arena::apart)
+    }
+
+    /// The most stored bytes of a file block that can be unpacked here.
+    pub fn longest_part(&self) -> u64 {
+        self.scratch().saturating_sub(BYTES_AT + 32)
     }
 
     /// A slice of zeros in page-locked host memory. What is copied from there is not staged.
@@ -149,12 +183,19 @@ impl Gpu {
         Ok(())
     }
 
-    /// Locks the pages of `memory`, so that what is copied from there is not staged. Takes some hundredths of a second a GiB.
-    ///
-    /// # Errors
-    /// [`Error::HostMemory`]: they cannot be locked.
-    pub fn lock<'m, T: Pod>(&self, memory: &'m [T]) -> Result<Locked<'m>> {
-        Locked::new(self.context(), memory)
+    /// Loads the kernel that unpacks rows, unless it is there.
+    fn load_unpack(&mut self) -> Result<sys::CUfunction> {
+        let module = match self.unpack.take() {
+            Some(module) => module,
+            None => {
+                let images = Images { cache: self.images.cache.as_deref(), embedded_only: self.images.embedded_only };
+                let image = images.image(&UNPACK, self.device.compute_capability);
+                Module::load_any(self.context(), &UNPACK, image, &["unpack"])?.0
+            }
+        };
+        let function = module.functions[0];
+        self.unpack = Some(module);
+        Ok(function)
     }
 
     /// The queue of kernels, for those of other methods.
@@ -203,9 +244,75 @@ impl Engine for Gpu {
         self.processors
     }
 
-    fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()> {
+    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         self.bind()?;
-        self.staging.copy(to, pieces, stay)
+        self.staging.copy(to, pieces)
+    }
+
+    fn unpack(&mut self, order: &Unpack<'_>) -> Result<()> {
+        let CompactSlices { bytes, parts } = order.compact;
+        let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
+        self.bind()?;
+        let function = self.load_unpack()?;
+        let (room, at) = (self.scratch().saturating_sub(BYTES_AT), self.scratch);
+        let mut first = 0;
+        while first < parts.len() {
+            let (end, begin) = group(parts, first, room);
+            if end == first {
+                return Err(Error::Section("a file block is larger than the scratch piece".into()));
+            }
+            let group = &parts[first..end];
+            // In the queue of copies, where the kernel of the group before comes first.
+            self.staging.copy(at + PARTS_AT, &[bytemuck::cast_slice(group)])?;
+            self.staging.copy(at + BYTES_AT, &[&bytes[begin as usize..group[group.len() - 1].end as usize]])?;
+            let arguments: [u64; 11] = [
+                (at + BYTES_AT).wrapping_sub(u64::from(begin)),
+                at + PARTS_AT,
+                order.offsets_at,
+                u64::from(matches!(order.offsets, Offsets::Wide(_))),
+                order.base,
+                u64::from(first_row),
+                u64::from(first_arc),
+                order.successors_at,
+                at,
+                if order.counted { at + BINS_AT } else { 0 },
+                u64::from(self.bin_shift),
+            ];
+            let mut parameters: Vec<*mut c_void> =
+                arguments.iter().map(|argument| std::ptr::from_ref(argument).cast_mut().cast()).collect();
+            let grid = (group.len() as u32, 1, 1);
+            // SAFETY: as in `launch`; the kernel stays within the parts' rows, which callers made places for.
+            unsafe {
+                result::launch_kernel(function, grid, (THREADS, 1, 1), 0, self.copies.cu_stream(), &mut parameters)
+            }
+            .map_err(driver("unpacking rows"))?;
+            first = end;
+        }
+        Ok(())
+    }
+
+    fn begin_unpacking(&mut self, numbered: u32) -> Result<()> {
+        self.bin_shift = bin_shift(numbered);
+        if self.scratch() > 0 { self.zero(self.scratch, self.scratch()) } else { Ok(()) }
+    }
+
+    fn bins(&mut self) -> Result<Vec<u64>> {
+        self.await_copies()?;
+        let mut bins = vec![0u64; BINS];
+        // SAFETY: in the scratch piece, which is there where rows were unpacked; the call returns when the copy is done.
+        unsafe { result::memcpy_dtoh_sync(&mut bins, self.scratch + BINS_AT) }.map_err(driver("reading the bins"))?;
+        Ok(bins)
+    }
+
+    fn unpacked(&mut self) -> Result<()> {
+        if self.scratch() == 0 {
+            return Ok(());
+        }
+        self.await_copies()?;
+        let mut wrong = [0u64];
+        // SAFETY: as in `bins`.
+        unsafe { result::memcpy_dtoh_sync(&mut wrong, self.scratch) }.map_err(driver("reading the result"))?;
+        if wrong[0] == 0 { Ok(()) } else { Err(Error::Rows) }
     }
 
     fn zero(&mut self, at: u64, bytes: u64) -> Result<()> {

@@ -5,6 +5,7 @@
 //! engine; the other is a double for tests, which carries orders out as late or as unevenly as a device might.
 
 use crate::arena::Layout;
+use crate::compact::Unpack;
 use crate::error::Result;
 use crate::lstc::arguments::Arguments;
 use crate::packed::arguments::{Arguments as PackedArguments, Kernel as PackedKernel};
@@ -60,9 +61,24 @@ pub(crate) trait Engine {
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
 
-    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this returns, or
-    /// where they stay, once the queue is settled.
-    fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()>;
+    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this
+    /// returns.
+    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;
+
+    /// Orders in the copy queue: rows as they are stored, to be made rows that kernels read. They may be changed once this returns.
+    fn unpack(&mut self, order: &Unpack<'_>) -> Result<()>;
+
+    /// Orders in the copy queue: nothing was wrong with unpacked rows yet, and none was counted; numbers are below `numbered`.
+    fn begin_unpacking(&mut self, numbered: u32) -> Result<()>;
+
+    /// Waits for the copy queue: how many unpacked successors that were to be counted are in each bin.
+    fn bins(&mut self) -> Result<Vec<u64>>;
+
+    /// Waits for the copy queue: fails where unpacked rows were not rows.
+    ///
+    /// # Errors
+    /// [`crate::Error::Rows`].
+    fn unpacked(&mut self) -> Result<()>;
 
     /// Orders in the copy queue: zeros.
     fn zero(&mut self, at: u64, bytes: u64) -> Result<()>;

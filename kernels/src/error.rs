@@ -65,6 +65,9 @@ pub enum Error {
     /// Sections that break their invariants, or come in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
+    /// Stored rows that do not ascend to smaller numbers, or are not as many as was said.
+    #[error("the stored rows of the graph are not those of an oriented graph")]
+    Rows,
     /// A partition for a method that needs the whole graph.
     #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
     Whole {

@@ -21,6 +21,7 @@ pub fn embedded_ptx(source: &Source) -> &'static str {
     match source.name {
         "lstc.cu" => include_str!("../cuda/lstc.ptx"),
         "packed.cu" => include_str!("../cuda/packed.ptx"),
+        "unpack.cu" => include_str!("../cuda/unpack.ptx"),
         "polak.cu" => include_str!("../cuda/polak.ptx"),
         "reverse_edge.cu" => include_str!("../cuda/reverse_edge.ptx"),
         "skiff.cu" => include_str!("../cuda/skiff.ptx"),

@@ -9,6 +9,7 @@
 
 mod arena;
 mod cache;
+mod compact;
 mod compile;
 mod device;
 mod engine;
@@ -24,7 +25,8 @@ mod staging;
 #[cfg(test)]
 mod testing;
 
-pub use compile::{LSTC, PACKED, POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF, SOURCES, cubin, ptx};
+pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
+pub use compile::{LSTC, PACKED, POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF, SOURCES, UNPACK, cubin, ptx};
 pub use device::Gpu;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};
@@ -33,4 +35,4 @@ pub use lstc::sections::{FrameSlices, ResidentSlices, Size, frame_bytes};
 pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};
-pub use staging::{BYTES as STAGING_BYTES, Locked, Pinned};
+pub use staging::{BYTES as STAGING_BYTES, Pinned};

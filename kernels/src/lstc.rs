@@ -24,6 +24,7 @@ use bytemuck::cast_slice;
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Piece, padded};
+use crate::compact::{Offsets, Unpack};
 use crate::engine::{Call, Engine, Grid, Queue};
 use crate::error::Result;
 use crate::order::{Marks, Order};
@@ -205,13 +206,24 @@ impl<'g, E: Engine> Counting<'g, E> {
         let (engine, to) = (&mut *self.engine, self.arguments);
         if locals == 0 {
             engine.record(Queue::Copy, RESIDENT.copy)?;
+            engine.begin_unpacking(self.order.numbered())?;
             engine.zero(to.cursors, 4 * self.locals)?;
             engine.zero(to.sums, 8 * self.locals)?;
         }
         // A run's first offset is where the one before it ended: the same once more.
-        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)], false)?;
-        engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)], false)?;
-        self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + size_of_val(run.heads) as u64;
+        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)])?;
+        match run.compact {
+            None => engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)])?,
+            Some(compact) => engine.unpack(&Unpack {
+                compact,
+                offsets: Offsets::Wide(run.offsets),
+                offsets_at: to.offsets + 8 * u64::from(locals),
+                base: arcs,
+                successors_at: to.heads + 4 * arcs,
+                counted: false,
+            })?,
+        }
+        self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + 4 * run.arcs();
         let rows = run.offsets.len() as u32 - 1;
         for (first, rows) in (0..).step_by(LIST_CHUNK).zip(run.offsets[..rows as usize].chunks(LIST_CHUNK)) {
             let lengths = (0..rows.len()).map(|i| run.offsets[first + i + 1] - rows[i]);
@@ -220,7 +232,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             if list.is_empty() {
                 continue;
             }
-            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)], false)?;
+            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])?;
             self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
@@ -254,7 +266,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             let places = frame.places(start);
             (arguments.words, arguments.ranks) = (places.words, places.ranks);
             (arguments.frame_offsets, arguments.frame_heads) = (places.offsets, places.heads);
-            engine.copy(start, &frame.pieces(), frame.stays)?;
+            frame.send(engine, start)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
@@ -295,6 +307,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         self.engine.launch(last, &Call::Sum { values: sums, len: u64::from(SUM_GRID.blocks), sums: total })?;
         self.engine.record(Queue::Compute, RESIDENT.counted)?;
         self.so_far.triangles = self.engine.read(total)?;
+        self.engine.unpacked()?;
         for slot in 0..SLOTS.min(self.frames) {
             self.account(slot)?;
         }

@@ -34,7 +34,7 @@ impl Order {
         }
         run.check(&self.size, u64::from(self.locals), self.arcs)?;
         self.locals += run.offsets.len() as u32 - 1;
-        self.arcs += run.heads.len() as u64;
+        self.arcs += run.arcs();
         Ok(())
     }
 

@@ -148,6 +148,14 @@ impl<'g> Counter<'g> {
         self.0.frame(frame)
     }
 
+    /// Of resident rows that came compact, all of which have come: how many heads are in each of [`crate::BINS`] bins.
+    ///
+    /// # Errors
+    /// What the device fails with.
+    pub fn bins(&mut self) -> Result<Vec<u64>> {
+        self.0.engine.bins()
+    }
+
     /// Bytes of the arena in use.
     pub fn bytes(&self) -> u64 {
         self.0.so_far.peak_bytes
@@ -235,6 +243,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         };
         let (engine, to) = (&mut *counting.engine, &counting.arguments);
         engine.record(Queue::Copy, RESIDENT.copy)?;
+        engine.begin_unpacking(size.numbered)?;
         engine.zero(to.rows, 8 * size.locals)?;
         engine.zero(to.total, 8)?;
         engine.record(Queue::Copy, RESIDENT.copied)?;
@@ -247,6 +256,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             return Ok(self.so_far);
         }
         self.so_far.triangles = self.engine.read(self.arguments.total)?;
+        self.engine.unpacked()?;
         for frame in self.frames.saturating_sub(RING)..self.frames {
             self.account(frame)?;
         }

@@ -87,37 +87,6 @@ impl<T> Drop for Pinned<T> {
     }
 }
 
-/// The pages of a borrowed slice, locked: the device copies from it without a detour. Valid for all devices. Unlocked when
-/// dropped.
-#[derive(Debug)]
-pub struct Locked<'m> {
-    context: Arc<CudaContext>,
-    memory: &'m [u8],
-}
-
-impl<'m> Locked<'m> {
-    pub(crate) fn new<T: Pod>(context: &Arc<CudaContext>, memory: &'m [T]) -> Result<Self> {
-        context.bind_to_thread().map_err(driver("binding the context"))?;
-        let memory: &[u8] = bytemuck::cast_slice(memory);
-        let start = memory.as_ptr().cast_mut().cast::<c_void>();
-        // SAFETY: a borrowed slice, which stays where it is until this value is dropped; its bytes are only read.
-        unsafe { sys::cuMemHostRegister_v2(start, memory.len(), sys::CU_MEMHOSTREGISTER_PORTABLE) }
-            .result()
-            .map_err(|_| Error::HostMemory { asked: memory.len() as u64 })?;
-        Ok(Self { context: Arc::clone(context), memory })
-    }
-}
-
-impl Drop for Locked<'_> {
-    fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
-            // SAFETY: registered in `new`, unregistered once; copies from it have ended (`Staging` waits for them before a call
-            // that borrows the slice returns).
-            let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_ptr().cast_mut().cast::<c_void>()) };
-        }
-    }
-}
-
 /// The buffers, and the events that say when each is free.
 #[derive(Debug)]
 pub(crate) struct Staging {
@@ -136,12 +105,12 @@ impl Staging {
         Ok(Self { stream: Arc::clone(stream), buffers, next: 0, threads: threads() })
     }
 
-    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns, or where
-    /// they `stay`, once the stream has come so far; the copy itself is queued on the stream.
-    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]], stay: bool) -> Result<()> {
+    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns; the copy itself
+    /// is queued on the stream.
+    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         let mut direct = false;
         let sent = self.queue(to, pieces, &mut direct);
-        if direct && !stay {
+        if direct {
             // Pieces that the device reads where they lie are only borrowed, also when another one could not be queued.
             self.stream.synchronize().map_err(driver("copying to the device"))?;
         }
@@ -156,8 +125,7 @@ impl Staging {
             if piece.len() > ALONE && is_pinned(piece) {
                 to = self.send(to, filled)?;
                 filled = 0;
-                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed, or was
-                // promised that it stays. The device only reads it, and page-locked memory remains where it is.
+                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed. The device only reads it, and page-locked memory remains where it is.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 *direct = true;

@@ -1,12 +1,12 @@
 //! What several tests need.
 
 #[path = "../tests/common/mod.rs"]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 pub(crate) mod common;
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod double;
 
-use crate::{FrameSlices, Nvrtc, ResidentSlices, Size, frame_bytes};
+use crate::{CompactPart, CompactSlices, FrameSlices, Nvrtc, ResidentSlices, Size, frame_bytes};
 
 /// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its lack fails the test.
 pub(crate) fn nvrtc() -> Option<Nvrtc> {

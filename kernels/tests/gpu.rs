@@ -9,13 +9,15 @@ mod common;
 mod packed;
 #[path = "gpu/papers.rs"]
 mod papers;
+#[path = "gpu/stored.rs"]
+mod stored;
 
 use std::sync::{Mutex, MutexGuard};
 
 use common::{OwnedFrame, Partition, cuts, random};
 use trimill_kernels::{
-    Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, Size, TERMS, device_bytes, find,
-    frame_bytes,
+    CompactPart, CompactSlices, Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, Size,
+    TERMS, device_bytes, find, frame_bytes,
 };
 
 /// The GPU, one test at a time: so that memory can be measured. `None`, with a printed reason: there is none.
@@ -162,17 +164,17 @@ fn sections_of_many_staging_buffers_arrive_whole() {
     let size = Size { locals: u64::from(n), arcs: all_heads.len() as u64, numbered: n, frame_limit: 0 };
     gpu.reserve(device_bytes(size.locals, size.arcs, 0)).unwrap();
     let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
-    counter.resident(&ResidentSlices { offsets: &all_offsets, heads: &all_heads }).unwrap();
+    counter.resident(&ResidentSlices { offsets: &all_offsets, heads: &all_heads, compact: None }).unwrap();
     let whole = FrameSlices {
         range: 0..n,
         offsets: &[0],
         heads: &[],
+        compact: None,
         local_words: &[],
         local_ranks: &[],
         first_local: 0,
         arcs_into: u64::MAX,
         all_local: true,
-        stays: false,
     };
     counter.frame(&whole).unwrap();
     let counted = counter.finish().unwrap();
@@ -199,7 +201,6 @@ fn sections_of_many_staging_buffers_arrive_whole() {
             let slices = FrameSlices {
                 heads: &heads[..frame.heads.len()],
                 local_words: &words[..frame.words.len()],
-                stays: false,
                 ..frame.slices()
             };
             counter.frame(&slices).unwrap();

@@ -44,9 +44,6 @@ pub trait Graph: Sync {
     /// The length of the row of `id`.
     fn out_degree(&self, id: u32) -> u32;
 
-    /// The number of neighbours of `id`.
-    fn degree(&self, id: u32) -> u32;
-
     /// Calls `each` with every head of the row of `id`, in any order.
     fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32));
 }

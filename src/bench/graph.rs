@@ -1,12 +1,15 @@
 //! A graph of a comparison: prepared, kept in the cache, and looked at once.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rayon::prelude::*;
 
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::execute::graph::Input;
 use crate::execute::setup::Setup;
-use crate::graph::OrientedGraph;
+use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::bench::GraphReport;
 
@@ -34,7 +37,7 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     if again.iter().all(|station| station.name != "cached") {
         return Err(Error::resource(format!(
             "the prepared graph takes {}, more than the cache may",
-            graph.csr_bytes()
+            graph.stored_bytes()
         ))
         .at(&job.inputs[0])
         .advice("raise --cache-max, or name a --cache-dir on a larger disk"));
@@ -43,35 +46,32 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
         graph: job.title(),
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        probes: setup.pool.install(|| probes(&graph)),
+        probes: setup.pool.install(|| probes(&graph, control))?,
         preparation,
         ..GraphReport::default()
     })
 }
 
 /// The sum over all arcs of the length of the shorter of both ends' rows: what is looked up when the shorter row is
-/// looked up in the longer one. Takes 4 bytes a vertex, and a reading of the graph.
-fn probes(graph: &OrientedGraph) -> u64 {
-    // Rows side by side, so that pages that were read can be given back now and then.
-    const ROWS: usize = 1 << 14;
-    let ranks: Vec<u32> = (0..graph.vertices()).collect();
-    let lengths: Vec<u32> = ranks.par_iter().map(|&rank| graph.out_degree(rank)).collect();
-    let of_row = |rank: u32| -> u64 {
-        let row = graph.row(rank);
-        row.iter().map(|&head| u64::from(lengths[head as usize].min(row.len() as u32))).sum()
-    };
-    let sum = ranks.par_chunks(ROWS).map(|ranks| {
-        graph.relieve();
-        ranks.iter().map(|&rank| of_row(rank)).sum::<u64>()
-    });
-    sum.sum()
+/// looked up in the longer one. Takes 4 bytes a vertex, and two readings of the graph.
+fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
+    let lengths = graph.out_degrees()?;
+    let sum = AtomicU64::new(0);
+    graph.pass(Bytes::mib(16), Direction::Rising, control, |block| {
+        let of_row = |rank: u32| -> u64 {
+            let row = block.row(rank);
+            row.iter().map(|&successor| u64::from(lengths[successor as usize].min(row.len() as u32))).sum()
+        };
+        sum.fetch_add(block.ranks().into_par_iter().with_min_len(256).map(of_row).sum(), Ordering::Relaxed);
+        Ok(())
+    })?;
+    Ok(sum.into_inner())
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::bytes::Bytes;
     use crate::clean::Workspace;
     use crate::input::arcs::ArcList;
     use crate::prepare::prepare;
@@ -81,7 +81,7 @@ mod tests {
         let space = Workspace { memory: Bytes::mib(8), dir: dir.path(), graph: Bytes::ZERO };
         let source = ArcList { arcs, declared: None };
         let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
-        probes(&graph)
+        probes(&graph, &Control::silent()).unwrap()
     }
 
     #[test]

@@ -155,12 +155,12 @@ fn settings_of(request: &BenchRequest, job: Option<&Job>) -> Settings {
         devices: job.devices.clone(),
         device_memory: job.device_memory,
         host_memory: job.host_memory,
-        frame_bytes: job.frame_bytes,
+        block_bytes: job.block_bytes,
         partitioner: job.partitioner.clone(),
         parts: job.parts,
         seed: job.seed,
         prune: job.prune,
-        frames: job.frames,
+        stream: job.stream,
         ..settings
     }
 }

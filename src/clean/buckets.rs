@@ -51,7 +51,7 @@ impl Buckets {
     pub fn new(lanes: usize, memory: u64, parent: &Path) -> Self {
         // Blocks are what is written at once. All lanes together keep at most a quarter of the memory in blocks that
         // are being filled.
-        let block = (memory / 4 / 8 / lanes as u64).clamp(STAGED as u64, 8192) as usize;
+        let block = (memory / 4 / 8 / lanes.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         Self {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),

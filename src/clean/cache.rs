@@ -4,8 +4,8 @@
 //! stands in the file and is compared ([`crate::input::identity`]), so a changed input replaces its graph. Files appear by a
 //! rename, complete; several processes may share the folder, and several users one that they named. Nothing but regular files of
 //! the same user is taken, listed, counted or removed, and what vanishes in between was somebody else's to remove. When the
-//! graphs grow past their limit, those that were used longest ago go first. A graph that is mapped stays readable after it was
-//! removed.
+//! graphs grow past their limit, those that were used longest ago go first. A graph that a job has open stays readable
+//! after it was removed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::input::Header;
 use crate::input::format::Format;
 use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
-use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune, SpillTo};
+use crate::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
 #[derive(Debug, Clone, Args)]
@@ -112,18 +112,6 @@ pub struct SettingArgs {
     )]
     pub prune: Option<Prune>,
 
-    /// Which rows pass the device: own | shared | auto
-    #[arg(
-        long,
-        value_name = "KIND",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Partition",
-        long_help = help::FRAMES
-    )]
-    pub frames: FrameKind,
-
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
     #[arg(long, value_name = "K", help_heading = "Partition")]
     pub metis_contract: Option<NonZeroU32>,
@@ -133,9 +121,9 @@ pub struct SettingArgs {
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
     pub device_memory: Option<Bytes>,
 
-    /// The most bytes of a frame [default: the planner's choice]
+    /// The most bytes of a row block [default: the planner's choice]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub frame_bytes: Option<Bytes>,
+    pub block_bytes: Option<Bytes>,
 
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one
     #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_possible_values = true, help_heading = "Count")]
@@ -157,7 +145,7 @@ pub struct JobArgs {
     #[allow(missing_docs)]
     pub settings: SettingArgs,
 
-    /// A counting method of docs/methods.md [default: bitmap on the CPU, lstc on a GPU]
+    /// A counting method of docs/methods.md [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
     pub method: Option<String>,
 
@@ -199,10 +187,9 @@ impl SettingArgs {
             parts: Some(self.parts),
             seed: Some(self.seed),
             prune: self.prune,
-            frames: Some(self.frames),
             metis: MetisTable { contract: self.metis_contract },
         };
-        (tables.memory.device, tables.memory.frame) = (self.device_memory, self.frame_bytes);
+        (tables.memory.device, tables.memory.block) = (self.device_memory, self.block_bytes);
         (tables.count.backend, tables.count.devices) = (Some(self.backend), self.devices.clone());
     }
 }

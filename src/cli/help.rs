@@ -32,6 +32,8 @@ Examples:
       tables on standard output, result.json and partitions.tsv in results/crawl
   trimill count crawl.graph --run-dir runs/crawl
       started again after any end, goes on where it was
+  trimill count /scratch/crawl
+      the partitions that `trimill partition`, or a count with --keep-spill, left there
 
 The number of partitions is only a start: one that does not fit the budget is split until it does.
 The fields of the JSON object are described in docs/result.md.";
@@ -62,8 +64,10 @@ pub const PARTITION: &str = "\
 Examples:
   trimill partition crawl.graph --parts 32 --spill-dir /scratch/crawl
   trimill inspect /scratch/crawl --verify
+  trimill count /scratch/crawl --device-memory 4GiB
 
-Leaves one file for each partition, and a manifest; docs/spill-format.md describes them.";
+Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill
+count` takes the directory in place of a graph, as often as wanted, and reads no other file.";
 
 /// Under `trimill inspect --help`.
 pub const INSPECT: &str = "\
@@ -176,14 +180,7 @@ How vertices are assigned to partitions:
 
 /// Of `--prune`.
 pub const PRUNE: &str = "\
-What is dropped from a partition before it is spilled [default: direct]; implies --frames own:
+What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does
   direct         all that cannot close a triangle counted in the partition";
-
-/// Of `--frames`.
-pub const FRAMES: &str = "\
-Which rows pass the device beside those of the vertices that are local in a partition:
-  own     those of the partition's proxies, pruned, and spilled with the partition
-  shared  those of the whole graph, for every partition; nothing is pruned or spilled
-  auto    what the plan says is faster; own with --prune and --keep-spill";

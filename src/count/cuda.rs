@@ -15,7 +15,6 @@ mod speed;
 use std::path::Path;
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use trimill_kernels::papers::{self, Program};
 use trimill_kernels::{FrameSlices, Gpu, Images, ResidentSlices, Shape, Size, packed};
 
@@ -23,9 +22,10 @@ use super::method::CudaMethod;
 use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::graph::OrientedGraph;
+use crate::graph::GraphSize;
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
-use crate::plan::choose::{Candidate, MethodEstimate, Statistics, choose};
+use crate::plan::choose::{Candidate, MethodEstimate, choose};
+use crate::plan::{Floor, floor};
 use buffers::Buffers;
 use counter::Counter;
 use into::ArcsInto;
@@ -104,27 +104,46 @@ impl Cuda {
 
     /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Frames have
     /// at most `largest_frame`.
-    pub fn settle(&mut self, graph: &OrientedGraph, largest_frame: Bytes) -> Vec<MethodEstimate> {
+    pub fn settle(&mut self, graph: &GraphSize, largest_frame: Bytes) -> Vec<MethodEstimate> {
         if let Kernels::Paper(paper, _) = &mut self.kernels {
-            *paper = paper.settled(graph.vertices(), graph.edges(), self.gpu.reserved());
+            *paper = paper.settled(graph.vertices, graph.edges, self.gpu.reserved());
         }
         if self.method != CudaMethod::Auto {
             return Vec::new();
         }
         let (budget, (shape, asked)) = (self.gpu.reserved(), self.shape);
-        let only = asked || !packed::takes(graph.vertices(), graph.edges(), budget);
-        let (lstc, packed) = (terms(), packed_terms());
+        let only = asked || !packed::takes(graph.vertices, graph.edges, budget);
+        let (lstc, packed) = (self.beside_scratch(terms()), self.beside_scratch(packed_terms()));
         let candidates = [
             Candidate { name: "lstc", terms: &lstc, speed: speed::LSTC },
             Candidate { name: "packed", terms: &packed, speed: speed::PACKED },
         ];
         let candidates = if only { &candidates[..1] } else { &candidates[..] };
-        let (chosen, estimates) = choose(Statistics::of(graph), candidates, (Bytes(budget), largest_frame));
+        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_frame));
         (self.method, self.kernels) = match chosen {
             0 => (CudaMethod::Lstc, Kernels::Lstc(shape)),
             _ => (CudaMethod::Packed, Kernels::Packed),
         };
         estimates
+    }
+
+    /// What a method takes beside what is set apart for stored rows.
+    fn beside_scratch(&self, terms: Terms) -> Terms {
+        Terms { fixed: terms.fixed + Bytes(self.gpu.scratch()), ..terms }
+    }
+
+    /// Does without memory that is set apart for stored rows: rows come plain then.
+    ///
+    /// # Errors
+    /// When the device refuses or is lost.
+    pub fn without_scratch(&mut self) -> Result<()> {
+        self.gpu.reserve(self.gpu.reserved()).map_err(translated)
+    }
+
+    /// The smallest budget for a graph.
+    pub fn floor(&self, graph: &GraphSize) -> Floor {
+        let terms = self.terms();
+        floor(graph, &Terms { fixed: terms.fixed - Bytes(self.gpu.scratch()), ..terms })
     }
 
     /// Bytes of the device that are free now.
@@ -150,7 +169,11 @@ impl Cuda {
     /// # Errors
     /// When the device is lost.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
-        match self.gpu.reserve(budget.get()) {
+        let reserved = match self.method {
+            CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => self.gpu.reserve_for_stored_rows(budget.get()),
+            _ => self.gpu.reserve(budget.get()),
+        };
+        match reserved {
             Ok(()) => Ok(None),
             Err(trimill_kernels::Error::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
             Err(error) => Err(translated(error)),
@@ -204,8 +227,8 @@ impl Backend for Cuda {
 
     fn terms(&self) -> Terms {
         match &self.kernels {
-            Kernels::Lstc(_) => terms(),
-            Kernels::Packed => packed_terms(),
+            Kernels::Lstc(_) => self.beside_scratch(terms()),
+            Kernels::Packed => self.beside_scratch(packed_terms()),
             Kernels::Paper(paper, _) => terms_of(paper),
         }
     }
@@ -217,14 +240,14 @@ impl Backend for Cuda {
         }
     }
 
-    fn lock_pages<'m>(&self, memory: &'m [u32]) -> Option<Box<dyn Send + 'm>> {
-        match self.gpu.lock(memory) {
-            Ok(locked) => Some(Box::new(locked)),
-            Err(error) => {
-                tracing::debug!("shared frames pass through pageable memory: {error}");
-                None
-            }
-        }
+    fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
+        let words = size.arcs.min(CHUNK.get() / 4);
+        self.buffers.lend(&self.gpu, words).map_or_else(Resident::default, Resident::lent)
+    }
+
+    fn stored_rows(&self) -> Option<Bytes> {
+        let takes = matches!(self.kernels, Kernels::Lstc(_) | Kernels::Packed) && self.gpu.scratch() > 0;
+        takes.then(|| Bytes(self.gpu.longest_part()))
     }
 
     fn resident_chunk(&self) -> Option<Bytes> {
@@ -238,11 +261,13 @@ impl Backend for Cuda {
         largest_frame: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
+        let scratch = Bytes(self.gpu.scratch());
         let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
         // Where all are local, there is one frame and nothing to choose.
         let into =
             (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
-        Ok(Box::new(Counting { counter, numbers: Vec::with_capacity(size.locals as usize), arcs: 0, into }))
+        let numbers = Vec::with_capacity(size.locals as usize);
+        Ok(Box::new(Counting { counter, numbers, arcs: 0, into, binned: false, scratch }))
     }
 }
 
@@ -255,7 +280,6 @@ pub fn terms() -> Terms {
         tables: |_, _| Bytes::ZERO,
         workers: 1,
         slots: |_| 2,
-        by_rows: None,
         wish: None,
         fixed: Bytes(terms.fixed),
     }
@@ -271,7 +295,6 @@ fn packed_terms() -> Terms {
         workers: 1,
         slots: |_| packed::FRAMES,
         fixed: Bytes(terms.fixed),
-        by_rows: None,
         wish: Some(|Wish { resident: ResidentSize { locals, arcs }, numbered, frame }| {
             Bytes(packed::wished_bytes(&Size { locals, arcs, numbered, frame_limit: frame.get() }))
         }),
@@ -291,7 +314,6 @@ fn terms_of(paper: &papers::Method) -> Terms {
         tables: per_numbered,
         workers: 1,
         slots: if paper.whole() { |_| 0 } else { |_| 1 },
-        by_rows: None,
         wish: None,
         fixed: Bytes(terms.fixed),
     }
@@ -305,35 +327,47 @@ struct Counting<'a> {
     arcs: u64,
     /// Where they lead, for a method that asks.
     into: Option<ArcsInto>,
+    /// Whether the device has counted where they lead, since it unpacked them, and was not asked yet.
+    binned: bool,
+    /// What is set apart on the device beside what the method takes.
+    scratch: Bytes,
 }
 
 impl PartitionCounter for Counting<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         let base = self.arcs;
-        if base > 0 {
-            pool.install(|| run.offsets.par_iter_mut().for_each(|offset| *offset += base));
-        }
-        self.arcs += run.heads.len() as u64;
+        self.arcs += run.size().arcs;
+        // The threads of the pool are reading the next run.
+        run.offsets.iter_mut().for_each(|offset| *offset += base);
         self.numbers.extend_from_slice(&run.numbers);
-        if let Some(into) = &mut self.into {
-            pool.install(|| into.add(&run.heads));
+        let compact = run.compact();
+        match &mut self.into {
+            Some(_) if compact.is_some() => self.binned = true,
+            Some(into) => pool.install(|| into.add(&run.heads)),
+            None => {}
         }
-        self.counter.resident(&ResidentSlices { offsets: &run.offsets, heads: &run.heads }).map_err(translated)?;
+        let heads = if compact.is_some() { &[] } else { &run.heads[..] };
+        self.counter.resident(&ResidentSlices { offsets: &run.offsets, heads, compact }).map_err(translated)?;
         Ok(Some(run))
     }
 
     fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        let rows = pool.install(|| Resident::rows_in(&self.numbers, frame));
+        if std::mem::take(&mut self.binned)
+            && let Some(into) = &mut self.into
+        {
+            into.add_bins(&self.counter.bins().map_err(translated)?);
+        }
+        let rows = Resident::rows_in(&self.numbers, frame, Some(pool));
         let everything = FrameSlices {
             range: frame.range.clone(),
             offsets: frame.offsets,
             heads: frame.heads,
+            compact: frame.stored,
             local_words: &[],
             local_ranks: &[],
             first_local: 0,
             arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&frame.range)),
             all_local: false,
-            stays: frame.stays,
         };
         let slices = match &rows {
             RowsIn::Frame { first } => FrameSlices { first_local: *first as u32, ..everything },
@@ -356,7 +390,7 @@ impl PartitionCounter for Counting<'_> {
     }
 
     fn memory(&self) -> CounterMemory {
-        CounterMemory::All(Bytes(self.counter.bytes()))
+        CounterMemory::All(Bytes(self.counter.bytes()) + self.scratch)
     }
 }
 
@@ -366,6 +400,7 @@ fn translated(error: trimill_kernels::Error) -> Error {
     let text = error.to_string();
     match error {
         E::Shape(_) => Error::usage(text),
+        E::Rows => Error::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again"),
         E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of so much, or another --method"),
         E::Absent(_) | E::NoSuchDevice { .. } => {
             Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
@@ -378,7 +413,7 @@ fn translated(error: trimill_kernels::Error) -> Error {
             Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
         }
         E::Budget { .. } | E::FrameTooLarge { .. } => {
-            Error::resource(text).advice("lower --frame-bytes or raise --device-memory")
+            Error::resource(text).advice("lower --block-bytes or raise --device-memory")
         }
         _ => Error::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),
     }

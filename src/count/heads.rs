@@ -19,7 +19,7 @@ pub(super) struct HeadRows<'a> {
 
 impl<'a> HeadRows<'a> {
     pub(super) fn new(resident: &'a Resident, frame: &'a FrameView<'a>) -> Self {
-        Self { resident, frame, rows: Resident::rows_in(&resident.numbers, frame) }
+        Self { resident, frame, rows: Resident::rows_in(&resident.numbers, frame, None) }
     }
 
     /// Where the row of `b` is, a number in the frame's range.

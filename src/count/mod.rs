@@ -14,7 +14,6 @@ pub mod serial;
 mod testing;
 pub mod verify;
 
-use std::ops::Range;
 use std::time::Duration;
 
 use rayon::ThreadPool;
@@ -30,7 +29,7 @@ pub struct Terms {
     pub per_resident_arc: u64,
     /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
     pub per_local: u64,
-    /// Bytes for the tables, when a partition numbers so many vertices.
+    /// Bytes for the tables at most, when a partition numbers so many vertices.
     pub tables: fn(numbered: u32, workers: u64) -> Bytes,
     /// How many workers have a table of their own.
     pub workers: u64,
@@ -38,38 +37,8 @@ pub struct Terms {
     pub slots: fn(frames: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
-    /// Where what a method takes besides the resident section and frames depends on the rows themselves, and is less than the
-    /// terms above: what it is.
-    pub by_rows: Option<ByRows>,
     /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
     pub wish: Option<fn(Wish) -> Bytes>,
-}
-
-/// Tables that depend on the rows of a partition.
-#[derive(Debug, Clone, Copy)]
-pub struct ByRows {
-    /// The most hubs that have a table.
-    pub hubs: u32,
-    /// The most workers.
-    pub workers: u64,
-    /// Bytes of a worker, apart from its bitmap.
-    pub room: Bytes,
-    /// Bytes besides the resident section and frames.
-    pub overhead: fn(&Self, &dyn RowsAhead) -> Bytes,
-}
-
-/// A partition's rows before it is built.
-pub trait RowsAhead: Sync {
-    /// Its resident section.
-    fn size(&self) -> ResidentSize;
-    /// The vertices of its numbering.
-    fn numbered(&self) -> u32;
-    /// The numbers that each frame covers.
-    fn frames(&self) -> &[Range<u32>];
-    /// Shows the rows of some locals, counted from the first, as they will be in the resident section.
-    fn rows(&self, locals: Range<usize>, each: &mut dyn FnMut(&[u32]));
-    /// How long the row of a number below [`ByRows::hubs`] will be.
-    fn length(&self, number: u32) -> u32;
 }
 
 /// What a wish for memory depends on.
@@ -146,10 +115,13 @@ pub trait Backend: Send {
         let _ = words;
         Frame::default()
     }
-    /// Lets the device read `memory` without a copy between, as long as the value that is returned lives; none where that is of
-    /// no use or cannot be done.
-    fn lock_pages<'m>(&self, memory: &'m [u32]) -> Option<Box<dyn Send + 'm>> {
-        let _ = memory;
+    /// A buffer for runs of a resident section of such a size, as above.
+    fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
+        let _ = size;
+        Resident::default()
+    }
+    /// The most stored bytes of a file block that the device unpacks; none: it takes plain rows.
+    fn stored_rows(&self) -> Option<Bytes> {
         None
     }
     /// The most bytes in which the counter wants the resident section at a time; none: all of it at once.

@@ -43,7 +43,7 @@ impl Rows {
         let mut resident = Resident { offsets: vec![0], ..Resident::default() };
         for (b, row) in (0..).zip(&self.0).filter(|&(b, _)| local(b)) {
             resident.numbers.push(b);
-            resident.heads.extend(row);
+            resident.heads.extend_from_slice(row);
             resident.offsets.push(resident.heads.len() as u64);
         }
         resident

@@ -1,16 +1,15 @@
-//! Builds partitions: induce, prune, spill.
+//! What all ways to a spill have in common: where it goes, what it is called, what is known of it.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::room::{Room, Taken};
 use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::disk;
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::partition::prune::{Prune, prune};
-use crate::partition::sections::Sections;
+use crate::partition::locals::Locals;
+use crate::partition::prune::Prune;
 use crate::plan::Plan;
 use crate::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 
@@ -35,6 +34,8 @@ pub struct Built {
 pub struct Builder<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
+    /// Who is local where.
+    pub locals: &'a Locals,
     /// The plan.
     pub plan: &'a Plan,
     /// What is pruned.
@@ -48,29 +49,6 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Builds one partition; runs in the current thread pool.
-    ///
-    /// # Errors
-    /// When the spill cannot be written, or when stopped.
-    pub fn build(&self, part: u32, control: &Control) -> Result<Built> {
-        let start = Instant::now();
-        let locals = self.plan.assignment.locals(part);
-        let pruned = prune(self.graph, locals, self.prune, control)?;
-        let inducing = pruned.inducing;
-        let pruning = start.elapsed() - inducing;
-        let start = Instant::now();
-        let _order = self.graph.any_order();
-        let sections = Sections::new(&pruned);
-        let (mut writer, mut held) = self.begin(part, sections.numbered())?;
-        sections.resident(control, |chunk| writer.resident(&chunk))?;
-        sections.frames(self.plan.frame_limit, control, |frame| writer.frame(&frame))?;
-        let spill = writer.finish()?;
-        if let Some(held) = &mut held {
-            held.settle(Bytes(spill.bytes));
-        }
-        Ok(Built { part, spill, held, inducing, pruning, spilling: start.elapsed() })
-    }
-
     /// Begins a partition's spill, in memory where there is room.
     ///
     /// # Errors
@@ -80,14 +58,14 @@ impl Builder<'_> {
         let header = PartitionHeader {
             partition: part,
             fingerprint: self.fingerprint,
-            locals: self.plan.assignment.locals(part).len() as u32,
+            locals: self.locals.count(part) as u32,
             numbered,
             proxies_induced: size.proxies_induced,
             proxies_kept: size.proxies_kept,
             arcs_induced: size.arcs_induced,
             arcs_kept: size.arcs_kept,
         };
-        let held = self.room.take(with_reserve(self.plan.predictions[part as usize].spill));
+        let held = self.room.take(self.plan.predictions[part as usize].spill);
         let writer = match held {
             Some(_) => SpillWriter::in_memory(&file_name(part), header, Codec::default())?,
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
@@ -132,15 +110,9 @@ pub fn file_name(part: u32) -> String {
     format!("part-{part:05}.spill")
 }
 
-/// The bytes that must be free on disk before partitions are spilled: all of them, or those that may wait at a time;
-/// a quarter more than estimated.
-pub fn disk_needed(plan: &Plan, at_a_time: usize) -> Bytes {
+/// The most bytes on disk while so many of the spills exist at a time.
+pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
     let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));
-    with_reserve(Bytes(spills.iter().take(at_a_time).sum()))
-}
-
-/// What is set aside for a spill that was estimated to take `bytes`.
-fn with_reserve(bytes: Bytes) -> Bytes {
-    Bytes(bytes.get() / 4 * 5)
+    Bytes(spills.iter().take(at_a_time).sum())
 }

@@ -23,16 +23,15 @@ pub(super) struct Busy {
 }
 
 impl Busy {
-    /// Adds a partition.
-    pub(super) fn add(&mut self, built: &Built, counted: &Counted) {
+    /// Adds what a partition took to build.
+    pub(super) fn add_built(&mut self, built: &Built) {
         self.inducing += built.inducing;
         self.pruning += built.pruning;
         self.spilling += built.spilling;
         self.spilled += Bytes(built.spill.bytes);
-        self.add_counted(counted);
     }
 
-    /// Adds a partition with shared frames, which nothing was built for.
+    /// Adds what a partition took to count.
     pub(super) fn add_counted(&mut self, counted: &Counted) {
         self.reading += counted.reading;
         self.counting += counted.counting;
@@ -68,18 +67,24 @@ impl Busy {
 
     /// The stations from inducing to counting.
     pub(super) fn stations(&self, graph: &OrientedGraph) -> Vec<Station> {
-        let arcs = graph.csr_bytes();
+        let arcs = graph.stored_bytes();
         let mut stations = vec![
             Station::new("induce", self.inducing, arcs, Bytes::ZERO),
             Station::new("prune", self.pruning, arcs, Bytes::ZERO),
             Station::new("spill", self.spilling, arcs, self.spilled),
         ];
-        stations.extend(self.shared_stations(self.spilled));
+        stations.extend(self.streamed_stations(self.spilled));
         stations
     }
 
+    /// Bytes of the graph's file that were read for the graph stream.
+    pub(super) fn read(&self, graph: &OrientedGraph) -> Bytes {
+        let passes = self.streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
+        Bytes((passes * graph.stored_bytes().get() as f64) as u64)
+    }
+
     /// The stations from reading, of so many bytes, to counting.
-    pub(super) fn shared_stations(&self, read: Bytes) -> Vec<Station> {
+    pub(super) fn streamed_stations(&self, read: Bytes) -> Vec<Station> {
         let mut stations = vec![
             Station::new("stream", self.reading, read, self.streamed),
             Station::new("count", self.counting, self.streamed, Bytes::ZERO),

@@ -1,23 +1,23 @@
 //! What `trimill count` does: from the input to the answer.
 //!
 //! Once the plan stands, partitions are built, spilled, streamed and counted beside each other, on one device or several
-//! (`super::devices`); with shared frames nothing is built or spilled (`super::shared`). A graph that is one partition is not spilled: its rows go to the counter directly.
+//! (`super::counting`); in the graph stream nothing is built or spilled.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::devices::count_spilled;
-use super::graph::Input;
+use super::counting::{Known, count_partitions};
+use super::graph::{Input, unless_damaged};
 use super::machine;
-use super::planned::planned_with;
+use super::planned::planned;
 use super::setup::Setup;
-use super::shared::count_shared;
-use super::whole::count_whole;
+use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::bytes::Bytes;
+use crate::clean::CleanReport;
 use crate::control::Control;
 use crate::error::{Kind, Result};
 use crate::job::Job;
-use crate::plan::Plan;
 use crate::report::{InputReport, PartitionResult, RunResult};
 use crate::run_dir::{JobRecord, RunDir, resumable};
 use crate::stream::Counted;
@@ -27,6 +27,9 @@ use crate::stream::Counted;
 /// # Errors
 /// What any station reports.
 pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
+    if let Some(dir) = job.kept_spills() {
+        return super::kept::count(job, dir, control);
+    }
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
@@ -50,35 +53,27 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
     }
-    let mut planned = planned_with(prepared, job, &setup, job.keep_spill, control, &mut stations)?;
+    let path = prepared.0.path().map(Path::to_path_buf);
+    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stations);
+    let mut planned = unless_damaged(planned, path.as_deref())?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
-    let counted = if planned.plan.assignment.parts() == 1 && !job.keep_spill {
-        count_whole(&mut planned, &setup, control, &mut stations)
-    } else if planned.plan.shared.is_some() {
-        count_shared(&mut planned, &setup, control, &mut stations)
-    } else {
-        count_spilled(job, &mut planned, &setup, control, &mut stations)
+    let counted = match shared(&mut planned) {
+        true => count_shares(&mut planned, &setup, control, &mut stations),
+        false => count_partitions(job, &mut planned, &setup, control, &mut stations),
     };
+    let counted = unless_damaged(counted, path.as_deref());
     let (partitions, devices) = counted.map_err(|error| match error.kind() {
         Kind::Interrupted => error,
         _ => resumable(error, setup.run.as_ref().map(RunDir::path)),
     })?;
     let graph = &planned.graph;
-    let report = graph.report();
     let result = RunResult {
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
         wedges: graph.wedges(),
-        input: InputReport {
-            vertices_declared: Some(report.vertices_declared),
-            arcs: report.arcs,
-            loops_removed: report.loops_removed,
-            duplicates_removed: report.duplicates_removed,
-            arcs_added: report.arcs_added,
-            arcs_without_reverse: report.arcs_without_reverse,
-        },
-        frames: planned.plan.frames(),
+        input: input_report(graph.report()),
+        stream: planned.plan.cut.stream(),
         partitioner: planned.partitioner.to_string(),
         backend: backend.into(),
         method: method.into(),
@@ -100,15 +95,27 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     Ok(result)
 }
 
+/// What the report says of the input.
+pub(super) fn input_report(report: &CleanReport) -> InputReport {
+    InputReport {
+        vertices_declared: Some(report.vertices_declared),
+        arcs: report.arcs,
+        loops_removed: report.loops_removed,
+        duplicates_removed: report.duplicates_removed,
+        arcs_added: report.arcs_added,
+        arcs_without_reverse: report.arcs_without_reverse,
+    }
+}
+
 /// What the report says of a partition.
 pub(super) fn partition_result(
-    plan: &Plan,
+    known: Known<'_>,
     part: u32,
     counted: &Counted,
     spill: Bytes,
     time: Duration,
 ) -> PartitionResult {
-    let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
     PartitionResult {
         id: part,
         local_vertices: size.locals,
@@ -117,8 +124,8 @@ pub(super) fn partition_result(
         arcs_induced: size.arcs_induced,
         arcs_kept: size.arcs_kept,
         resident_bytes: predicted.resident,
-        frames: counted.frames,
-        largest_frame_bytes: counted.largest_frame,
+        row_blocks: counted.frames,
+        largest_block_bytes: counted.largest_frame,
         spill_bytes: spill,
         stream_bytes: counted.streamed,
         peak_bytes_predicted: predicted.peak,

@@ -9,7 +9,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::generate::{BaseGraph, generate as write};
-use crate::graph::OrientedGraph;
+use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::GenerateReport;
 use crate::request::GenerateRequest;
@@ -37,9 +37,11 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     })
 }
 
-/// A cleaned graph, and its triangles, counted so that those of the product are known.
+/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangles, counted so that those of the product are known.
 struct Cleaned {
-    graph: OrientedGraph,
+    /// Where the neighbours of larger number of each vertex begin; one more at the end.
+    begins: Vec<u64>,
+    neighbours: Vec<u32>,
     triangles: u128,
 }
 
@@ -47,24 +49,50 @@ fn base(job: &Job, control: &Control) -> Result<Cleaned> {
     let setup = Setup::new(job, None)?;
     let (graph, _) = Input::open(job, &setup, control)?.graph(&setup, control, &mut Vec::new())?;
     let triangles = super::count::count(job, None, control)?.triangles;
-    Ok(Cleaned { graph, triangles })
+    setup.pool.install(|| Cleaned::new(&graph, triangles, control))
+}
+
+impl Cleaned {
+    /// Reads `graph` twice.
+    fn new(graph: &OrientedGraph, triangles: u128, control: &Control) -> Result<Self> {
+        let order = graph.order()?;
+        let mut begins = vec![0u64; graph.vertices() as usize + 1];
+        let each = |edge: &mut (dyn FnMut(u32, u32) + Send)| {
+            graph.pass(Bytes::mib(16), Direction::Rising, control, |block| {
+                for rank in block.ranks() {
+                    let vertex = order[rank as usize];
+                    let others = block.row(rank).iter().map(|&successor| order[successor as usize]);
+                    others.for_each(|other| edge(vertex.min(other), vertex.max(other)));
+                }
+                Ok(())
+            })
+        };
+        each(&mut |u, _| begins[u as usize + 1] += 1)?;
+        for vertex in 1..begins.len() {
+            begins[vertex] += begins[vertex - 1];
+        }
+        let (mut next, mut neighbours) = (begins.clone(), vec![0; graph.edges() as usize]);
+        each(&mut |u, v| {
+            neighbours[next[u as usize] as usize] = v;
+            next[u as usize] += 1;
+        })?;
+        Ok(Self { begins, neighbours, triangles })
+    }
 }
 
 impl BaseGraph for Cleaned {
     fn vertices(&self) -> u64 {
-        u64::from(self.graph.vertices())
+        self.begins.len() as u64 - 1
     }
 
     fn edges(&self) -> u64 {
-        self.graph.edges()
+        self.neighbours.len() as u64
     }
 
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
-        let id_of = &self.graph.numbering().id_of;
-        for id in range {
-            for &head in self.graph.row(self.graph.rank_of(id as u32)) {
-                each(id, u64::from(id_of[head as usize]));
-            }
+        for u in range {
+            let row = self.begins[u as usize] as usize..self.begins[u as usize + 1] as usize;
+            self.neighbours[row].iter().for_each(|&v| each(u, u64::from(v)));
         }
     }
 

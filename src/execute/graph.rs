@@ -1,10 +1,13 @@
 //! From a job's input to its oriented graph.
 
+use std::path::Path;
+
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::Origin;
 use crate::control::Control;
-use crate::error::Result;
+use crate::disk;
+use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::input::Source;
 use crate::job::Job;
@@ -54,4 +57,14 @@ impl Input {
             Ok((graph, origin))
         })
     }
+}
+
+/// A graph that turned out to be damaged when its rows were read goes, so that the next start makes it anew. `path`: its file.
+pub(super) fn unless_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
+    outcome.map_err(|error| match path {
+        Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
+            error.advice("it was removed: start again, and it is made anew")
+        }
+        _ => error,
+    })
 }

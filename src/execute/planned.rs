@@ -1,10 +1,9 @@
 //! A job up to its plan: what counting, partitioning and planning have in common.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::graph::Input;
 use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
@@ -14,12 +13,14 @@ use crate::control::Control;
 use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::job::{FrameKind, Job, Partitioner, Parts, Prune};
+use crate::job::{Job, Partitioner, Parts, Prune, Stream};
 use crate::mapped::give_back_the_rest;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
-use crate::plan::frames::Rates;
-use crate::plan::{BudgetFrom, Floor, Limits, Plan, again, plan};
+use crate::plan::ranges::ranges;
+use crate::plan::rates::Rates;
+use crate::plan::sets::{self, Vertices};
+use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, again};
 use crate::report::Station;
 
 /// A job that is ready to be built and counted.
@@ -52,15 +53,9 @@ pub(super) struct Planned {
     pub(super) peak: Bytes,
 }
 
-/// Takes a job up to its plan.
-pub(super) fn planned(job: &Job, setup: &Setup, control: &Control, stations: &mut Vec<Station>) -> Result<Planned> {
-    let prepared = Input::open(job, setup, control)?.graph(setup, control, stations)?;
-    planned_with(prepared, job, setup, true, control, stations)
-}
-
 /// Takes a job whose graph is there up to its plan: that of the run directory, where an earlier start made one. With the graph
 /// comes what tells its input from any other. `spills_whole`: whether a graph that is one partition is spilled, too.
-pub(super) fn planned_with(
+pub(super) fn planned(
     (graph, origin): (OrientedGraph, Option<Origin>),
     job: &Job,
     setup: &Setup,
@@ -73,37 +68,35 @@ pub(super) fn planned_with(
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
-    let chosen = setup.backend(job, &graph)?;
-    let (on_host, shared) = (chosen.on_host(), setup.shared_memory(&chosen, &graph));
-    let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus());
+    let chosen = setup.backend(job, &graph.size())?;
+    let on_host = chosen.on_host();
+    let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
+    let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus(), cached);
     let gpus = chosen.gpus() as u64;
     let Chosen { mut backends, device, largest_frame, floor, methods } = chosen;
-    let likely = job.frame_bytes.unwrap_or(Bytes(device.get() / 8).min(largest_frame));
-    let counting = on_host + Bytes(2 * gpus * likely.get()) + setup.spill_memory(job);
-    graph.limit_pages(setup.page_budget(counting, likely));
-    let (frame, prune, frames, parts) = (job.frame_bytes, job.prune, job.frames, backends.len() as u32);
     let whole = backends[0].whole().then(|| backends[0].method());
     let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
-    let limits =
-        Limits { device, device_from, largest_frame, frame, prune, parts, frames, shared, rates, whole, spills_whole };
+    let limits = Limits {
+        device,
+        device_from,
+        largest_frame,
+        frame: job.block_bytes,
+        prune: job.prune,
+        parts: backends.len() as u32,
+        rates,
+        whole,
+        spills_whole,
+        host_block: setup.host_block(),
+    };
     let until_here = machine::peak_memory();
     machine::forget_peak();
-    let planned = |backends: &[Box<dyn Backend>]| {
-        let terms = backends[0].terms();
-        let partitioner = resolved(&job.partitioner, job.frames == FrameKind::Own);
-        with_assigner(job, partitioner, setup, &graph, terms, control, |assigner| {
-            let plan = match &recorded {
-                Some((record, assignment)) => {
-                    again(&graph, assignment.clone(), record.settled(), &terms, limits, control)?
-                }
-                None if job.partitioner == Partitioner::Auto && job.frames == FrameKind::Auto => {
-                    let by_id = Assigner { partitioner: &Partitioner::Contiguous, ..assigner.again() };
-                    auto(&graph, [assigner, &by_id], &terms, limits, control)?
-                }
-                None => plan(&graph, assigner, &terms, limits, control)?,
-            };
-            Ok((plan, Bytes(assigner.child_peak.load(Ordering::Relaxed))))
-        })
+    let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
+        let (terms, child_peak) = (backends[0].terms(), AtomicU64::new(0));
+        let plan = setup.pool.install(|| match &recorded {
+            Some((record, settled)) => again(&graph, (settled, record.block_bytes), &terms, &limits, control),
+            None => Planning { job, setup, graph: &graph, terms: &terms, limits: &limits, control }.plan(&child_peak),
+        })?;
+        Ok((plan, Bytes(child_peak.into_inner())))
     };
     let (plan, child_peak) = match planned(&backends) {
         // Recorded parts may fit another method's terms.
@@ -115,11 +108,11 @@ pub(super) fn planned_with(
         }
         planned => planned?,
     };
-    if plan.assignment.parts() != plan.parts_asked {
+    if plan.parts() != plan.parts_asked {
         tracing::warn!(
             "{} parts do not fit the device budget of {device}: they were split into {}",
             plan.parts_asked,
-            plan.assignment.parts()
+            plan.parts()
         );
     }
     if let Parts::Exactly(parts) = job.parts
@@ -128,16 +121,14 @@ pub(super) fn planned_with(
     {
         tracing::info!(target: crate::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
-    graph.ease();
     give_back_the_rest();
     let peak = until_here.max(machine::peak_memory() + child_peak);
     machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
-    stations.push(Station::new("plan", plan.times[1], graph.csr_bytes(), Bytes::ZERO));
+    stations.push(Station::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
     let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-    let own = job.frames == FrameKind::Own || (plan.shared.is_none() && plan.assignment.parts() > 1);
-    let partitioner = resolved(&job.partitioner, own).clone();
+    let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
     let fingerprint = fingerprint(&partitioner, job.seed, job.prune, &identity, &plan);
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
@@ -160,53 +151,105 @@ pub(super) fn planned_with(
     })
 }
 
-/// What `auto` stands for with own frames, and otherwise; any other partitioner is what it is.
-fn resolved(partitioner: &Partitioner, own: bool) -> &Partitioner {
-    match partitioner {
-        Partitioner::Auto if own => &Partitioner::Contiguous,
-        Partitioner::Auto => &Partitioner::Rank,
-        other => other,
+/// What `auto` stands for in a stream; any other partitioner is what it is.
+fn resolved(partitioner: &Partitioner, stream: Stream) -> &Partitioner {
+    match (partitioner, stream) {
+        (Partitioner::Auto, Stream::Graph) => &Partitioner::Rank,
+        (Partitioner::Auto, Stream::Partition) => &Partitioner::Contiguous,
+        (other, _) => other,
     }
 }
 
-/// Lends a partitioner with the settings of a job to `work`, in the job's threads.
-pub(super) fn with_assigner<T: Send>(
-    job: &Job,
-    partitioner: &Partitioner,
-    setup: &Setup,
-    graph: &OrientedGraph,
-    terms: Terms,
-    control: &Control,
-    work: impl FnOnce(&Assigner<'_>) -> Result<T> + Send,
-) -> Result<T> {
-    let weight = |id| terms.resident(1, u64::from(graph.out_degree(graph.rank_of(id)))).get();
-    let assigner = Assigner {
-        graph,
-        partitioner,
-        parts: job.parts,
-        seed: job.seed,
-        weight: &weight,
-        helper: setup.helper.as_ref(),
-        host_memory: setup.host_memory,
-        work_dir: &setup.work_dir,
-        control,
-        child_peak: AtomicU64::new(0),
-    };
-    setup.pool.install(|| work(&assigner))
+/// A graph that is to be cut as a job says.
+pub(super) struct Planning<'a> {
+    pub(super) job: &'a Job,
+    pub(super) setup: &'a Setup,
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) terms: &'a Terms,
+    pub(super) limits: &'a Limits,
+    pub(super) control: &'a Control,
 }
 
-/// Marks the partitions of a job: the input, how it was cut, which frames pass, what was pruned, how large frames are.
+impl Planning<'_> {
+    /// Plans; notes the most bytes that a METIS child took. Runs in the job's threads.
+    pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
+        let Self { job, graph, terms, limits, control, .. } = *self;
+        let parts = match job.parts {
+            Parts::Exactly(parts) => Some(parts.get()),
+            Parts::Auto => None,
+        };
+        match (&job.partitioner, job.stream) {
+            (Partitioner::Rank, _) => ranges(graph, parts, terms, limits, control),
+            (Partitioner::Auto, None) => {
+                auto(graph, parts, terms, limits, control, || self.sets(&Partitioner::Contiguous, child_peak))
+            }
+            (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
+            (other, _) => self.sets(other, child_peak),
+        }
+    }
+
+    /// Plans the parts of a partitioner.
+    pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
+        let Self { graph, terms, limits, control, .. } = *self;
+        let asked = self.assigner(partitioner, &NOTHING, &|_| 0, child_peak);
+        if let Some(whole) = sets::whole(graph, &asked, terms, limits, control)? {
+            return Ok(whole);
+        }
+        let vertices = Vertices::of(graph)?;
+        let weight = |vertex: u32| terms.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+        sets::sets(
+            graph,
+            &vertices,
+            &self.assigner(partitioner, &vertices, &weight, child_peak),
+            terms,
+            limits,
+            control,
+        )
+    }
+
+    /// A partitioner with the settings of the job.
+    pub(super) fn assigner<'b>(
+        &'b self,
+        partitioner: &'b Partitioner,
+        vertices: &'b Vertices,
+        weight: &'b (dyn Fn(u32) -> u64 + Sync),
+        child_peak: &'b AtomicU64,
+    ) -> Assigner<'b> {
+        Assigner {
+            graph: self.graph,
+            vertices,
+            partitioner,
+            parts: self.job.parts,
+            seed: self.job.seed,
+            weight,
+            helper: self.setup.helper.as_ref(),
+            host_memory: self.setup.host_memory,
+            block: self.limits.host_block,
+            work_dir: &self.setup.work_dir,
+            control: self.control,
+            child_peak,
+        }
+    }
+}
+
+/// What a partitioner knows that is not asked to assign.
+static NOTHING: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
+
+/// Marks the partitions of a job: the input, how it was cut, what passes, what was pruned, how large row blocks are.
 fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &str, plan: &Plan) -> u128 {
     let text = format!(
         "{identity}\n{}\n{}\n{}\n{}\n{}\n{}",
         partitioner,
         seed,
-        plan.assignment.parts(),
-        plan.frames(),
+        plan.parts(),
+        plan.cut.stream(),
         prune,
         plan.frame_limit.get()
     );
     let mut key = text.into_bytes();
-    key.extend_from_slice(bytemuck::cast_slice(plan.assignment.part_of()));
+    match &plan.cut {
+        Cut::Ranges(ranges, _) => ranges.iter().for_each(|range| key.extend_from_slice(&range.end.to_le_bytes())),
+        Cut::Sets(locals) => key.extend_from_slice(bytemuck::cast_slice(locals.part_of())),
+    }
     xxh3_128(&key)
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use rayon::ThreadPool;
 
-use super::host::{CHUNK, CODERS, WAITING};
 use super::machine;
+use super::planned::Planned;
 use super::reserve::reserve;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
@@ -18,7 +18,7 @@ use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
-use crate::graph::OrientedGraph;
+use crate::graph::GraphSize;
 use crate::job::{Devices, Job, SpillTo};
 use crate::mapped::give_back_what_is_freed;
 use crate::plan::choose::MethodEstimate;
@@ -49,9 +49,6 @@ pub struct Setup {
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
 }
-
-/// Bytes of mapped graph pages for which there is always room.
-pub const LEAST_PAGES: Bytes = Bytes::mib(32);
 
 /// What counts, and what it may take.
 pub struct Chosen {
@@ -148,7 +145,7 @@ impl Setup {
     /// # Errors
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
-    pub fn backend(&self, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
+    pub fn backend(&self, job: &Job, graph: &GraphSize) -> Result<Chosen> {
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, graph),
             Choice::Cuda(method) => self.cuda(method, job, graph),
@@ -169,7 +166,7 @@ impl Setup {
         }
     }
 
-    fn cpu(&self, method: CpuMethod, graph: &OrientedGraph) -> Result<Chosen> {
+    fn cpu(&self, method: CpuMethod, graph: &GraphSize) -> Result<Chosen> {
         let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
         if device > self.host_memory {
             return Err(Error::usage(format!(
@@ -193,7 +190,7 @@ impl Setup {
             }
             CpuMethod::Bitmap => {
                 // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
-                let vertices = graph.vertices();
+                let vertices = graph.vertices;
                 let (cpu, least) = self.pool.install(|| {
                     let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
                     (Cpu::new(device.saturating_sub(least.device), vertices), least)
@@ -203,7 +200,7 @@ impl Setup {
         }
     }
 
-    fn cuda(&self, method: CudaMethod, job: &Job, graph: &OrientedGraph) -> Result<Chosen> {
+    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
         let settings = Settings { block_threads: job.block_threads, tile: job.tile };
         let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
@@ -219,7 +216,11 @@ impl Setup {
         let settled = |worker: &mut Cuda| self.pool.install(|| worker.settle(graph, largest_frame));
         // Of one budget, all choose alike.
         let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
-        let floor = floor(graph, &workers[0].terms());
+        let least = workers[0].floor(graph);
+        if floor(graph, &workers[0].terms()).device > device {
+            workers.iter_mut().try_for_each(Cuda::without_scratch)?;
+        }
+        let floor = least;
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
         Ok(Chosen { backends, device, largest_frame, floor, methods })
     }
@@ -232,19 +233,17 @@ impl Setup {
         }
     }
 
-    /// Bytes of the host's memory that the rows of shared frames may take beside what counts.
-    pub fn shared_memory(&self, chosen: &Chosen, graph: &OrientedGraph) -> Bytes {
-        self.host_memory.saturating_sub(chosen.on_host() + graph.held_bytes()).saturating_sub(LEAST_PAGES)
+    /// Bytes of a row block when the graph is passed over.
+    pub fn host_block(&self) -> Bytes {
+        Bytes(self.host_memory.get() / 64).clamp(Bytes::mib(1), Bytes::mib(16))
     }
 
-    /// Bytes of mapped graph pages that may be resident while counting takes up to `counting` bytes of the host.
-    pub fn page_budget(&self, counting: Bytes, frame: Bytes) -> Bytes {
-        self.host_memory.saturating_sub(counting + self.builder(frame)).max(LEAST_PAGES)
-    }
-
-    /// Bytes of a partition that is built: rows that wait to be encoded or frames, and what threads code with.
-    fn builder(&self, frame: Bytes) -> Bytes {
-        (WAITING + CHUNK).max(Bytes(3 * frame.get())) + Bytes(self.pool.current_num_threads() as u64 * CODERS)
+    /// Bytes of the host's memory that counting and the graph leave for partitions that are built.
+    pub(super) fn building_memory(&self, job: &Job, planned: &Planned) -> Bytes {
+        let graph = &planned.graph;
+        let counting = planned.on_host + Bytes(2 * planned.gpus * planned.plan.frame_limit.get());
+        let held = graph.held_bytes() + Bytes::of::<u32>(graph.vertices().into()) + self.spill_memory(job);
+        self.host_memory.saturating_sub(counting + held)
     }
 }
 
@@ -309,8 +308,8 @@ fn graph_memory(job: &Job, host: Bytes) -> Bytes {
     };
     let counting = job.device_memory.filter(|_| !on_gpu).unwrap_or(Bytes(host.get() / 2));
     // A frame is an eighth of the device's budget where the user chose none.
-    let frame = job.frame_bytes.unwrap_or(Bytes(counting.get() / 8));
-    let builder = Bytes(3 * frame.get()) + Bytes::mib(16) + LEAST_PAGES;
+    let frame = job.block_bytes.unwrap_or(Bytes(counting.get() / 8));
+    let builder = Bytes(3 * frame.get()) + Bytes::mib(48);
     host.saturating_sub(counting).saturating_sub(builder).min(Bytes(host.get() / 4))
 }
 

@@ -1,14 +1,13 @@
-//! Counts a graph that is one partition: its rows go to the counter directly, nothing is spilled.
+//! Counts a whole graph by shares of its edges: each device holds the graph and counts one share, for methods that can.
 //!
-//! A method that can split whole graphs by their edges does so over all devices: each holds the graph and counts its share.
-//! Else one device counts, however many there are. What a device that fails was to count, another one counts (`super::crew`).
+//! What a device that fails was to count, another one counts (`super::crew`).
 
 use std::time::Instant;
 
 use super::busy::device_stations;
 use super::count::partition_result;
+use super::counting::{Known, device_result};
 use super::crew::{all_or_cause, counted_by_all};
-use super::devices::device_result;
 use super::planned::Planned;
 use super::queue::Queue;
 use super::setup::Setup;
@@ -17,16 +16,24 @@ use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
+use crate::job::Stream;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
-use crate::stream::source::Whole;
+use crate::stream::ranges::{RankRange, RowBlocks};
 use crate::stream::{Counted, Failed, count_partition};
 
-/// Counts the one partition of a plan.
+/// Whether the devices of a plan share a whole graph by its edges; from now on each counts its share.
+pub(super) fn shared(planned: &mut Planned) -> bool {
+    let many = planned.backends.len() as u32;
+    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Stream::Graph && many > 1;
+    whole && planned.backends.iter_mut().zip(0..).all(|(backend, i)| backend.share(i, many))
+}
+
+/// Counts the one partition of a plan in shares.
 ///
 /// # Errors
 /// The first error of a device, the others are then stopped; a stop.
-pub(super) fn count_whole(
+pub(super) fn count_shares(
     planned: &mut Planned,
     setup: &Setup,
     control: &Control,
@@ -37,47 +44,43 @@ pub(super) fn count_whole(
     if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
         return Ok((vec![result], Vec::new()));
     }
-    let many = backends.len() as u32;
-    let shared = many > 1 && backends.iter_mut().zip(0..).all(|(backend, i)| backend.share(i, many));
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
-    let shares = counted_together(graph, backends, if shared { many } else { 1 }, setup, control)?;
+    let shares = counted_together(graph, backends, setup, control)?;
     let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
         return Err(Error::resource("nothing was counted").advice("this is a defect; please report it"));
     };
     stations.push(Station::since("count", start, all.streamed, Bytes::ZERO));
     stations.extend(device_stations(all.device, all.streamed));
     task.advance(1);
-    let result = |counted: &Counted| partition_result(plan, 0, counted, Bytes::ZERO, start.elapsed());
+    let known = Known { sizes: &plan.sizes, predictions: &plan.predictions };
+    let result = |counted: &Counted| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
     let each = shares.into_iter().zip(&*backends);
     let devices = each.filter_map(|(shares, backend)| {
         let own = shares.into_iter().reduce(sum)?;
         device_result(backend.as_ref(), &[result(&own)], own.counting)
     });
     let devices: Vec<DeviceResult> = devices.collect();
-    let device = devices.first().filter(|_| !shared).map(|device| device.device);
-    let result = PartitionResult { device, ..result(&all) };
+    let result = result(&all);
     if let Some(journal) = &journal {
         journal.record(&result)?;
     }
     Ok((vec![result], devices))
 }
 
-/// The shares that each backend counted, of so many in all.
+/// The shares that each backend counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn Backend>],
-    shares: u32,
     setup: &Setup,
     control: &Control,
 ) -> Result<Vec<Vec<Counted>>> {
+    let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
     let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(hand) = queue.take() {
-            if shares > 1 {
-                backend.share(hand.item, shares);
-            }
-            let mut source = Whole::new(graph);
+            backend.share(hand.item, shares);
+            let mut source = RankRange::new(graph, &RowBlocks::default(), 0..graph.vertices())?;
             match count_partition(&mut source, backend, &setup.pool, &together) {
                 Ok(share) => counted.push(share),
                 Err(failed) => {

@@ -40,18 +40,6 @@ impl Marks {
         self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
-    /// Removes `i`, and says whether it was there: of many threads that ask, one is told so.
-    #[inline]
-    pub fn take(&self, i: u32) -> bool {
-        let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
-        word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
-    }
-
-    /// Removes everything.
-    pub fn clear(&mut self) {
-        self.words.par_iter_mut().for_each(|word| *word.get_mut() = 0);
-    }
-
     /// The finished set, with ranks. Takes the words over; nothing is copied.
     pub fn finish(self) -> Bits {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
@@ -98,18 +86,6 @@ impl Bits {
     pub const fn bytes(len: u32) -> Bytes {
         let words = (len as u64).div_ceil(64);
         Bytes(words * 12)
-    }
-
-    /// Members of either set.
-    #[must_use]
-    pub fn union(&self, other: &Self) -> Self {
-        Self::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a | b).collect(), self.len)
-    }
-
-    /// Members that `other` does not have.
-    #[must_use]
-    pub fn without(&self, other: &Self) -> Self {
-        Self::of_words(self.words.iter().zip(&other.words).map(|(a, b)| a & !b).collect(), self.len)
     }
 
     /// The set under construction again.
@@ -233,21 +209,14 @@ mod tests {
         }
 
         #[test]
-        fn what_is_taken_is_taken_once(members in prop::collection::btree_set(0u32..200, 0..80), taken in prop::collection::vec(0u32..200, 0..80)) {
-            let set = |of: &BTreeSet<u32>| {
-                let marks = Marks::new(200);
-                of.iter().for_each(|&i| marks.set(i));
-                marks.finish()
-            };
-            let (bits, mut left) = (set(&members), members.clone());
+        fn a_finished_set_goes_on(members in prop::collection::btree_set(0u32..200, 0..80), more in prop::collection::btree_set(0u32..200, 0..80)) {
+            let marks = Marks::new(200);
+            members.iter().for_each(|&i| marks.set(i));
+            let bits = marks.finish();
             let marks = bits.clone().thaw();
-            for &i in &taken {
-                prop_assert_eq!(marks.take(i), left.remove(&i));
-            }
-            let without = bits.without(&set(&taken.into_iter().collect()));
-            prop_assert_eq!(without.count() as usize, left.len());
-            prop_assert!(without.iter(0..200).eq(left.iter().copied()));
-            prop_assert!(marks.finish().iter(0..200).eq(left.into_iter()));
+            more.iter().for_each(|&i| marks.set(i));
+            prop_assert!(bits.iter(0..200).eq(members.iter().copied()));
+            prop_assert!(marks.finish().iter(0..200).eq(members.union(&more).copied()));
         }
 
         #[test]

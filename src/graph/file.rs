@@ -1,19 +1,20 @@
-//! The file of an oriented graph.
+//! The file of an oriented graph, version 4 (docs/graph-format.md).
 //!
 //! ```text
 //! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
 //! 40    seen u128                   digest of the input's files as they were last seen to be those of the footer; zeros to the page's end
-//! 4096  offsets   u64 x (n + 1)     of the rows in rank order, in arcs
-//!       heads     u32 x m           the successors of all rows in rank order: ranks, ascending in each row
-//!       degrees   u32 x n           undirected degrees in the order of ids
+//! 4096  order     u32 x n           the vertex of each rank; vertices are numbered in the order of the input's ids
 //!       ids       u64 x n           the input's ids, ascending; only where they are not consecutive
-//! end   footer    JSON: counts, the clean report, one xxh3 for every 16 MiB of the sections
+//!       rows                        file blocks: the rows in rank order, compact (`codec.rs`)
+//!       index     32 bytes a block  first rank, first arc, position, xxh3 (`index.rs`)
+//!       degrees   8 bytes a run     runs of equal degrees, falling: degree u32, vertices u32
+//! end   footer    JSON: counts, the clean report, the xxh3 of order, ids, index and degrees
 //! ```
 //!
 //! Sections begin at multiples of 4096; numbers are little-endian. A file is written under a temporary name, its header
-//! last, and renamed into place; opening checks every byte once (in parallel, at the speed of memory or of the disk),
-//! so a damaged cache can't give a wrong count. In the same reading (`checked.rs`) it is seen that the rows are those of an
-//! oriented graph, so that a file with right checksums that no trimill wrote can't lead anybody out of an array.
+//! last, and renamed into place. Its bytes depend on the graph alone. Opening reads and checks the footer, the index and the
+//! degrees; a block is checked whenever it is read, order and ids when somebody asks for them. So a damaged file cannot give a
+//! wrong count, and a file with right checksums that no trimill wrote cannot lead anybody out of an array.
 //!
 //! `seen` alone is written again ([`note_seen`]), and under no checksum: where it is wrong, the input is hashed once more.
 
@@ -21,75 +22,146 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 pub use super::layout::Layout;
 
 use super::OrientedGraph;
-use super::checked::{checked, checksums};
+use super::index::{BlockEntry, DegreeRun, Degrees, Index};
 use super::layout::{PAGE, REMAKE};
-use super::numbering::Numbering;
-use super::oriented::Storage;
-use super::pages::PageLimit;
+use super::store::{GraphFile, Store};
 use crate::disk::{self, NewFile, TemporaryFile};
 use crate::error::{Error, Result};
-use crate::mapped::MappedFile;
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes of the header that do not change any more.
 const FIXED: usize = 40;
 /// Where the digest of the files as they were last seen ends.
 const HEADER: usize = FIXED + 16;
 
+/// Bytes that a thread reads of a section at a time.
+const READ: usize = 4 << 20;
+
+/// The xxh3 of the sections that are read whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Checksums {
+    pub(super) order: u64,
+    pub(super) ids: u64,
+    index: u64,
+    degrees: u64,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Footer {
     #[serde(flatten)]
     layout: Layout,
-    checksums: Vec<u64>,
+    checksums: Checksums,
+}
+
+/// The rows of a graph once all blocks are written.
+pub(crate) struct RowsWritten {
+    /// All blocks.
+    pub(crate) entries: Vec<BlockEntry>,
+    /// Bytes of all blocks.
+    pub(crate) block_bytes: u64,
+    /// The most successors of a vertex.
+    pub(crate) longest_row: u32,
+    /// The sum over all arcs of the successors of the arc's head.
+    pub(crate) probes: u64,
+}
+
+impl RowsWritten {
+    /// Notes in `layout` what the rows turned out to be.
+    pub(crate) fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
+        (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
+        (layout.longest_row, layout.probes) = (self.longest_row, self.probes);
+        layout.degree_runs = degrees.len() as u64;
+    }
 }
 
 /// A graph file being written. Dropped without [`Self::finish`], it is removed.
-pub struct GraphWriter {
+pub(crate) struct GraphWriter {
     file: NewFile,
     layout: Layout,
+    checksums: Checksums,
 }
 
 impl GraphWriter {
-    /// Begins a file in `dir`, with room for all sections.
+    /// Begins a file in `dir`. Of `layout` the counts of vertices and edges and what is said of ids are settled.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when it cannot be made, or there is no room for it.
-    pub fn create(dir: &Path, layout: Layout) -> Result<Self> {
+    /// [`crate::error::Kind::Resource`] when it cannot be made.
+    pub(crate) fn create(dir: &Path, layout: Layout) -> Result<Self> {
         let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
-        file.set_len(layout.end())?;
-        Ok(Self { file, layout })
+        Ok(Self { file, layout, checksums: Checksums::default() })
     }
 
-    /// Where everything goes.
-    pub fn layout(&self) -> &Layout {
+    /// What is settled.
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Writes `bytes` at `position` of the file. Called from many threads.
+    /// Writes the vertex of each rank.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn write(&self, position: u64, bytes: &[u8]) -> Result<()> {
-        self.file.write_at(bytes, position)
+    pub(crate) fn order(&mut self, order: &[u32]) -> Result<()> {
+        self.checksums.order = self.section(self.layout.order().start, order)?;
+        Ok(())
     }
 
-    /// Adds checksums, the footer, which notes what the graph was made of, and the header. The file is complete then, still under its temporary name.
+    /// Writes the input's ids, which come in runs.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn finish(mut self, source: String) -> Result<TemporaryFile> {
+    pub(crate) fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
+        let (mut hash, mut at) = (Xxh3Default::new(), self.layout.ids().start);
+        for run in runs {
+            let bytes: &[u8] = bytemuck::cast_slice(&run);
+            hash.update(bytes);
+            self.file.write_at(bytes, at)?;
+            at += bytes.len() as u64;
+        }
+        self.checksums.ids = hash.digest();
+        Ok(())
+    }
+
+    /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub(crate) fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_at(bytes, self.layout.rows().start + position)
+    }
+
+    /// Writes an array; returns its xxh3.
+    fn section<T: Pod>(&self, at: u64, values: &[T]) -> Result<u64> {
+        let bytes: &[u8] = bytemuck::cast_slice(values);
+        bytes
+            .par_chunks(READ)
+            .enumerate()
+            .try_for_each(|(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
+        Ok(xxh3_64(bytes))
+    }
+
+    /// Adds the index, the degrees, the footer, which notes what the graph was made of, and the header. The file is complete then,
+    /// still under its temporary name.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub(crate) fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
+        rows.note(&mut self.layout, degrees);
         let path = self.file.name().to_path_buf();
-        let end = self.layout.end();
-        let checksums = checksums(self.file.as_file(), &path, end)?;
+        let entries: Vec<[u64; 4]> = rows.entries.iter().map(|entry| entry.stored()).collect();
+        let runs: Vec<[u32; 2]> = degrees.iter().map(|run| [run.degree, run.vertices]).collect();
+        self.checksums.index = self.section(self.layout.index().start, &entries)?;
+        self.checksums.degrees = self.section(self.layout.degrees().start, &runs)?;
+        let (end, checksums) = (self.layout.end(), self.checksums);
         let footer = serde_json::to_vec(&Footer { layout: self.layout, checksums })
             .map_err(|e| Error::write(&path, e.into()))?;
         let mut header = Vec::with_capacity(FIXED);
@@ -113,7 +185,7 @@ pub enum Place {
     Temporary(TemporaryFile),
 }
 
-/// Opens a graph file and checks it.
+/// Opens a graph file; reads and checks all but the rows, the order and the ids.
 ///
 /// # Errors
 /// [`crate::error::Kind::Data`] when it is no graph file, of another version, cut or damaged, or no oriented graph.
@@ -122,8 +194,8 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
         Place::Cached(path) => open_file(&File::open(&path).map_err(|e| Error::read(&path, e))?, &path),
         Place::Temporary(temporary) => {
             let mut graph = open_file(temporary.as_file(), temporary.path())?;
-            if let Storage::File { temporary: place, .. } = &mut graph.storage {
-                *place = Some(temporary);
+            if let Store::File { file, .. } = &mut graph.store {
+                file.temporary = Some(temporary);
             }
             Ok(graph)
         }
@@ -136,32 +208,43 @@ pub fn open(place: Place) -> Result<OrientedGraph> {
 /// As [`open`].
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     let Footer { layout, checksums } = read_footer(file, path)?;
-    let mapped = MappedFile::of(file, path)?;
-    check_rows(&mapped, &layout)?;
-    mapped.release(0..mapped.bytes().len());
-    let numbering = Numbering::by_degree(mapped.slice(layout.degrees()));
-    mapped.release(0..mapped.bytes().len());
-    checked(file, &mapped, &layout, &checksums)?;
-    mapped.release(0..mapped.bytes().len());
-    let storage = Storage::File { file: mapped, temporary: None };
-    Ok(OrientedGraph { storage, layout, numbering, pages: PageLimit::default() })
+    let own = file.try_clone().map_err(|e| Error::read(path, e))?;
+    let file = GraphFile { file: own, path: path.to_path_buf(), temporary: None };
+    let entries: Vec<[u64; 4]> = section(&file, layout.index(), checksums.index, "index")?;
+    let runs: Vec<[u32; 2]> = section(&file, layout.degrees(), checksums.degrees, "degrees")?;
+    let entries = entries.into_iter().map(BlockEntry::of).collect();
+    let runs = runs.into_iter().map(|[degree, vertices]| DegreeRun { degree, vertices }).collect();
+    let contradicts = |what: &str| Error::data(path, format!("its {what} contradicts its footer")).advice(REMAKE);
+    let index = Index::new(entries, &layout).ok_or_else(|| contradicts("index"))?;
+    let degrees = Degrees::new(runs, &layout).ok_or_else(|| contradicts("list of degrees"))?;
+    let rows = layout.rows().start;
+    Ok(OrientedGraph {
+        store: Store::File { file, rows },
+        layout,
+        index,
+        degrees,
+        checksums,
+        lengths: Default::default(),
+    })
 }
 
-/// Checks offsets and degrees, which numbers and rows rely on. What is damaged and passes here is found by the checksums after.
-fn check_rows(file: &MappedFile, layout: &Layout) -> Result<()> {
-    let offsets: &[u64] = file.slice(layout.offsets());
-    let degrees: &[u32] = file.slice(layout.degrees());
-    let contradicts =
-        |what: &str| Err(Error::data(file.path(), format!("its {what} contradict its footer")).advice(REMAKE));
-    let ascend = offsets.par_windows(2).all(|pair| pair[0] <= pair[1]);
-    if !ascend || offsets.first() != Some(&0) || offsets.last() != Some(&layout.edges) {
-        return contradicts("offsets");
+/// Reads a section whole, in the current thread pool, and checks its bytes.
+pub(super) fn section<T: Pod + Send>(
+    file: &GraphFile,
+    range: std::ops::Range<u64>,
+    checksum: u64,
+    what: &str,
+) -> Result<Vec<T>> {
+    let mut values: Vec<T> = crate::mapped::zeros((range.end - range.start) as usize / size_of::<T>());
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
+    let parts = bytes.par_chunks_mut(READ).enumerate();
+    parts.try_for_each(|(i, part)| file.read(range.start + (i * READ) as u64, part))?;
+    if xxh3_64(bytes) != checksum {
+        return Err(
+            Error::data(&file.path, format!("its section '{what}' is damaged (its checksum differs)")).advice(REMAKE)
+        );
     }
-    let ends: u64 = degrees.par_iter().map(|&degree| u64::from(degree)).sum();
-    if ends != 2 * layout.edges || degrees.par_iter().any(|&degree| degree >= layout.vertices) {
-        return contradicts("degrees");
-    }
-    Ok(())
+    Ok(values)
 }
 
 /// Reads the header and footer of a graph file without its sections: what `trimill cache list` shows.
@@ -262,9 +345,17 @@ fn read_footer(file: &File, path: &Path) -> Result<Footer> {
     let footer: Footer =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
     // What is more than the file is long would overflow below.
-    let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, .. } = footer.layout;
-    if u64::from(vertices).max(edges) > len / 4 || footer.layout.end() != end {
+    let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, block_bytes, .. } =
+        footer.layout;
+    let largest = u64::from(vertices).max(edges).max(blocks).max(degree_runs).max(block_bytes);
+    if largest > len || footer.layout.end() != end {
         return Err(damaged("its sections don't end where its footer begins".into()));
+    }
+    if u64::from(footer.layout.longest_row) > (2 * edges).isqrt() {
+        return Err(damaged(format!(
+            "its longest row has {} successors, more than its edges allow",
+            footer.layout.longest_row
+        )));
     }
     if offset_of_ids.checked_add(vertices.into()).is_none() {
         return Err(damaged(format!("its first id is {offset_of_ids}, so the last ones have more than 64 bits")));

@@ -11,9 +11,12 @@ use crate::clean::CleanReport;
 pub(super) const PAGE: u64 = 4096;
 /// What to do about a file that cannot be used.
 pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
+/// Bytes of an index entry, and of a run of equal degrees.
+pub(super) const ENTRY: u64 = 32;
+pub(super) const RUN: u64 = 8;
 
 /// Counts and places: everything about a graph file but the sections themselves.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// Vertices with an edge.
     pub vertices: u32,
@@ -31,40 +34,55 @@ pub struct Layout {
     pub report: CleanReport,
     /// The identity of the input that this was made from.
     pub source: String,
+    /// The most successors of a vertex.
+    pub longest_row: u32,
+    /// The sum over all arcs of the successors of the arc's head.
+    pub probes: u64,
+    /// Bytes of all file blocks.
+    pub block_bytes: u64,
+    /// How many file blocks there are.
+    pub blocks: u64,
+    /// How many runs of equal degrees there are.
+    pub degree_runs: u64,
 }
 
 impl Layout {
-    /// Bytes of the offsets.
-    pub fn offsets(&self) -> Range<usize> {
-        section(PAGE, (u64::from(self.vertices) + 1) * 8)
+    /// Bytes of the file with the vertex of each rank.
+    pub fn order(&self) -> Range<u64> {
+        section(PAGE, u64::from(self.vertices) * 4)
     }
 
-    /// Bytes of the heads.
-    pub fn heads(&self) -> Range<usize> {
-        section(self.offsets().end as u64, self.edges * 4)
+    /// Bytes of the file with the input's ids, where they are stored.
+    pub fn ids(&self) -> Range<u64> {
+        section(self.order().end, if self.has_ids { u64::from(self.vertices) * 8 } else { 0 })
     }
 
-    /// Bytes of the degrees.
-    pub fn degrees(&self) -> Range<usize> {
-        section(self.heads().end as u64, u64::from(self.vertices) * 4)
+    /// Bytes of the file with the file blocks.
+    pub fn rows(&self) -> Range<u64> {
+        section(self.ids().end, self.block_bytes)
     }
 
-    /// Bytes of the input's ids, where they are stored.
-    pub fn ids(&self) -> Option<Range<usize>> {
-        self.has_ids.then(|| section(self.degrees().end as u64, u64::from(self.vertices) * 8))
+    /// Bytes of the file with the index of the blocks.
+    pub fn index(&self) -> Range<u64> {
+        section(self.rows().end, self.blocks * ENTRY)
+    }
+
+    /// Bytes of the file with the runs of equal degrees.
+    pub fn degrees(&self) -> Range<u64> {
+        section(self.index().end, self.degree_runs * RUN)
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.degrees().end
     }
 
     /// Bytes of all sections.
     pub fn sections_bytes(&self) -> Bytes {
         Bytes(self.end() - PAGE)
     }
-
-    pub(super) fn end(&self) -> u64 {
-        self.ids().unwrap_or_else(|| self.degrees()).end as u64
-    }
 }
 
-fn section(after: u64, len: u64) -> Range<usize> {
-    let start = after.next_multiple_of(PAGE) as usize;
-    start..start + len as usize
+fn section(after: u64, len: u64) -> Range<u64> {
+    let start = after.next_multiple_of(PAGE);
+    start..start + len
 }

@@ -1,15 +1,24 @@
-//! The oriented graph and the sets and numbers that belong to it.
+//! The oriented graph: its file, its rows, and sets of its vertices.
 
 pub mod bits;
-mod checked;
+mod codec;
 pub mod file;
+mod index;
 mod layout;
 pub mod numbering;
+mod offset;
 pub mod oriented;
-pub mod pages;
 pub mod pass;
+mod store;
 
-pub use oriented::{Arrays, OrientedGraph};
+pub(crate) use codec::encode;
+pub(crate) use index::BlockEntry;
+pub use index::DegreeRun;
+pub use layout::Layout;
+pub use offset::Offset;
+pub use oriented::{GraphSize, OrientedGraph};
+pub use pass::{Direction, RowBlock};
+pub(crate) use store::Piece;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,6 +1,6 @@
-//! Numbers: positions in falling degree order.
+//! Ranks: positions in falling degree order.
 //!
-//! The vertex of largest degree has number 0; among equal degrees the larger id comes first. So every arc of the
+//! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the
 //! oriented graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from
 //! the larger number to the smaller one. A counting sort over runs of ids in parallel, and a sort of the few vertices whose
 //! degrees are not small: `O(n)` time, 16 KiB a thread and 8 bytes for each of the few on top of the two results of 4 bytes
@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
+use super::DegreeRun;
+use super::bits::Bits;
 use crate::mapped::zeros;
 
 /// Degrees below this are counted; few vertices have larger ones.
@@ -18,32 +20,19 @@ const SMALL: usize = 1 << 12;
 /// Ids of a run, at least.
 const SMALLEST_RUN: usize = 1 << 14;
 
-/// The numbers of `n` vertices and the way back.
-#[derive(Debug, Clone, Default)]
-pub struct Numbering {
-    /// `number_of[id]`.
-    pub number_of: Vec<u32>,
-    /// `id_of[number]`.
-    pub id_of: Vec<u32>,
-}
-
-impl Numbering {
-    /// Numbers vertices by their degrees.
-    pub fn by_degree(degrees: &[u32]) -> Self {
-        Self::of(numbers(degrees))
-    }
-
-    /// The way there and back, from the numbers of all ids.
-    pub fn of(number_of: Vec<u32>) -> Self {
-        let mut id_of = Vec::new();
-        id_of.resize_with(number_of.len(), AtomicU32::default);
-        number_of
-            .par_iter()
-            .enumerate()
-            .for_each(|(id, &number)| id_of[number as usize].store(id as u32, Ordering::Relaxed));
-        let id_of = id_of.into_iter().map(AtomicU32::into_inner).collect();
-        Self { number_of, id_of }
-    }
+/// The vertex of each rank, from the ranks of all ids: vertices are the ids in `present`, counted from 0. 4 bytes a vertex.
+pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
+    let mut order = Vec::new();
+    order.resize_with(present.count() as usize, AtomicU32::default);
+    let run = |first: u32| {
+        let ids = present.iter(first..first.saturating_add(SMALLEST_RUN as u32));
+        for (vertex, id) in (present.rank(first)..).zip(ids) {
+            order[rank_of[id as usize] as usize].store(vertex, Ordering::Relaxed);
+        }
+    };
+    let runs = present.universe().div_ceil(SMALLEST_RUN as u32);
+    (0..runs).into_par_iter().for_each(|i| run(i * SMALLEST_RUN as u32));
+    order.into_iter().map(AtomicU32::into_inner).collect()
 }
 
 /// The number of each vertex. Vertices of degree 0 come last.
@@ -92,7 +81,7 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
 
 /// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. `O(n)` time,
 /// 16 KiB a thread and 4 bytes for each vertex whose degree is not small.
-pub fn degree_runs(degrees: &[u32]) -> Vec<(u32, u32)> {
+pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let (mut counts, mut large) = degrees
         .par_chunks(SMALLEST_RUN)
         .fold(
@@ -116,9 +105,11 @@ pub fn degree_runs(degrees: &[u32]) -> Vec<(u32, u32)> {
             },
         );
     large.par_sort_unstable_by(|a, b| b.cmp(a));
-    let mut runs: Vec<(u32, u32)> = large.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u32)).collect();
+    let run = |(degree, vertices): (u32, u32)| DegreeRun { degree, vertices };
+    let mut runs: Vec<DegreeRun> =
+        large.chunk_by(|a, b| a == b).map(|equal| run((equal[0], equal.len() as u32))).collect();
     counts[0] = 0;
-    runs.extend((0..SMALL as u32).zip(counts).rev().filter(|&(_, count)| count > 0));
+    runs.extend((0..SMALL as u32).zip(counts).rev().filter(|&(_, count)| count > 0).map(run));
     runs
 }
 
@@ -126,13 +117,21 @@ pub fn degree_runs(degrees: &[u32]) -> Vec<(u32, u32)> {
 #[allow(clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::graph::bits::Marks;
+
+    fn present(degrees: &[u32]) -> Bits {
+        let marks = Marks::new(degrees.len() as u32);
+        (0..).zip(degrees).filter(|&(_, &degree)| degree > 0).for_each(|(id, _)| marks.set(id));
+        marks.finish()
+    }
 
     #[test]
     fn falling_degree_and_ties_by_falling_id() {
         let degrees = [2, 5, 2, 0, 5, 1];
-        let numbering = Numbering::by_degree(&degrees);
-        assert_eq!(numbering.id_of, [4, 1, 2, 0, 5, 3]);
-        assert_eq!(numbering.number_of, [3, 1, 2, 5, 0, 4]);
+        let ranks = numbers(&degrees);
+        assert_eq!(ranks, [3, 1, 2, 5, 0, 4]);
+        // Id 3 has no edge: vertices are the ids 0, 1, 2, 4, 5.
+        assert_eq!(order(&ranks, &present(&degrees)), [3, 1, 2, 0, 4]);
     }
 
     #[test]
@@ -148,9 +147,12 @@ mod tests {
         sorted.sort_by_key(|&id| std::cmp::Reverse((degrees[id as usize], id)));
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            let numbering = pool.install(|| Numbering::by_degree(&degrees));
-            assert!(numbering.id_of == sorted);
-            assert!(sorted.iter().zip(0..).all(|(&id, number)| numbering.number_of[id as usize] == number));
+            let ranks = pool.install(|| numbers(&degrees));
+            assert!(sorted.iter().zip(0..).all(|(&id, rank)| ranks[id as usize] == rank));
+            let present = present(&degrees);
+            let order = pool.install(|| order(&ranks, &present));
+            let vertices = sorted.iter().filter(|&&id| degrees[id as usize] > 0).map(|&id| present.rank(id));
+            assert!(order.into_iter().eq(vertices));
         }
     }
 }

@@ -1,70 +1,117 @@
 //! The oriented graph: each edge once, as an arc from the larger rank to the smaller.
 //!
-//! Vertices `0..n` are those with an edge, in input order (ids); a vertex's *rank* is its position in falling degree order
-//! ([`super::numbering`]). Row `r` holds the successors of the vertex of rank `r`, as ranks: ascending, all below `r`. Rows
-//! stand in rank order, the order in which everything that counts wants them, so a run of them is one piece of the file:
-//! [`super::pass`] reads all of them in sequence, and nobody has to gather them.
+//! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in falling degree
+//! order, ties by falling id. Row `r` holds the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
 //!
-//! The rows lie in a file ([`super::file`]), or in memory where a graph that is not kept fits the budget; beside them are
-//! 8 bytes a vertex (rank of an id, id of a rank).
+//! Rows stand in rank order, compact, in file blocks ([`super::file`]) or, where a graph that is not kept fits the budget, in the
+//! same blocks in memory. What this value holds besides is an index of the blocks: a few bytes for each of some ten thousand
+//! arcs. Rows are read in runs of ranks ([`OrientedGraph::read`]) or all of them in sequence ([`OrientedGraph::pass`]); a
+//! block's checksum and the order of its rows are checked at each reading.
 
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use trimill_kernels::CompactPart;
+
+use super::bits::Marks;
+use super::codec;
+use super::file::{Checksums, Layout, RowsWritten, section};
+use super::index::{DegreeRun, Degrees, Index};
+use super::layout::REMAKE;
+use super::offset::Offset;
+use super::store::{Piece, Store};
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
-use crate::mapped::MappedFile;
-
-use super::file::Layout;
-use super::numbering::Numbering;
-use super::pages::PageLimit;
+use crate::error::{Error, Result};
+use crate::lock;
 
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
 pub struct OrientedGraph {
-    pub(super) storage: Storage,
+    pub(super) store: Store,
     pub(super) layout: Layout,
-    pub(super) numbering: Numbering,
-    pub(super) pages: PageLimit,
+    pub(super) index: Index,
+    pub(super) degrees: Degrees,
+    pub(super) checksums: Checksums,
+    /// Where the rows of the block end that was asked for last.
+    pub(super) lengths: Mutex<Option<(usize, Arc<[u64]>)>>,
 }
 
-/// Where the sections lie.
-#[derive(Debug)]
-pub(super) enum Storage {
-    /// In a graph file.
-    File {
-        file: MappedFile,
-        /// Keeps a graph file that is not cached alive, and removes it in the end.
-        temporary: Option<crate::disk::TemporaryFile>,
-    },
-    /// In memory.
-    Memory(Arrays),
+/// What plans and methods ask of a graph before they see it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphSize {
+    /// Vertices with an edge.
+    pub vertices: u32,
+    /// Edges.
+    pub edges: u64,
+    /// The most successors of a vertex.
+    pub longest_row: u32,
+    /// The sum over all arcs of the successors of the arc's head.
+    pub probes: u64,
 }
 
-/// The sections of a graph file, in memory.
-#[derive(Debug)]
-pub struct Arrays {
-    /// Where each row begins, and where the last one ends.
-    pub offsets: Vec<u64>,
-    /// The successors of all rows, as ranks.
-    pub heads: Vec<u32>,
-    /// Undirected degrees, in the order of ids.
-    pub degrees: Vec<u32>,
-    /// The input's ids, where they are not consecutive.
-    pub ids: Vec<u64>,
+/// What a thread reads and decodes blocks with.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+    ends: Vec<u64>,
+    successors: Vec<u32>,
 }
 
-/// Reading in any order, until this is dropped.
+/// The input's ids of all vertices.
 #[derive(Debug)]
-pub struct AnyOrder<'g>(Option<&'g MappedFile>);
+pub struct Ids {
+    /// Where they are not consecutive: all of them, ascending.
+    table: Option<Vec<u64>>,
+    first: u64,
+    vertices: u32,
+}
 
-impl Drop for AnyOrder<'_> {
-    fn drop(&mut self) {
-        self.0.inspect(|file| file.any_order(false));
+impl Ids {
+    /// The id that the input used for `vertex`.
+    pub fn original(&self, vertex: u32) -> u64 {
+        self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])
+    }
+
+    /// The vertex that the input called `original`, if it has an edge.
+    pub fn vertex_of(&self, original: u64) -> Option<u32> {
+        match &self.table {
+            Some(table) => table.binary_search(&original).ok().map(|vertex| vertex as u32),
+            None => original
+                .checked_sub(self.first)
+                .filter(|&vertex| vertex < u64::from(self.vertices))
+                .map(|vertex| vertex as u32),
+        }
     }
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory, as `layout` says.
-    pub fn in_memory(layout: Layout, arrays: Arrays, numbering: Numbering) -> Self {
-        Self { storage: Storage::Memory(arrays), layout, numbering, pages: PageLimit::default() }
+    /// A graph whose sections are in memory; `layout` says what of it is settled before rows are made.
+    pub(crate) fn in_memory(
+        mut layout: Layout,
+        rows: RowsWritten,
+        pieces: Vec<Piece>,
+        degrees: Vec<DegreeRun>,
+        (order, ids): (Vec<u32>, Vec<u64>),
+    ) -> Result<Self> {
+        rows.note(&mut layout, &degrees);
+        let defect =
+            || Error::resource("rows that contradict their counts").advice("this is a defect; please report it");
+        Ok(Self {
+            index: Index::new(rows.entries, &layout).ok_or_else(defect)?,
+            degrees: Degrees::new(degrees, &layout).ok_or_else(defect)?,
+            store: Store::Memory { pieces, order, ids },
+            layout,
+            checksums: Checksums::default(),
+            lengths: Mutex::default(),
+        })
     }
 
     /// The number of vertices with an edge.
@@ -77,6 +124,12 @@ impl OrientedGraph {
         self.layout.edges
     }
 
+    /// What plans and methods ask of it.
+    pub fn size(&self) -> GraphSize {
+        let Layout { vertices, edges, longest_row, probes, .. } = self.layout;
+        GraphSize { vertices, edges, longest_row, probes }
+    }
+
     /// What cleaning removed and added.
     pub fn report(&self) -> &CleanReport {
         &self.layout.report
@@ -87,89 +140,43 @@ impl OrientedGraph {
         &self.layout.source
     }
 
-    /// Where each row begins, in arcs, in rank order; `vertices() + 1` values.
-    pub fn offsets(&self) -> &[u64] {
-        match &self.storage {
-            Storage::File { file, .. } => file.slice(self.layout.offsets()),
-            Storage::Memory(arrays) => &arrays.offsets,
+    /// The most successors of a vertex.
+    pub fn longest_row(&self) -> u32 {
+        self.layout.longest_row
+    }
+
+    /// Bytes of all rows as they are stored.
+    pub fn stored_bytes(&self) -> Bytes {
+        Bytes(self.layout.block_bytes)
+    }
+
+    /// Bytes of offsets (8 a vertex) and successors (4 an arc): what the graph takes as plain arrays.
+    pub fn csr_bytes(&self) -> Bytes {
+        Bytes::of::<u64>(u64::from(self.vertices()) + 1) + Bytes::of::<u32>(self.edges())
+    }
+
+    /// Bytes of the host's memory that the rows take: none where they are in a file.
+    pub fn held_bytes(&self) -> Bytes {
+        match &self.store {
+            Store::File { .. } => Bytes::ZERO,
+            Store::Memory { .. } => self.layout.sections_bytes(),
         }
     }
 
-    /// The undirected degree of each id.
-    pub fn degrees(&self) -> &[u32] {
-        match &self.storage {
-            Storage::File { file, .. } => file.slice(self.layout.degrees()),
-            Storage::Memory(arrays) => &arrays.degrees,
-        }
+    /// The file that holds the rows, where one does.
+    pub fn path(&self) -> Option<&Path> {
+        self.store.path()
     }
 
-    /// The successors of all rows, as ranks.
-    pub fn heads(&self) -> &[u32] {
-        match &self.storage {
-            Storage::File { file, .. } => file.slice(self.layout.heads()),
-            Storage::Memory(arrays) => &arrays.heads,
-        }
+    /// The degrees that occur, falling, each with the number of its vertices: so, in rank order, the degrees of all vertices.
+    pub fn degree_runs(&self) -> &[DegreeRun] {
+        &self.degrees.0
     }
 
-    /// The successors of the vertex of this rank: ranks, ascending.
-    #[inline]
-    pub fn row(&self, rank: u32) -> &[u32] {
-        let offsets = self.offsets();
-        let row = &self.heads()[offsets[rank as usize] as usize..offsets[rank as usize + 1] as usize];
-        self.accessed(4 * row.len() as u64);
-        row
-    }
-
-    /// How many successors the vertex of this rank has.
-    #[inline]
-    pub fn out_degree(&self, rank: u32) -> u32 {
-        let offsets = self.offsets();
-        self.accessed(0);
-        (offsets[rank as usize + 1] - offsets[rank as usize]) as u32
-    }
-
-    /// The rank of vertex `id`.
-    #[inline]
-    pub fn rank_of(&self, id: u32) -> u32 {
-        self.numbering.number_of[id as usize]
-    }
-
-    /// Counts an access to so many bytes anywhere in the file; gives pages back when it is time.
-    #[inline]
-    fn accessed(&self, bytes: u64) {
-        self.pages.accessed(bytes, || self.release());
-    }
-
-    /// Numbers of ids and ids of numbers.
-    pub fn numbering(&self) -> &Numbering {
-        &self.numbering
-    }
-
-    /// The input's ids, where they are not consecutive.
-    fn ids(&self) -> Option<&[u64]> {
-        self.layout.ids().map(|range| match &self.storage {
-            Storage::File { file, .. } => file.slice(range),
-            Storage::Memory(arrays) => &arrays.ids,
-        })
-    }
-
-    /// The id that the input used for vertex `id`.
-    pub fn original_id(&self, id: u32) -> u64 {
-        match self.ids() {
-            Some(ids) => ids[id as usize],
-            None => self.layout.offset_of_ids + u64::from(id),
-        }
-    }
-
-    /// The vertex that the input called `original`, if it has an edge.
-    pub fn vertex_of(&self, original: u64) -> Option<u32> {
-        match self.ids() {
-            Some(ids) => ids.binary_search(&original).ok().map(|id| id as u32),
-            None => original
-                .checked_sub(self.layout.offset_of_ids)
-                .filter(|&id| id < u64::from(self.vertices()))
-                .map(|id| id as u32),
-        }
+    /// Paths with a middle: the sum of `deg (deg - 1) / 2`.
+    pub fn wedges(&self) -> u128 {
+        let of = |run: &DegreeRun| u128::from(run.vertices) * (u128::from(run.degree) * u128::from(run.degree - 1) / 2);
+        self.degree_runs().iter().map(of).sum()
     }
 
     /// The id of the first declared vertex: what line 1 of a single-column assignment file is about.
@@ -182,89 +189,294 @@ impl OrientedGraph {
         self.layout.declared_lines
     }
 
-    /// Paths with a middle: the sum of `deg (deg - 1) / 2`.
-    pub fn wedges(&self) -> u128 {
-        self.degrees().iter().map(|&d| u128::from(d) * u128::from(d.saturating_sub(1)) / 2).sum()
-    }
-
-    /// Bytes of offsets and heads: what a device needs to hold this graph whole.
-    pub fn csr_bytes(&self) -> Bytes {
-        Bytes::of::<u64>(u64::from(self.vertices()) + 1) + Bytes::of::<u32>(self.edges())
-    }
-
-    /// Bytes of the arrays over all vertices that this value keeps in memory.
-    pub fn array_bytes(&self) -> Bytes {
-        Bytes::of::<u32>(2 * u64::from(self.vertices()))
-    }
-
-    /// The file that holds the rows, where one does.
-    pub fn path(&self) -> Option<&std::path::Path> {
-        match &self.storage {
-            Storage::File { file, .. } => Some(file.path()),
-            Storage::Memory(_) => None,
+    /// The vertex of each rank: 4 bytes each, read in the current thread pool.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where they cannot be read, are damaged, or not all vertices once.
+    pub fn order(&self) -> Result<Vec<u32>> {
+        match &self.store {
+            Store::Memory { order, .. } => Ok(order.clone()),
+            Store::File { file, .. } => {
+                let order: Vec<u32> = section(file, self.layout.order(), self.checksums.order, "order")?;
+                let seen = Marks::new(self.vertices());
+                order.par_iter().filter(|&&vertex| vertex < self.vertices()).for_each(|&vertex| seen.set(vertex));
+                if seen.finish().count() != self.vertices() {
+                    return Err(Error::data(&file.path, "its order of vertices leaves some out").advice(REMAKE));
+                }
+                Ok(order)
+            }
         }
     }
 
-    /// Bytes of the host's memory that the rows take and cannot give back.
-    pub fn held_bytes(&self) -> Bytes {
-        match &self.storage {
-            Storage::File { .. } => Bytes::ZERO,
-            Storage::Memory(_) => self.layout.sections_bytes(),
-        }
-    }
-
-    /// Bounds the resident pages of this graph (and of other mapped files of the process). A file that is no larger needs no
-    /// bound: nobody then counts or looks.
-    pub fn limit_pages(&self, bytes: Bytes) {
-        if let Storage::File { file, .. } = &self.storage {
-            self.pages.set(if file.bytes().len() as u64 <= bytes.get() { u64::MAX } else { bytes.get() });
-        }
-    }
-
-    /// Bytes of pages that may be resident: all, where no file is mapped.
-    pub fn page_limit(&self) -> Bytes {
-        match &self.storage {
-            Storage::File { .. } => Bytes(self.pages.get()),
-            Storage::Memory(_) => Bytes(u64::MAX),
-        }
-    }
-
-    /// How many bytes of pages stay resident while a file that is larger is read.
-    pub fn usual_pages(&self) -> Bytes {
-        Bytes(self.pages.usual())
-    }
-
-    /// Held while rows are read in any order: where they exceed the pages that may be resident, the system then reads no page
-    /// ahead, of which it would read 32 for one that is wanted.
-    #[must_use]
-    pub fn any_order(&self) -> AnyOrder<'_> {
-        let file = match &self.storage {
-            Storage::File { file, .. } if self.csr_bytes() > self.page_limit() => Some(file),
-            _ => None,
+    /// The input's ids: 8 bytes a vertex where they are not consecutive.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where they cannot be read, are damaged or do not ascend.
+    pub fn ids(&self) -> Result<Ids> {
+        let table = match &self.store {
+            _ if !self.layout.has_ids => None,
+            Store::Memory { ids, .. } => Some(ids.clone()),
+            Store::File { file, .. } => {
+                let ids: Vec<u64> = section(file, self.layout.ids(), self.checksums.ids, "ids")?;
+                if !ids.is_sorted_by(|a, b| a < b) {
+                    return Err(Error::data(&file.path, "its ids do not ascend").advice(REMAKE));
+                }
+                Some(ids)
+            }
         };
-        file.inspect(|file| file.any_order(true));
-        AnyOrder(file)
+        Ok(Ids { table, first: self.layout.offset_of_ids, vertices: self.vertices() })
     }
 
-    /// Gives pages back if they come near what is allowed; called every few thousand rows by all who read rows from
-    /// [`Self::heads`]. Who asks for one row after another ([`Self::row`], [`Self::out_degree`]) need not.
-    pub fn relieve(&self) {
-        if matches!(self.storage, Storage::File { .. }) {
-            self.pages.look(|| self.release());
+    /// How many successors the vertex of each rank has: 4 bytes each. Reads all rows once, in the current thread pool.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn out_degrees(&self) -> Result<Vec<u32>> {
+        let mut lengths = crate::mapped::zeros(self.vertices() as usize);
+        let mut rest = &mut lengths[..];
+        let mut places = Vec::with_capacity(self.index.len());
+        for block in 0..self.index.len() {
+            let (mine, after) = std::mem::take(&mut rest).split_at_mut(self.index.ranks(block).len());
+            places.push((block, mine));
+            rest = after;
+        }
+        places.into_par_iter().try_for_each_init(Vec::new, |buffer, (block, lengths)| {
+            let bytes = self.block(block, buffer)?;
+            let arcs = self.index.arcs(block);
+            codec::lengths(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
+            Ok::<_, Error>(())
+        })?;
+        Ok(lengths)
+    }
+
+    /// The arcs of all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn first_arc(&self, rank: u32) -> Result<u64> {
+        if rank >= self.vertices() {
+            return Ok(self.edges());
+        }
+        let block = self.index.block_of(rank);
+        let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block));
+        match rank - first {
+            0 => Ok(arcs.start),
+            rows => Ok(arcs.start + self.row_ends(block)?[rows as usize - 1]),
         }
     }
 
-    /// Gives all pages back where the rows exceed those that may be resident; else they may stay, and need not be found again.
-    pub fn ease(&self) {
-        if self.csr_bytes() > self.page_limit() {
-            self.release();
+    /// The largest rank `to` above `from` such that the rows `from..to` and their arcs `fit`; `from + 1` where not even one row
+    /// does. What fits must fit with less, too. Reads a block, or two.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
+        let before = self.first_arc(from)?;
+        let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
+        if holds(self.vertices(), self.edges()) {
+            return Ok(self.vertices());
+        }
+        let block = self.index.last_where(self.index.block_of(from), holds);
+        let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block).start);
+        let ends = self.row_ends(block)?;
+        let skipped = (from.max(first) - first) as usize;
+        let rows = ends[skipped..].iter().zip(first + skipped as u32 + 1..);
+        let fitting = rows.take_while(|&(end, rank)| holds(rank, arcs + end)).count();
+        Ok((first + (skipped + fitting) as u32).max(from + 1))
+    }
+
+    /// As [`Self::last_fitting`], of ranks that begin a file block, or the end of all: at least a block. Reads nothing where `from`
+    /// begins one.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
+        let before = self.first_arc(from)?;
+        let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
+        if holds(self.vertices(), self.edges()) {
+            return Ok(self.vertices());
+        }
+        let first = self.index.block_of(from);
+        let last = self.index.last_where(first, holds);
+        Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
+    }
+
+    /// Where each row of a block ends, in arcs from the block's first.
+    fn row_ends(&self, block: usize) -> Result<Arc<[u64]>> {
+        if let Some((_, ends)) = lock(&self.lengths).as_ref().filter(|(of, _)| *of == block) {
+            return Ok(Arc::clone(ends));
+        }
+        let mut lengths = vec![0; self.index.ranks(block).len()];
+        let (mut buffer, arcs) = (Vec::new(), self.index.arcs(block));
+        let bytes = self.block(block, &mut buffer)?;
+        codec::lengths(bytes, &mut lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
+        let mut end = 0;
+        let end_of = |length: u32| {
+            end += u64::from(length);
+            end
+        };
+        let ends: Arc<[u64]> = lengths.into_iter().map(end_of).collect();
+        *lock(&self.lengths) = Some((block, Arc::clone(&ends)));
+        Ok(ends)
+    }
+
+    /// Reads the rows of `ranks`: where each begins, from 0 and with one more at the end, into `begins`, and their successors, of
+    /// which there are as many as [`Self::first_arc`] says, into `successors`. Blocks are read and decoded by all threads of the
+    /// current pool, straight from the file into place. `O(rows + arcs)`; beside the result a block a thread.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where the file cannot be read, a block is damaged, or its rows are not those of an oriented
+    /// graph.
+    pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
+        begins[0] = O::of(0);
+        if ranks.is_empty() {
+            return Ok(());
+        }
+        let (begin, end) = (self.first_arc(ranks.start)?, self.first_arc(ranks.end)?);
+        let (mut ends_left, mut successors_left) = (&mut begins[1..], successors);
+        let mut parts = Vec::new();
+        for block in self.index.block_of(ranks.start)..=self.index.block_of(ranks.end - 1) {
+            let (rows, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let rows = rows.start.max(ranks.start)..rows.end.min(ranks.end);
+            let arcs = arcs.start.max(begin)..arcs.end.min(end);
+            let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(rows.len());
+            let (mine, rest) = std::mem::take(&mut successors_left).split_at_mut((arcs.end - arcs.start) as usize);
+            parts.push((block, rows, arcs.start - begin, ends, mine));
+            (ends_left, successors_left) = (after, rest);
+        }
+        parts.into_par_iter().try_for_each_init(Scratch::default, |scratch, (block, rows, base, ends, successors)| {
+            self.decode(block, rows, base, ends, successors, scratch)
+        })
+    }
+
+    /// Reads the rows `rows` of a block, before which there are `base` arcs of those that are wanted.
+    fn decode<O: Offset>(
+        &self,
+        block: usize,
+        rows: Range<u32>,
+        base: u64,
+        ends: &mut [O],
+        into: &mut [u32],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Scratch { bytes, lengths, ends: all_ends, successors } = scratch;
+        let (bytes, longest) = (self.block(block, bytes)?, self.layout.longest_row);
+        let (all, arcs) = (self.index.ranks(block), self.index.arcs(block));
+        let wrong = |wrong| self.wrong(block, wrong);
+        if rows == all {
+            return codec::decode(bytes, all.start, longest, base, ends, (lengths, into)).map_err(wrong);
+        }
+        all_ends.resize(all.len(), 0);
+        successors.resize((arcs.end - arcs.start) as usize, 0);
+        codec::decode(bytes, all.start, longest, 0, all_ends, (lengths, successors)).map_err(wrong)?;
+        let (from, to) = ((rows.start - all.start) as usize, (rows.end - all.start) as usize);
+        let begin = if from == 0 { 0 } else { all_ends[from - 1] };
+        ends.iter_mut().zip(&all_ends[from..to]).for_each(|(place, end)| *place = O::of(base + end - begin));
+        into.copy_from_slice(&successors[begin as usize..begin as usize + into.len()]);
+        Ok(())
+    }
+
+    /// Whether `rank` begins a file block, or is the end of all.
+    pub fn begins_block(&self, rank: u32) -> bool {
+        rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
+    }
+
+    /// Of the largest file blocks: the most stored bytes, and the most bytes as plain rows with wide offsets.
+    pub fn largest_block(&self) -> [Bytes; 2] {
+        let blocks = || 0..self.index.len();
+        let stored = |i| self.index.bytes(i).end - self.index.bytes(i).start;
+        let plain =
+            |i| 8 * (self.index.ranks(i).len() as u64 + 1) + 4 * (self.index.arcs(i).end - self.index.arcs(i).start);
+        [blocks().map(stored).max(), blocks().map(plain).max()].map(|most| Bytes(most.unwrap_or(0)))
+    }
+
+    /// The bytes of the file blocks with the rows of `ranks`, which begin and end with one.
+    pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
+        let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
+        let blocks = end(ranks.start)..end(ranks.end);
+        Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
+    }
+
+    /// Reads the file blocks with the rows of `ranks`, which begin and end with one, as they are stored: their bytes into `bytes`, as
+    /// many as [`Self::stored_of`] says, and where each row begins into `begins`. Returns what a device has to know to unpack
+    /// them. Blocks are read by all threads of the current pool; of their rows only the lengths are decoded.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_stored<O: Offset>(
+        &self,
+        ranks: Range<u32>,
+        begins: &mut [O],
+        bytes: &mut [u8],
+    ) -> Result<Vec<CompactPart>> {
+        begins[0] = O::of(0);
+        if ranks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blocks = self.index.block_of(ranks.start)..self.index.block_of(ranks.end - 1) + 1;
+        let (first_byte, first_arc) = (self.index.bytes(blocks.start).start, self.index.arcs(blocks.start).start);
+        let (mut ends_left, mut bytes_left) = (&mut begins[1..], bytes);
+        let mut parts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let length = self.index.bytes(block).end - self.index.bytes(block).start;
+            let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(self.index.ranks(block).len());
+            let (mine, rest) = std::mem::take(&mut bytes_left).split_at_mut(length as usize);
+            parts.push((block, ends, mine));
+            (ends_left, bytes_left) = (after, rest);
+        }
+        let read = |lengths: &mut Vec<u32>, (block, ends, mine): (usize, &mut [O], &mut [u8])| {
+            self.store.read(self.index.bytes(block), mine)?;
+            self.check(block, mine)?;
+            let (rows, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let wrong = |wrong| self.wrong(block, wrong);
+            lengths.resize(rows.len(), 0);
+            let taken = codec::lengths(mine, lengths, arcs.end - arcs.start).map_err(wrong)?;
+            codec::check_numbers(&mine[taken..], arcs.end - arcs.start).map_err(wrong)?;
+            if (rows.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
+                return Err(wrong("rows that do not ascend to smaller ranks"));
+            }
+            let mut end = arcs.start - first_arc;
+            for (place, &length) in ends.iter_mut().zip(&*lengths) {
+                end += u64::from(length);
+                *place = O::of(end);
+            }
+            let begin = self.index.bytes(block).start - first_byte;
+            Ok(CompactPart {
+                begin: (begin + taken as u64) as u32,
+                end: (begin + mine.len() as u64) as u32,
+                row: rows.start - ranks.start,
+                rows: rows.len() as u32,
+                arc: (arcs.start - first_arc) as u32,
+                arcs: (arcs.end - arcs.start) as u32,
+                rank: rows.start,
+                unused: 0,
+            })
+        };
+        parts.into_par_iter().map_init(Vec::new, read).collect()
+    }
+
+    /// The bytes of a block, which are those that were written.
+    fn block<'a>(&'a self, block: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let bytes = self.store.bytes(self.index.bytes(block), buffer)?;
+        self.check(block, bytes)?;
+        Ok(bytes)
+    }
+
+    /// Checks the bytes of a block; what this process made and holds needs no check.
+    fn check(&self, block: usize, bytes: &[u8]) -> Result<()> {
+        match self.path().is_some() && xxh3_64(bytes) != self.index.checksum(block) {
+            true => Err(self.wrong(block, "another checksum than the index says: it is damaged")),
+            false => Ok(()),
         }
     }
 
-    /// Gives all pages back.
-    pub fn release(&self) {
-        if let Storage::File { file, .. } = &self.storage {
-            file.release(0..file.bytes().len());
-        }
+    fn wrong(&self, block: usize, what: &str) -> Error {
+        let path = self.path().unwrap_or(Path::new("the graph in memory"));
+        Error::data(path, format!("file block {block} of {} has {what}", self.index.len())).advice(REMAKE)
+    }
+
+    /// How many file blocks there are.
+    pub fn blocks(&self) -> usize {
+        self.index.len()
     }
 }

@@ -1,14 +1,12 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Enters: an [`OrientedGraph`], whose rows stand in rank order. Leaves: [`RowBlock`]s, runs of rows in memory, one after
-//! another in rising or falling rank order. From a file a block is read (`pread`, several threads) while the one before is at
-//! work; where the rows are in memory, blocks are slices of them. Cost: every byte of the rows is read once. Memory: two
-//! blocks, each within the limit or one longer row.
+//! Enters: an [`OrientedGraph`]. Leaves: [`RowBlock`]s, runs of rows in memory, one after another in rising or falling rank
+//! order. A block is read and decoded by all threads while the one before is at work. Cost: every stored byte is read once.
+//! Memory: two row blocks, each within the limit or one file block.
 
 use std::ops::Range;
 
 use super::OrientedGraph;
-use super::oriented::Storage;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
@@ -26,22 +24,41 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy)]
 pub struct RowBlock<'a> {
     first: u32,
-    /// Where each row begins among all arcs of the graph; one more at the end.
-    offsets: &'a [u64],
+    /// Where each row begins among these; one more at the end.
+    begins: &'a [u64],
     successors: &'a [u32],
 }
 
 impl<'a> RowBlock<'a> {
     /// The ranks whose rows these are.
     pub fn ranks(&self) -> Range<u32> {
-        self.first..self.first + self.offsets.len() as u32 - 1
+        self.first..self.first + self.begins.len() as u32 - 1
     }
 
     /// The row of `rank`, which is in the block.
     #[inline]
     pub fn row(&self, rank: u32) -> &'a [u32] {
-        let (i, before) = ((rank - self.first) as usize, self.offsets[0]);
-        &self.successors[(self.offsets[i] - before) as usize..(self.offsets[i + 1] - before) as usize]
+        let i = (rank - self.first) as usize;
+        &self.successors[self.begins[i] as usize..self.begins[i + 1] as usize]
+    }
+
+    /// The rows of the block in runs of about `arcs` arcs and rows, for several threads.
+    pub fn runs(&self, arcs: u64) -> Vec<Range<u32>> {
+        let (mut runs, mut first) = (Vec::new(), 0);
+        let rows = self.begins.len() - 1;
+        while first < rows {
+            let weight = |i: usize| self.begins[i] + i as u64;
+            let most = weight(first) + arcs;
+            // The weight rises with the row.
+            let (mut low, mut high) = (first + 1, rows);
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                if weight(middle) <= most { low = middle } else { high = middle - 1 }
+            }
+            runs.push(self.first + first as u32..self.first + low as u32);
+            first = low;
+        }
+        runs
     }
 
     /// All rows, one after another.
@@ -50,11 +67,18 @@ impl<'a> RowBlock<'a> {
     }
 }
 
+/// Memory for a run of rows.
+#[derive(Default)]
+struct Buffer {
+    begins: Vec<u64>,
+    successors: Vec<u32>,
+}
+
 impl OrientedGraph {
-    /// Shows all rows to `each`, in blocks of at most `limit` bytes or one longer row; runs in the current thread pool.
+    /// Shows all rows to `each`, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
     ///
     /// # Errors
-    /// A file that cannot be read ([`crate::error::Kind::Data`]); a stop; what `each` reports.
+    /// As [`Self::read`]; a stop; what `each` reports.
     pub fn pass(
         &self,
         limit: Bytes,
@@ -62,76 +86,43 @@ impl OrientedGraph {
         control: &Control,
         mut each: impl FnMut(RowBlock<'_>) -> Result<()> + Send,
     ) -> Result<()> {
-        let mut blocks = self.blocks(limit);
+        let mut blocks = self.cut(limit);
         if direction == Direction::Falling {
             blocks.reverse();
         }
-        let Storage::File { .. } = self.storage else {
-            return blocks.into_iter().try_for_each(|ranks| {
-                control.check()?;
-                let arcs = self.arcs_of(&ranks);
-                each(self.block(&ranks, &self.heads()[arcs.start as usize..arcs.end as usize]))
-            });
+        let read = |i: usize, into: &mut Buffer| match blocks.get(i) {
+            Some((ranks, arcs)) => {
+                into.begins.resize(ranks.len() + 1, 0);
+                into.successors.resize(*arcs as usize, 0);
+                self.read(ranks.clone(), &mut into.begins, &mut into.successors)
+            }
+            None => Ok(()),
         };
-        let (mut now, mut next) = (Vec::new(), Vec::new());
-        let read = |i: usize, into: &mut Vec<u32>| {
-            control.check()?;
-            blocks.get(i).map_or(Ok(()), |ranks| self.read_rows(ranks, into))
-        };
+        let (mut now, mut next) = (Buffer::default(), Buffer::default());
         read(0, &mut now)?;
-        for (i, ranks) in blocks.iter().enumerate() {
-            let (done, read) = rayon::join(|| each(self.block(ranks, &now)), || read(i + 1, &mut next));
+        for (i, (ranks, _)) in blocks.iter().enumerate() {
+            control.check()?;
+            let block = RowBlock { first: ranks.start, begins: &now.begins, successors: &now.successors };
+            let (done, read) = rayon::join(|| each(block), || read(i + 1, &mut next));
             done.and(read)?;
             std::mem::swap(&mut now, &mut next);
-            // The offsets are read where they are mapped.
-            self.relieve();
         }
         Ok(())
     }
 
-    /// Reads the successors of the vertices of `ranks` into `into`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when the file cannot be read.
-    pub fn read_rows(&self, ranks: &Range<u32>, into: &mut Vec<u32>) -> Result<()> {
-        let arcs = self.arcs_of(ranks);
-        into.resize((arcs.end - arcs.start) as usize, 0);
-        self.read_successors(arcs.start, into)
-    }
-
-    /// Reads successors into `into`, from arc `first` of all on.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Data`] when the file cannot be read.
-    pub fn read_successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
-        match &self.storage {
-            Storage::File { file, .. } => file.read(into, self.layout.heads().start as u64 + 4 * first),
-            Storage::Memory(arrays) => {
-                into.copy_from_slice(&arrays.heads[first as usize..first as usize + into.len()]);
-                Ok(())
+    /// Joins file blocks to row blocks: their ranks, and how many arcs they have.
+    fn cut(&self, limit: Bytes) -> Vec<(Range<u32>, u64)> {
+        let mut blocks: Vec<(Range<u32>, u64)> = Vec::new();
+        for block in 0..self.blocks() {
+            let (ranks, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let arcs = arcs.end - arcs.start;
+            match blocks.last_mut() {
+                Some((last, sum)) if 8 * (ranks.end - last.start) as u64 + 4 * (*sum + arcs) <= limit.get() => {
+                    last.end = ranks.end;
+                    *sum += arcs;
+                }
+                _ => blocks.push((ranks, arcs)),
             }
-        }
-    }
-
-    fn arcs_of(&self, ranks: &Range<u32>) -> Range<u64> {
-        let offsets = self.offsets();
-        offsets[ranks.start as usize]..offsets[ranks.end as usize]
-    }
-
-    fn block<'a>(&'a self, ranks: &Range<u32>, successors: &'a [u32]) -> RowBlock<'a> {
-        let offsets = &self.offsets()[ranks.start as usize..=ranks.end as usize];
-        RowBlock { first: ranks.start, offsets, successors }
-    }
-
-    /// Cuts the ranks into blocks.
-    fn blocks(&self, limit: Bytes) -> Vec<Range<u32>> {
-        let (offsets, most) = (self.offsets(), (limit.get() / 4).max(1));
-        let (mut blocks, mut first) = (Vec::new(), 0);
-        while first < self.vertices() {
-            let rest = &offsets[first as usize + 1..];
-            let rows = rest.partition_point(|&end| end - offsets[first as usize] <= most).max(1) as u32;
-            blocks.push(first..first + rows);
-            first += rows;
         }
         blocks
     }
@@ -172,20 +163,25 @@ mod tests {
             let control = Control::silent();
             let graph = prepare(&source, None, Bytes::ZERO, space, None, &control, &mut Vec::new()).unwrap();
             let direction = if falling { Direction::Falling } else { Direction::Rising };
+            let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
+            let id = |rank: u32| ids.original(order[rank as usize]);
             let degree = |id: u64| edges.iter().filter(|&&(u, v)| u == id || v == id).count();
             let (mut found, mut ranks) = (std::collections::BTreeSet::new(), Vec::new());
             graph
                 .pass(Bytes(limit), direction, &control, |block| {
-                    assert!(4 * block.successors().len() as u64 <= limit.max(4) || block.ranks().len() == 1);
                     let mut mine: Vec<u32> = block.ranks().collect();
+                    assert_tiled(&block);
                     if falling {
                         mine.reverse();
                     }
                     for &rank in &mine {
                         let row = block.row(rank);
                         assert!(row.is_sorted_by(|a, b| a < b) && row.iter().all(|&successor| successor < rank));
-                        assert_eq!(row, graph.row(rank));
-                        let id = |rank: u32| graph.original_id(graph.numbering().id_of[rank as usize]);
+                        // The same row, read alone.
+                        let arcs = graph.first_arc(rank)?..graph.first_arc(rank + 1)?;
+                        let (mut begins, mut alone) = ([0u32; 2], vec![0; (arcs.end - arcs.start) as usize]);
+                        graph.read(rank..rank + 1, &mut begins, &mut alone)?;
+                        assert_eq!((row, begins), (&alone[..], [0, row.len() as u32]));
                         for &successor in row {
                             assert!((degree(id(successor)), id(successor)) > (degree(id(rank)), id(rank)));
                             found.insert((id(rank).min(id(successor)), id(rank).max(id(successor))));
@@ -200,7 +196,37 @@ mod tests {
                 ranks.reverse();
             }
             prop_assert_eq!(ranks, (0..graph.vertices()).collect::<Vec<_>>());
-            prop_assert_eq!(graph.edges(), (0..graph.vertices()).map(|rank| u64::from(graph.out_degree(rank))).sum::<u64>());
+            let lengths = graph.out_degrees().unwrap();
+            let ends = (0..=graph.vertices()).map(|rank| graph.first_arc(rank).unwrap());
+            let sums = std::iter::once(0).chain(lengths.iter().scan(0, |sum, &length| { *sum += u64::from(length); Some(*sum) }));
+            prop_assert!(ends.eq(sums));
+            prop_assert_eq!(graph.longest_row(), lengths.iter().copied().max().unwrap());
+        }
+
+        /// What fits is what a sum over the lengths says.
+        #[test]
+        fn the_last_row_that_fits_is_found(n in 2u64..400, from in 0u32..400, rows in 0u64..300, arcs in 0u64..5000) {
+            let dir = tempfile::tempdir().unwrap();
+            let edges = (0..n).flat_map(|u| (0..u).filter(move |v| (u * 7 + v * v) % 5 < 2).map(move |v| (u, v)));
+            let source = ArcList { arcs: edges.chain([(0, 1)]).collect(), declared: None };
+            let space = Workspace { memory: Bytes::mib(8), dir: dir.path(), graph: Bytes::ZERO };
+            let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
+            let from = from % graph.vertices();
+            let to = graph.last_fitting(from, |r, a| r <= rows && a <= arcs).unwrap();
+            let lengths = graph.out_degrees().unwrap();
+            let sum = |to: u32| lengths[from as usize..to as usize].iter().map(|&length| u64::from(length)).sum::<u64>();
+            let fits = |to: u32| u64::from(to - from) <= rows && sum(to) <= arcs;
+            let expected = (from + 1..=graph.vertices()).take_while(|&to| fits(to)).last().unwrap_or(from + 1);
+            prop_assert_eq!(to, expected);
+        }
+    }
+
+    /// Runs of a block tile it.
+    fn assert_tiled(block: &RowBlock<'_>) {
+        for arcs in [1, 7, 1 << 20] {
+            let runs = block.runs(arcs);
+            assert!(runs.iter().all(|run| !run.is_empty()));
+            assert!(runs.into_iter().flatten().eq(block.ranks()));
         }
     }
 }

@@ -206,32 +206,28 @@ impl JsonSchema for Parts {
     }
 }
 
-/// Which rows pass the device while a partition is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+/// What passes the device beside the resident rows of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FrameKind {
-    /// Whichever the plan says is faster.
-    #[default]
-    Auto,
-    /// The partition's own proxies' rows, pruned and spilled with it.
-    Own,
-    /// The rows of the whole graph, the same for all partitions; nothing is spilled.
-    Shared,
+pub enum Stream {
+    /// The rows of the graph below the partition's rank range; nothing is induced, pruned or spilled.
+    Graph,
+    /// The rows of the partition's proxies, pruned and spilled with it.
+    Partition,
 }
 
-impl FrameKind {
-    /// The kind of results that do not say it.
-    pub(crate) const fn own() -> Self {
-        Self::Own
+impl Stream {
+    /// The stream of results that do not say it.
+    pub(crate) const fn partition() -> Self {
+        Self::Partition
     }
 }
 
-impl fmt::Display for FrameKind {
+impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Auto => "auto",
-            Self::Own => "own",
-            Self::Shared => "shared",
+            Self::Graph => "graph",
+            Self::Partition => "partition",
         })
     }
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, FrameKind, Partitioner, Parts};
+use super::choices::{Backend, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
 use super::schema::{budget, tile};
 use super::suggest;
@@ -110,10 +110,8 @@ pub struct PartitionTable {
     pub parts: Option<Parts>,
     /// The seed of `random` and `metis`; default 1.
     pub seed: Option<u64>,
-    /// The prune level; default `direct`. Named, it implies own frames.
+    /// The prune level; default `direct`. Named, partitions are spilled.
     pub prune: Option<Prune>,
-    /// Which rows pass the device; default `auto`.
-    pub frames: Option<FrameKind>,
     /// Settings that only the METIS partitioner has.
     pub metis: MetisTable,
 }
@@ -137,9 +135,9 @@ pub struct MemoryTable {
     /// The budget of the host; default half of the RAM.
     #[schemars(schema_with = "budget")]
     pub host: Option<Bytes>,
-    /// The most bytes of a frame; default: the planner's choice.
+    /// The most bytes of a row block; default: the planner's choice.
     #[schemars(schema_with = "budget")]
-    pub frame: Option<Bytes>,
+    pub block: Option<Bytes>,
 }
 
 /// `[job.spill]`

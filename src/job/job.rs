@@ -1,6 +1,6 @@
 //! A job as it is meant: every choice made, every contradiction refused.
 //!
-//! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and frame
+//! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and block
 //! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
 //! because a batch goes on when one job's input is missing.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use trimill_kernels::Shape;
 
-use super::choices::{Backend, FrameKind, Partitioner, Parts};
+use super::choices::{Backend, Partitioner, Parts, Stream};
 use super::devices::{Devices, SpillTo};
 use super::file::Tables;
 use crate::bytes::Bytes;
@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::input::{Header, Reading};
 use crate::partition::prune::Prune;
+use crate::spill::manifest::MANIFEST_NAME;
 use crate::threads;
 
 /// The input that stands for standard input.
@@ -45,14 +46,14 @@ pub struct Job {
     pub seed: u64,
     /// The prune level.
     pub prune: Prune,
-    /// Which rows pass the device.
-    pub frames: FrameKind,
+    /// What passes beside resident rows; none: what is estimated to be sooner done.
+    pub stream: Option<Stream>,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,
     /// The budget of the host; none: half of the RAM.
     pub host_memory: Option<Bytes>,
-    /// The most bytes of a frame; none: the planner's choice.
-    pub frame_bytes: Option<Bytes>,
+    /// The most bytes of a row block; none: the planner's choice.
+    pub block_bytes: Option<Bytes>,
     /// The backend.
     pub backend: Backend,
     /// The GPUs that count; none: the driver's first.
@@ -145,30 +146,20 @@ impl Job {
             return Err(refuse("the spill is to be kept, but its directory is not named".into())
                 .advice("name it with `spill.dir` or --spill-dir"));
         }
-        if partitioner == Partitioner::Rank {
-            let other = match (partition.prune, partition.frames) {
-                (Some(prune), _) => Some(format!("the prune level {prune}")),
-                (None, Some(FrameKind::Own)) => Some("own frames".into()),
-                (None, _) => keep_spill.then(|| "the spill is to be kept".into()),
-            };
-            if let Some(other) = other {
+        let spills = match (partition.prune, keep_spill) {
+            (Some(prune), _) => Some(format!("the prune level {prune}")),
+            (None, true) => Some("the spill is to be kept".into()),
+            (None, false) => None,
+        };
+        let stream = match (&partitioner, spills) {
+            (Partitioner::Rank, Some(other)) => {
                 return Err(refuse(format!("the partitioner rank, and {other}")).expected(
                     "one of the two: with rank ranges the graph's own rows pass, and nothing is pruned or spilled",
                 ));
             }
-        }
-        let frames = match (partition.frames.unwrap_or_default(), partition.prune, keep_spill) {
-            (FrameKind::Auto, None, false) if partitioner == Partitioner::Rank => FrameKind::Shared,
-            (FrameKind::Shared, Some(prune), _) => {
-                return Err(refuse(format!("shared frames, and the prune level {prune}"))
-                    .expected("one of the two: nothing is pruned with shared frames"));
-            }
-            (FrameKind::Shared, _, true) => {
-                return Err(refuse("shared frames, and the spill is to be kept".into())
-                    .expected("one of the two: nothing is spilled with shared frames"));
-            }
-            (FrameKind::Auto, Some(_), _) | (FrameKind::Auto, _, true) => FrameKind::Own,
-            (frames, ..) => frames,
+            (Partitioner::Rank, None) => Some(Stream::Graph),
+            (Partitioner::Auto, None) => None,
+            _ => Some(Stream::Partition),
         };
         let (block_threads, tile) = (typed.count.block_threads, typed.count.tile);
         let usual = Shape::default();
@@ -190,10 +181,10 @@ impl Job {
             parts: partition.parts.unwrap_or_default(),
             seed: partition.seed.unwrap_or(1),
             prune: partition.prune.unwrap_or_default(),
-            frames,
+            stream,
             device_memory: bytes(typed.memory.device, "the device memory")?,
             host_memory: bytes(typed.memory.host, "the host memory")?,
-            frame_bytes: bytes(typed.memory.frame, "the size of a frame")?,
+            block_bytes: bytes(typed.memory.block, "the size of a row block")?,
             backend: typed.count.backend.unwrap_or_default(),
             devices: typed.count.devices.clone(),
             method: typed.count.method.clone(),
@@ -214,6 +205,14 @@ impl Job {
         })
     }
 
+    /// The directory of kept spills that is to be counted, where the input is one.
+    pub fn kept_spills(&self) -> Option<&Path> {
+        match self.inputs.as_slice() {
+            [dir] if dir.join(MANIFEST_NAME).is_file() => Some(dir),
+            _ => None,
+        }
+    }
+
     /// What the job says about its input.
     pub fn reading(&self) -> Reading {
         Reading { format: self.format, header: self.header }
@@ -224,7 +223,8 @@ impl Job {
     /// # Errors
     /// [`crate::error::Kind::Data`] for a file that is read, [`crate::error::Kind::Resource`] for a directory.
     pub fn check_files(&self) -> Result<()> {
-        for input in self.inputs.iter().filter(|path| path.as_os_str() != STANDARD_INPUT) {
+        let files = self.inputs.iter().filter(|path| path.as_os_str() != STANDARD_INPUT);
+        for input in files.filter(|_| self.kept_spills().is_none()) {
             readable(input, "an input file")?;
         }
         if let Partitioner::File(path) = &self.partitioner {
@@ -305,16 +305,15 @@ mod tests {
 
     #[test]
     fn pruning_and_keeping_imply_own_frames() {
-        for (settings, frames) in [
-            ("", FrameKind::Auto),
-            ("partition.prune = 'direct'", FrameKind::Own),
-            ("partition = { prune = 'none', frames = 'own' }", FrameKind::Own),
-            ("spill = { keep = true, dir = 's' }", FrameKind::Own),
-            ("spill = { keep = false, dir = 's' }", FrameKind::Auto),
-            ("partition.frames = 'shared'", FrameKind::Shared),
-            ("partition.partitioner = 'rank'", FrameKind::Shared),
+        for (settings, stream) in [
+            ("", None),
+            ("partition.prune = 'direct'", Some(Stream::Partition)),
+            ("partition.partitioner = 'random'", Some(Stream::Partition)),
+            ("spill = { keep = true, dir = 's' }", Some(Stream::Partition)),
+            ("spill = { keep = false, dir = 's' }", None),
+            ("partition.partitioner = 'rank'", Some(Stream::Graph)),
         ] {
-            assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().frames, frames, "{settings}");
+            assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().stream, stream, "{settings}");
         }
     }
 
@@ -340,15 +339,16 @@ mod tests {
             ("input.paths = ['a', '-']", "standard input"),
             ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
             ("input.path = 'a'\nmemory.host = '1025PiB'", "host memory is 1.0 EiB; expected at most 1.0 EiB"),
-            ("input.path = 'a'\nmemory.frame = 9223372036854775807", "expected at most 1.0 EiB"),
+            ("input.path = 'a'\nmemory.block = 9223372036854775807", "expected at most 1.0 EiB"),
             ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
-            ("input.path = 'a'\npartition = { frames = 'shared', prune = 'direct' }", "nothing is pruned"),
-            ("input.path = 'a'\npartition.frames = 'shared'\nspill = { keep = true, dir = 's' }", "nothing is spilled"),
             (
                 "input.path = 'a'\npartition = { partitioner = 'rank', prune = 'none' }",
                 "rank, and the prune level none",
             ),
-            ("input.path = 'a'\npartition = { partitioner = 'rank', frames = 'own' }", "rank, and own frames"),
+            (
+                "input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }",
+                "rank, and the spill is to be kept",
+            ),
             ("input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }", "is to be kept"),
             ("input.path = '-'\nrun.dir = 'r'", "read again"),
         ] {

@@ -15,7 +15,7 @@ pub mod schema;
 pub mod suggest;
 
 pub use batch::{Batch, BatchJob};
-pub use choices::{Backend, FrameKind, Partitioner, Parts};
+pub use choices::{Backend, Partitioner, Parts, Stream};
 pub use devices::{Devices, SpillTo};
 pub use job::Job;
 

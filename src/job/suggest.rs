@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn near_names_are_found_and_far_ones_are_not() {
-        let known = ["partitioner", "parts", "seed", "prune", "frame"];
+        let known = ["partitioner", "parts", "seed", "prune", "block"];
         assert_eq!(nearest("pats", known), Some("parts"));
         assert_eq!(nearest("Partitoner", known), Some("partitioner"));
         assert_eq!(nearest("prnue", known), Some("prune"));

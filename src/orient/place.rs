@@ -1,19 +1,18 @@
-//! Where oriented rows go: into a graph file, or into arrays in memory.
+//! Where oriented rows go: into a graph file, or into memory.
 
 use std::path::Path;
-
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 use super::ranked::RankedArcs;
-use super::{Oriented, complete, write_per_vertex};
+use super::{Oriented, Vertices, complete};
 use crate::bytes::Bytes;
 use crate::clean::InputIds;
 use crate::control::{Control, Task};
 use crate::error::Result;
 use crate::graph::file::{GraphWriter, Layout};
-use crate::graph::numbering::Numbering;
-use crate::graph::{Arrays, OrientedGraph};
-use crate::mapped::zeros;
+use crate::graph::numbering::order;
+use crate::graph::{OrientedGraph, Piece};
+use crate::lock;
 
 /// Where the graph is to be.
 #[derive(Debug, Clone, Copy)]
@@ -32,39 +31,50 @@ pub enum Made {
     Memory(Box<OrientedGraph>),
 }
 
-/// Makes the graph of all `arcs`, whose vertices are the ids `compact` of an input with plain ids; degrees and ranks are found by
-/// id. A file notes that it was made of `source`.
+/// Makes the graph of all `arcs`, whose vertices are ids of an input with plain ids, ranked by `rank_of`. A file notes that it
+/// was made of `source`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
 pub(super) fn make(
-    arcs: RankedArcs,
+    arcs: &RankedArcs,
     place: Place<'_>,
     layout: Layout,
-    (compact, degrees, rank_of): (&[u32], &[u32], &[u32]),
+    (vertices, rank_of): (&Vertices, &[u32]),
     source: String,
-    task: &Task,
-    control: &Control,
+    (task, control): (&Task, &Control),
 ) -> Result<Made> {
+    let order = order(rank_of, &vertices.present);
+    let ids = || vertices.ids(&InputIds::Plain);
     match place {
-        Place::Memory(most, _) if layout.sections_bytes() <= most => {
-            let (mut offsets, mut heads) = (zeros(compact.len() + 1), zeros(layout.edges as usize));
-            arcs.fill(&mut offsets, &mut heads, task, control)?;
-            let degrees = compact.par_iter().map(|&id| degrees[id as usize]).collect();
-            let ids = match layout.has_ids {
-                true => compact.par_iter().map(|&id| u64::from(id)).collect(),
-                false => Vec::new(),
+        Place::Memory(most, _) if at_most(&layout) <= most => {
+            let pieces = Mutex::new(Vec::new());
+            let hold = |position, bytes| {
+                lock(&pieces).push(Piece { position, bytes });
+                Ok(())
             };
-            let numbering = Numbering::of(compact.par_iter().map(|&id| rank_of[id as usize]).collect());
-            let arrays = Arrays { offsets, heads, degrees, ids };
-            Ok(Made::Memory(Box::new(OrientedGraph::in_memory(layout, arrays, numbering))))
+            let rows = arcs.rows(hold, task, control)?;
+            let mut pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
+            pieces.sort_unstable_by_key(|piece| piece.position);
+            let ids = if layout.has_ids { ids().flatten().collect() } else { Vec::new() };
+            let graph = OrientedGraph::in_memory(layout, rows, pieces, arcs.degrees().to_vec(), (order, ids))?;
+            Ok(Made::Memory(Box::new(graph)))
         }
         Place::Memory(_, dir) | Place::File(dir) => {
-            let writer = GraphWriter::create(dir, layout)?;
-            write_per_vertex(&writer, compact, degrees, &InputIds::Plain)?;
+            let mut writer = GraphWriter::create(dir, layout)?;
+            writer.order(&order)?;
+            drop(order);
+            if writer.layout().has_ids {
+                writer.ids(ids())?;
+            }
             let bucket_bytes = Bytes(arcs.bytes_written());
-            arcs.write_rows(&writer, task, control)?;
-            complete(writer, source, bucket_bytes).map(Made::File)
+            complete(writer, arcs, source, bucket_bytes, (task, control)).map(Made::File)
         }
     }
+}
+
+/// What a graph takes in memory, before its rows are known: they take less than 4 bytes an arc and a byte a row.
+fn at_most(layout: &Layout) -> Bytes {
+    let per_vertex = if layout.has_ids { 13 } else { 5 };
+    Bytes(per_vertex * u64::from(layout.vertices)) + Bytes::of::<u32>(layout.edges)
 }

@@ -1,30 +1,49 @@
-//! Arcs by the rank ranges of their tails, and from them the rows in rank order.
+//! Arcs by the rank ranges of their tails, and from them the file blocks of the rows in rank order.
 //!
-//! Enters: the degrees of all ids; then arcs from larger ranks to smaller ones, in any order, from many threads. Leaves: rows in
-//! rank order, in a graph file or in arrays. No row is longer than `sqrt(2 m)`: each of its successors has at least its tail's
-//! degree. So the ranges can be cut before the rows are known, by the bound `min(degree, sqrt(2 m))`, and the bucket of a range
-//! fits a thread's share of the memory. Within a bucket arcs are placed by counting, and each row is then sorted.
+//! Enters: the degrees of all ids; then arcs from larger ranks to smaller ones, in any order, from many threads. Leaves: file
+//! blocks in rank order, to a graph file or to memory, and their index. No row is longer than `sqrt(2 m)`: each of its successors
+//! has at least its tail's degree. So where blocks begin can be settled before the rows are known, by the bound
+//! `min(degree, sqrt(2 m))`, and depends on the graph alone. As many blocks as fit a thread's share of the memory are one bucket.
+//! Within a bucket arcs are placed by counting, and each row is then sorted.
 //!
 //! Cost: 8 bytes an arc in buckets, on disk where they do not fit the memory; `O(m log d)` for rows of `d` successors. Memory: the
 //! buckets' share, and a quarter of the workspace while rows are made.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::clean::Workspace;
 use crate::clean::buckets::Buckets;
 use crate::control::{Control, Task};
 use crate::error::Result;
-use crate::graph::file::GraphWriter;
+use crate::graph::file::RowsWritten;
 use crate::graph::numbering::degree_runs;
+use crate::graph::{BlockEntry, DegreeRun, encode};
+use crate::lock;
 
-/// The most ranges: each has a staging area in every thread.
-const MOST_RANGES: u64 = 2048;
+/// The most buckets: each has a staging area in every thread.
+const MOST_BUCKETS: u64 = 2048;
+
+/// Rows and bounds of arcs of a file block, unless one row has more. A block is read and decoded by one thread at a time, and
+/// it is what is read where a single row is wanted.
+const BLOCK: u64 = 1 << 17;
+
+/// Bytes that a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and,
+/// where rows are short, of the rows' counts and ends.
+const PER_ARC: u64 = 24;
 
 /// Arcs in the buckets of rank ranges.
 pub(super) struct RankedArcs {
-    ranges: Vec<Range<u32>>,
+    degrees: Vec<DegreeRun>,
+    /// The first rank of each file block; one more at the end.
+    blocks: Vec<u32>,
+    /// The file blocks of each bucket.
+    parts: Vec<Range<usize>>,
     index: RangeIndex,
     buckets: Buckets,
 }
@@ -33,16 +52,27 @@ impl RankedArcs {
     /// None yet, of a graph with such degrees (0: no vertex) and so many edges.
     pub(super) fn new(degrees: &[u32], edges: u64, space: Workspace<'_>) -> Self {
         let longest = (2 * edges).isqrt() + 1;
+        let degrees = degree_runs(degrees);
         let bounds: Vec<(u64, u32)> =
-            degree_runs(degrees).into_iter().map(|(degree, many)| (u64::from(degree).min(longest), many)).collect();
+            degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect();
+        let blocks = ranges(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
-        // A key takes 8 bytes, its place in the written row 4 and, where rows are short, its row's count 4; a quarter of the
-        // memory, over all threads.
+        // A quarter of the memory, over all threads.
         let threads = rayon::current_num_threads() as u64;
-        let share = (space.memory.get().max(1 << 20) / 4 / threads / 16).min(1 << 20);
-        let ranges = ranges(&bounds, share.max(total / MOST_RANGES).max(longest));
-        let buckets = Buckets::new(ranges.len(), space.for_buckets(), space.dir);
-        Self { index: RangeIndex::new(&ranges), ranges, buckets }
+        let share = (space.memory.get() / 4 / threads / PER_ARC).min(1 << 20).max(total / MOST_BUCKETS);
+        let per_bucket = (share / BLOCK).max(1) as usize;
+        let parts: Vec<Range<usize>> =
+            (0..blocks.len()).step_by(per_bucket).map(|first| first..blocks.len().min(first + per_bucket)).collect();
+        let ends = parts.iter().map(|part| blocks[part.end - 1].end).collect();
+        let buckets = Buckets::new(parts.len(), space.for_buckets(), space.dir);
+        let end = blocks.last().map_or(0, |last| last.end);
+        let blocks = blocks.iter().map(|block| block.start).chain([end]).collect();
+        Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets }
+    }
+
+    /// How many vertices have each degree, falling.
+    pub(super) fn degrees(&self) -> &[DegreeRun] {
+        &self.degrees
     }
 
     /// Adds arcs `(tail, successor)`. Called from many threads.
@@ -60,98 +90,154 @@ impl RankedArcs {
         self.buckets.bytes_written()
     }
 
-    /// Writes all rows to a graph file.
+    /// Makes all file blocks: `write` takes the bytes of some consecutive ones and where they begin among the bytes of all; it is
+    /// called from many threads, in no order. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
-    pub(super) fn write_rows(self, writer: &GraphWriter, task: &Task, control: &Control) -> Result<()> {
-        let (first_arcs, total) = self.first_arcs()?;
-        self.ranges.par_iter().zip(first_arcs).enumerate().try_for_each(|(lane, (range, first))| {
-            control.check()?;
-            let keys = self.buckets.take(lane)?;
-            write_rows(writer, range, first, &keys)?;
-            task.advance(keys.len() as u64);
-            Ok(())
-        })?;
-        debug_assert_eq!(total, writer.layout().edges);
-        // All other offsets were written as the ends of rows.
-        writer.write(writer.layout().offsets().start as u64, &0u64.to_le_bytes())
-    }
-
-    /// Puts all rows into arrays: `offsets`, one more than there are rows, and `successors`.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; a stop.
-    pub(super) fn fill(
-        self,
-        offsets: &mut [u64],
-        successors: &mut [u32],
+    /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; what `write` reports; a stop.
+    pub(super) fn rows(
+        &self,
+        write: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,
         task: &Task,
         control: &Control,
-    ) -> Result<()> {
-        let (first_arcs, _) = self.first_arcs()?;
-        let (mut ends_left, mut successors_left) = (&mut offsets[1..], successors);
-        let mut places = Vec::with_capacity(self.ranges.len());
-        for (lane, range) in self.ranges.iter().enumerate() {
-            let (ends, after) = ends_left.split_at_mut(range.len());
-            let (mine, rest) = successors_left.split_at_mut(self.buckets.len(lane) as usize);
-            places.push((ends, mine));
-            (ends_left, successors_left) = (after, rest);
-        }
-        let lanes = places.into_par_iter().zip(&self.ranges).zip(first_arcs).enumerate().with_max_len(1);
-        lanes.try_for_each(|(lane, (((ends, successors), range), first))| {
-            control.check()?;
-            let keys = self.buckets.take(lane)?;
-            rows(&keys, range.start, first, ends, successors);
-            task.advance(keys.len() as u64);
-            Ok(())
-        })
-    }
-
-    /// The arcs before each range, once all are there, and how many there are.
-    fn first_arcs(&self) -> Result<(Vec<u64>, u64)> {
+    ) -> Result<RowsWritten> {
         self.buckets.flush()?;
-        let mut total = 0;
-        let first = |lane| {
-            let first = total;
-            total += self.buckets.len(lane);
-            first
+        let (next, failed, joined) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Joined::default()));
+        let one = |bucket: usize| -> Result<()> {
+            control.check()?;
+            let keys = self.buckets.take(bucket)?;
+            let made = self.made(&self.parts[bucket], &keys);
+            task.advance(keys.len() as u64);
+            drop(keys);
+            let ready = lock(&joined).add(bucket, made);
+            ready.into_iter().try_for_each(|(position, bytes)| write(position, bytes))
         };
-        let firsts = (0..self.ranges.len()).map(first).collect();
-        Ok((firsts, total))
+        // Threads take buckets in their order, so that few are made before it is known where they begin.
+        (0..rayon::current_num_threads()).into_par_iter().with_max_len(1).try_for_each(|_| {
+            while !failed.load(Ordering::Relaxed) {
+                let bucket = next.fetch_add(1, Ordering::Relaxed);
+                if bucket >= self.parts.len() {
+                    break;
+                }
+                one(bucket).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+            }
+            Ok(())
+        })?;
+        let Joined { entries, position, longest, probes, .. } =
+            joined.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Ok(RowsWritten { entries, block_bytes: position, longest_row: longest, probes })
+    }
+
+    /// The file blocks of a bucket with these arcs.
+    fn made(&self, part: &Range<usize>, keys: &[u64]) -> Made {
+        let (first, end) = (self.blocks[part.start], self.blocks[part.end]);
+        let (mut ends, mut successors) = (vec![0; (end - first) as usize], vec![0; keys.len()]);
+        rows(keys, first, &mut ends, &mut successors);
+        let mut made = Made { arcs: keys.len() as u64, ..Made::default() };
+        let mut begin = 0;
+        let degrees = self.degrees_from(first);
+        for (&end, degree) in ends.iter().zip(degrees) {
+            let length = end - begin;
+            made.longest = made.longest.max(length);
+            made.probes = made.probes.saturating_add(u64::from(length) * u64::from(degree.saturating_sub(length)));
+            begin = end;
+        }
+        let mut arc = 0;
+        for block in part.clone() {
+            let rows = (self.blocks[block] - first) as usize..(self.blocks[block + 1] - first) as usize;
+            let (position, last) = (made.bytes.len(), ends[rows.end - 1]);
+            let own = &mut ends[rows];
+            own.iter_mut().for_each(|end| *end -= arc);
+            encode(own, &successors[arc as usize..last as usize], &mut made.bytes);
+            made.entries.push(BlockEntry {
+                first_rank: self.blocks[block].into(),
+                first_arc: arc.into(),
+                position: position as u64,
+                checksum: xxh3_64(&made.bytes[position..]),
+            });
+            arc = last;
+        }
+        made
+    }
+
+    /// The degrees from rank `first` on.
+    fn degrees_from(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        let (mut run, mut before) = (0, 0);
+        while run < self.degrees.len() && before + self.degrees[run].vertices <= first {
+            before += self.degrees[run].vertices;
+            run += 1;
+        }
+        let each = self.degrees[run..].iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
+        each.skip((first - before) as usize)
     }
 }
 
-/// Writes the rows of a range, before which there are `first` arcs; `keys` are its arcs.
-pub(crate) fn write_rows(writer: &GraphWriter, range: &Range<u32>, first: u64, keys: &[u64]) -> Result<()> {
-    let layout = writer.layout();
-    let (mut ends, mut successors) = (vec![0; range.len()], vec![0; keys.len()]);
-    rows(keys, range.start, first, &mut ends, &mut successors);
-    writer.write(layout.heads().start as u64 + 4 * first, bytemuck::cast_slice(&successors))?;
-    writer.write(layout.offsets().start as u64 + 8 * (u64::from(range.start) + 1), bytemuck::cast_slice(&ends))
+/// The file blocks of a bucket; places in them are counted from the first one's.
+#[derive(Default)]
+struct Made {
+    bytes: Vec<u8>,
+    entries: Vec<BlockEntry>,
+    arcs: u64,
+    longest: u32,
+    probes: u64,
 }
 
-/// From the arcs of a range, which begins with rank `start` and before which there are `first` arcs, to its rows: where each
-/// ends among all arcs, and their successors.
-fn rows(keys: &[u64], start: u32, first: u64, ends: &mut [u64], successors: &mut [u32]) {
+/// The file blocks of all buckets so far.
+#[derive(Default)]
+struct Joined {
+    /// Buckets whose turn has not come.
+    waiting: BTreeMap<usize, Made>,
+    next: usize,
+    position: u64,
+    arcs: u64,
+    entries: Vec<BlockEntry>,
+    longest: u32,
+    probes: u64,
+}
+
+impl Joined {
+    /// Adds the blocks of a bucket. Returns those of which it is known by now where they begin.
+    fn add(&mut self, bucket: usize, made: Made) -> Vec<(u64, Vec<u8>)> {
+        self.waiting.insert(bucket, made);
+        let mut ready = Vec::new();
+        while let Some(made) = self.waiting.remove(&self.next) {
+            let (position, arcs) = (self.position, self.arcs);
+            let placed = |entry: BlockEntry| BlockEntry {
+                first_arc: arcs + entry.first_arc,
+                position: position + entry.position,
+                ..entry
+            };
+            self.entries.extend(made.entries.into_iter().map(placed));
+            self.position += made.bytes.len() as u64;
+            self.arcs += made.arcs;
+            self.longest = self.longest.max(made.longest);
+            self.probes = self.probes.saturating_add(made.probes);
+            self.next += 1;
+            ready.push((position, made.bytes));
+        }
+        ready
+    }
+}
+
+/// From the arcs of a range of ranks, which begins with `start`, to its rows: where each ends, and their successors.
+fn rows(keys: &[u64], start: u32, ends: &mut [u32], successors: &mut [u32]) {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
     // Where the next successor of each row goes: first the lengths, then the beginnings, in the end the ends.
-    let mut next = vec![0u32; ends.len()];
-    keys.iter().for_each(|&key| next[place(key)] += 1);
+    keys.iter().for_each(|&key| ends[place(key)] += 1);
     let mut end = 0;
-    for next in &mut next {
+    for next in &mut *ends {
         end += *next;
         *next = end - *next;
     }
     for &key in keys {
-        let next = &mut next[place(key)];
+        let next = &mut ends[place(key)];
         successors[*next as usize] = key as u32;
         *next += 1;
     }
     let mut begin = 0;
-    for (end, next) in ends.iter_mut().zip(next) {
-        successors[begin as usize..next as usize].sort_unstable();
-        (begin, *end) = (next, first + u64::from(next));
+    for &end in &*ends {
+        successors[begin as usize..end as usize].sort_unstable();
+        begin = end;
     }
 }
 
@@ -173,7 +259,9 @@ fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
             sum += bound * u64::from(taken);
         }
     }
-    ranges.push(start..rank);
+    if rank > start {
+        ranges.push(start..rank);
+    }
     ranges
 }
 
@@ -184,8 +272,7 @@ struct RangeIndex {
 }
 
 impl RangeIndex {
-    fn new(ranges: &[Range<u32>]) -> Self {
-        let ends: Vec<u32> = ranges.iter().map(|range| range.end).collect();
+    fn new(ends: Vec<u32>) -> Self {
         let n = ends.last().copied().unwrap_or(0);
         let first = (0..n.div_ceil(64)).map(|run| ends.partition_point(|&end| end <= run * 64) as u16).collect();
         Self { first, ends }
@@ -218,7 +305,7 @@ mod tests {
             let of_rank: Vec<u64> =
                 bounds.iter().flat_map(|&(bound, many)| std::iter::repeat_n(bound, many as usize)).collect();
             let (ranges, mut end) = (ranges(&bounds, share), 0);
-            let index = RangeIndex::new(&ranges);
+            let index = RangeIndex::new(ranges.iter().map(|range| range.end).collect());
             for (i, range) in ranges.iter().enumerate() {
                 prop_assert_eq!(range.start, end);
                 end = range.end;

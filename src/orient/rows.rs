@@ -65,20 +65,21 @@ pub fn orient_rows(
     let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let vertices = Vertices::new(&lengths);
-    let last = vertices.compact.last().map_or(0, |&last| u64::from(last));
+    let last = vertices.ends().map_or(0, |(_, last)| u64::from(last));
     if arcs == 0 || !arcs.is_multiple_of(2) || is_sparse(last, arcs) || last >= MOST_VERTICES {
         return Ok(None);
     }
     let edges = arcs / 2;
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
-    let compact = vertices.compact;
+    let ids: Vec<u32> = vertices.present.members();
     let number_of = numbers(&lengths);
-    let known = Known { rows: &*rows, vertices: &compact, lengths: &lengths, number_of: &number_of, key: random() };
+    let known = Known { rows: &*rows, vertices: &ids, lengths: &lengths, number_of: &number_of, key: random() };
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let Some(arcs) = known.orient(edges, space, &task, control)? else { return Ok(None) };
+    drop(ids);
     let source = note()?;
-    make(arcs, place, layout, (&compact, &lengths, &number_of), source, &task, control).map(Some)
+    make(&arcs, place, layout, (&vertices, &number_of), source, (&task, control)).map(Some)
 }
 
 /// Whether cleaning ranks the ids of a graph whose largest id is `last`.

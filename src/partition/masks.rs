@@ -1,22 +1,22 @@
 //! In which of 64 partitions each vertex is: what sizes partitions without building them.
 //!
-//! Enters: the graph, the part of each number, the first of 64 parts. Leaves: [`Masks`]: for each vertex a word whose bit
-//! `p` tells whether it is in the induced subgraph of part `first + p`, and one for what pruning keeps of it. An arc is in
-//! exactly the partitions of the AND of its ends' words, and vertical counters add those up. One reading of the graph to
-//! make them, one to count (one and a little more to prune at level `zero-indegree`), all in parallel; 16 bytes a
-//! vertex.
+//! Enters: the graph, who is local where, the first of 64 partitions. Leaves: [`Masks`]: for each rank a word whose bit
+//! `p` tells whether its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps of it. An arc
+//! is in exactly the partitions of the AND of its ends' words, and vertical counters add those up. One pass over the graph to
+//! make them, one to count, one more to prune at level `zero-indegree`; 16 bytes a vertex.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use super::bit_counter::BitCounter;
-use super::prune::{Prune, Pruned};
-use super::{RUN, runs};
+use super::locals::Locals;
+use super::prune::Prune;
+use super::{RUN, in_rows};
+use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
-use crate::graph::OrientedGraph;
-use crate::graph::bits::Bits;
+use crate::graph::{Direction, OrientedGraph, RowBlock};
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
@@ -27,13 +27,33 @@ struct Words {
     reached: AtomicU64,
 }
 
-/// The words of all vertices, by number, for 64 partitions at one level.
+/// The words of all ranks, for 64 partitions at one level.
 pub(super) struct Masks<'a> {
     graph: &'a OrientedGraph,
-    part_of_number: &'a [u32],
+    locals: &'a Locals,
     first: u32,
     level: Prune,
     words: Vec<Words>,
+}
+
+/// What the words say of each of 64 partitions.
+#[derive(Default)]
+pub(super) struct Counts {
+    /// Proxies and arcs, induced and kept.
+    pub(super) bits: [BitCounter; 4],
+    /// Arcs out of locals.
+    pub(super) resident_arcs: Vec<u64>,
+}
+
+impl Counts {
+    fn merge(self, other: Self) -> Self {
+        let [a0, a1, a2, a3] = self.bits;
+        let [b0, b1, b2, b3] = other.bits;
+        let (mut sums, others) = (self.resident_arcs, other.resident_arcs);
+        sums.resize(64, 0);
+        sums.iter_mut().zip(others).for_each(|(sum, more)| *sum += more);
+        Self { bits: [a0.merge(b0), a1.merge(b1), a2.merge(b2), a3.merge(b3)], resident_arcs: sums }
+    }
 }
 
 fn add(word: &AtomicU64, bits: u64) {
@@ -43,154 +63,126 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    /// Induces and prunes the 64 partitions from `first` on.
+    /// Induces and prunes the 64 partitions from `first` on, in passes of blocks of so many bytes.
     pub(super) fn new(
         graph: &'a OrientedGraph,
-        part_of_number: &'a [u32],
+        locals: &'a Locals,
         first: u32,
         level: Prune,
-        control: &Control,
+        (block, control): (Bytes, &Control),
     ) -> Result<Self> {
         let mut words = Vec::new();
         words.resize_with(graph.vertices() as usize, Words::default);
-        let masks = Self { graph, part_of_number, first, level, words };
-        masks.for_each_row(control, |number, row| {
-            let own = masks.own(number);
-            let mut induced = own;
-            for &head in row {
-                induced |= masks.own(head);
-                if own != 0 {
-                    add(&masks.words[head as usize].induced, own);
-                    add(&masks.words[head as usize].reached, own);
+        let masks = Self { graph, locals, first, level, words };
+        graph.pass(block, Direction::Rising, control, |block| {
+            in_rows(block, control, |rank, row| {
+                let own = masks.own(rank);
+                let mut induced = own;
+                for &successor in row {
+                    induced |= masks.own(successor);
+                    if own != 0 {
+                        add(&masks.words[successor as usize].induced, own);
+                        add(&masks.words[successor as usize].reached, own);
+                    }
                 }
-            }
-            add(&masks.words[number as usize].induced, induced);
+                add(&masks.words[rank as usize].induced, induced);
+            })
         })?;
         if level == Prune::ZeroIndegree {
-            masks.sweep(control)?;
+            masks.sweep((block, control))?;
         }
         Ok(masks)
     }
 
     /// The bit of the partition where a vertex is local, if it is one of these 64.
     #[inline]
-    fn own(&self, number: u32) -> u64 {
-        let bit = self.part_of_number[number as usize].wrapping_sub(self.first);
+    fn own(&self, rank: u32) -> u64 {
+        let bit = self.locals.part(rank).wrapping_sub(self.first);
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    fn for_each_row(&self, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
-        let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
-        runs(self.graph.vertices()).try_for_each(|ranks| {
-            control.check()?;
-            for rank in ranks {
-                each(rank, &heads[offsets[rank as usize] as usize..offsets[rank as usize + 1] as usize]);
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes where a vertex is kept.
+    ///
+    /// Proxies without an in-arc go until none is left, so what stays is what a path from a local leads to. Arcs lead to smaller
+    /// ranks, so blocks are taken in falling order, each in parallel: what a block passes on to those below is final, and a
+    /// row is read again only when its word grew within its own block.
+    fn sweep(&self, (block, control): (Bytes, &Control)) -> Result<()> {
+        const DEALT: usize = 256;
+        let ranks = 0..self.graph.vertices();
+        ranks.into_par_iter().for_each(|rank| add(&self.words[rank as usize].reached, self.own(rank)));
+        let pass_on = |block: RowBlock<'_>, rank: u32, grown: &mut Vec<u32>| {
+            let kept = self.words[rank as usize].reached.load(Ordering::Relaxed);
+            for &successor in block.row(rank).iter().filter(|_| kept != 0) {
+                let Words { induced, reached } = &self.words[successor as usize];
+                let more = kept & induced.load(Ordering::Relaxed) & !reached.load(Ordering::Relaxed);
+                let first = block.ranks().start;
+                if more != 0 && more & !reached.fetch_or(more, Ordering::Relaxed) != 0 && successor >= first {
+                    grown.push(successor);
+                }
             }
-            self.graph.relieve();
+        };
+        self.graph.pass(block, Direction::Falling, control, |block| {
+            let mut ranks: Vec<u32> = block.ranks().rev().collect();
+            while !ranks.is_empty() {
+                let dealt = ranks.par_chunks(DEALT).map(|some| {
+                    control.check()?;
+                    let mut grown = Vec::new();
+                    some.iter().for_each(|&rank| pass_on(block, rank, &mut grown));
+                    for _ in 0..RUN {
+                        let Some(rank) = grown.pop() else { break };
+                        pass_on(block, rank, &mut grown);
+                    }
+                    Ok(grown)
+                });
+                ranks = dealt.collect::<Result<Vec<_>>>()?.concat();
+            }
             Ok(())
         })
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions (see [`super::reach`]): `reached` becomes where a vertex is kept.
-    ///
-    /// Arcs lead to smaller numbers, so the numbers are taken in falling blocks, each in parallel: what a block passes
-    /// on to those below is final, and a vertex is read again only when its word grew within its own block.
-    fn sweep(&self, control: &Control) -> Result<()> {
-        const DEALT: usize = 256;
-        let graph = self.graph;
-        let numbers = 0..graph.vertices();
-        numbers.clone().into_par_iter().for_each(|number| add(&self.words[number as usize].reached, self.own(number)));
-        let pass_on = |number: u32, first: u32, grown: &mut Vec<u32>| {
-            let kept = self.words[number as usize].reached.load(Ordering::Relaxed);
-            for &head in graph.row(number).iter().filter(|_| kept != 0) {
-                let Words { induced, reached } = &self.words[head as usize];
-                let more = kept & induced.load(Ordering::Relaxed) & !reached.load(Ordering::Relaxed);
-                if more != 0 && more & !reached.fetch_or(more, Ordering::Relaxed) != 0 && head >= first {
-                    grown.push(head);
-                }
-            }
-        };
-        let mut end = numbers.end;
-        while end > 0 {
-            // Blocks shrink with their numbers, since rows and the share of arcs within a block grow.
-            let first = end - end.div_ceil(8);
-            let mut block: Vec<u32> = (first..end).rev().collect();
-            while !block.is_empty() {
-                let dealt = block.par_chunks(DEALT).map(|some| {
-                    control.check()?;
-                    let mut grown = Vec::new();
-                    some.iter().for_each(|&number| pass_on(number, first, &mut grown));
-                    for _ in 0..RUN {
-                        let Some(number) = grown.pop() else { break };
-                        pass_on(number, first, &mut grown);
-                    }
-                    graph.relieve();
-                    Ok(grown)
-                });
-                block = dealt.collect::<Result<Vec<_>>>()?.concat();
-            }
-            end = first;
-        }
-        Ok(())
+    /// Proxies and arcs, induced and kept, and locals' arcs of each partition.
+    pub(super) fn count(&self, (block, control): (Bytes, &Control)) -> Result<Counts> {
+        let mut all = Counts::default();
+        self.graph.pass(block, Direction::Rising, control, |block| {
+            let of_run = |run: std::ops::Range<u32>| {
+                control.check()?;
+                Ok(run.fold(Counts { resident_arcs: vec![0; 64], ..Counts::default() }, |mut counts, rank| {
+                    self.count_row(rank, block.row(rank), &mut counts);
+                    counts
+                }))
+            };
+            let runs = block.runs(RUN).into_par_iter().map(of_run);
+            let counts = runs.try_reduce(Counts::default, |a, b| Ok(a.merge(b)))?;
+            all = std::mem::take(&mut all).merge(counts);
+            Ok(())
+        })?;
+        all.resident_arcs.resize(64, 0);
+        Ok(all)
     }
 
-    /// The view of one of the 64 partitions, as [`super::prune::prune`] makes it.
-    pub(super) fn view(&self, part: u32) -> Pruned<'a> {
-        let bit = part - self.first;
-        let set = |word: &(dyn Fn(u32) -> u64 + Sync)| {
-            let n = self.graph.vertices();
-            let words = (0..n.div_ceil(64)).into_par_iter().map(|w| {
-                let numbers = w * 64..n.min((w + 1) * 64);
-                numbers.rev().fold(0, |bits, number| bits << 1 | (word(number) >> bit & 1))
-            });
-            Bits::of_words(words.collect(), n)
-        };
-        let local = set(&|number| self.own(number));
-        let [induced, reached]: [fn(&Words) -> u64; 2] =
-            [|words| words.induced.load(Ordering::Relaxed), |words| words.reached.load(Ordering::Relaxed)];
-        let all = |word: fn(&Words) -> u64| set(&|number| word(&self.words[number as usize]));
-        match self.level {
-            Prune::None => Pruned::of(self.graph, local, all(induced)),
-            Prune::ZeroIndegree => Pruned::of(self.graph, local, all(reached)),
-            Prune::Direct => Pruned::direct(self.graph, local, all(reached)),
-        }
-    }
-
-    /// Proxies and arcs, induced and kept, of each partition.
-    pub(super) fn count(&self, control: &Control) -> Result<[BitCounter; 4]> {
-        let read = |number: u32| {
-            let words = &self.words[number as usize];
+    fn count_row(&self, rank: u32, row: &[u32], counts: &mut Counts) {
+        let read = |rank: u32| {
+            let words = &self.words[rank as usize];
             (words.induced.load(Ordering::Relaxed), words.reached.load(Ordering::Relaxed))
         };
-        let (offsets, heads) = (self.graph.offsets(), self.graph.heads());
-        runs(self.graph.vertices())
-            .map(|ranks| {
-                control.check()?;
-                let mut counts: [BitCounter; 4] = Default::default();
-                for number in ranks {
-                    let own = self.own(number);
-                    let (induced, reached) = read(number);
-                    // Where this row passes in full or filtered as a kept vertex's, by level.
-                    let tail = match self.level {
-                        Prune::None => induced,
-                        Prune::ZeroIndegree => reached,
-                        Prune::Direct => reached & !own,
-                    };
-                    counts[0].add(induced & !own);
-                    counts[2].add(tail & !own);
-                    for &head in &heads[offsets[number as usize] as usize..offsets[number as usize + 1] as usize] {
-                        let (head_induced, head_reached) = read(head);
-                        counts[1].add(induced & head_induced);
-                        counts[3].add(tail & if self.level == Prune::None { head_induced } else { head_reached });
-                    }
-                }
-                self.graph.relieve();
-                Ok(counts)
-            })
-            .try_reduce(Default::default, |a, b| {
-                let [a0, a1, a2, a3] = a;
-                let [b0, b1, b2, b3] = b;
-                Ok([a0.merge(b0), a1.merge(b1), a2.merge(b2), a3.merge(b3)])
-            })
+        let own = self.own(rank);
+        let (induced, reached) = read(rank);
+        // Where this row passes in full or filtered as a kept vertex's, by level.
+        let tail = match self.level {
+            Prune::None => induced,
+            Prune::ZeroIndegree => reached,
+            Prune::Direct => reached & !own,
+        };
+        if own != 0 {
+            counts.resident_arcs[own.trailing_zeros() as usize] += row.len() as u64;
+        }
+        let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = &mut counts.bits;
+        proxies_induced.add(induced & !own);
+        proxies_kept.add(tail & !own);
+        for &successor in row {
+            let (head_induced, head_reached) = read(successor);
+            arcs_induced.add(induced & head_induced);
+            arcs_kept.add(tail & if self.level == Prune::None { head_induced } else { head_reached });
+        }
     }
 }

@@ -1,27 +1,30 @@
-//! Partitions: assignments, induced subgraphs, pruning, sizes, and the sections that travel.
+//! Partitions: who is local where, what each takes, what is kept of it, and the sections that travel.
 
 pub mod assignment;
 pub mod batch;
 pub mod bit_counter;
 pub mod cuts;
-pub mod induce;
+pub mod locals;
 mod masks;
-pub mod outline;
 pub mod prune;
-mod reach;
 pub mod section;
-pub mod sections;
 pub mod sizes;
 pub mod words;
 
-use std::ops::Range;
-
 use rayon::prelude::*;
 
-/// Ranks between two looks at the stop flag and at the resident pages.
-const RUN: u32 = 4096;
+use crate::control::Control;
+use crate::error::Result;
+use crate::graph::RowBlock;
 
-/// All of `n` ranks, in runs for the threads of the current pool.
-fn runs(n: u32) -> impl IndexedParallelIterator<Item = Range<u32>> {
-    (0..n.div_ceil(RUN)).into_par_iter().map(move |run| run * RUN..n.min((run + 1) * RUN))
+/// Arcs and rows between two looks at the stop flag, at which a thread works at a time.
+const RUN: u64 = 1 << 14;
+
+/// Shows the rows of a block to the threads of the current pool.
+fn in_rows(block: RowBlock<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
+    block.runs(RUN).into_par_iter().try_for_each(|run| {
+        control.check()?;
+        run.for_each(|rank| each(rank, block.row(rank)));
+        Ok(())
+    })
 }

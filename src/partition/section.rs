@@ -5,12 +5,14 @@
 
 use std::ops::Range;
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::words::{Lent, Words};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
+use trimill_kernels::{CompactPart, CompactSlices};
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///
@@ -23,8 +25,11 @@ pub struct Resident {
     pub numbers: Vec<u32>,
     /// Where each row begins in `heads`; one more at the end.
     pub offsets: Vec<u64>,
-    /// The heads of all rows, in local numbers.
-    pub heads: Vec<u32>,
+    /// The heads of all rows, in local numbers; where a device lent the memory, it copies from there.
+    pub heads: Words,
+    /// Where the rows come as the graph's file stores them, for a device to unpack: their file blocks. `heads` then holds the stored
+    /// bytes.
+    pub stored: Vec<CompactPart>,
 }
 
 /// The size of a resident section.
@@ -46,7 +51,12 @@ impl ResidentSize {
 impl Resident {
     /// Its size.
     pub fn size(&self) -> ResidentSize {
-        ResidentSize { locals: self.numbers.len() as u64, arcs: self.heads.len() as u64 }
+        ResidentSize { locals: self.numbers.len() as u64, arcs: self.offsets.last().copied().unwrap_or(0) }
+    }
+
+    /// The rows as they are stored, where they are.
+    pub fn compact(&self) -> Option<CompactSlices<'_>> {
+        compact(&self.heads, &self.stored)
     }
 
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
@@ -62,34 +72,18 @@ impl Resident {
         self.heads.extend_from_slice(&run.heads);
     }
 
-    /// Adds a row; its number, where it has one, is added apart.
-    pub fn push(&mut self, row: impl Iterator<Item = u32>) {
-        self.heads.extend(row);
-        if self.offsets.is_empty() {
-            self.offsets.push(0);
-        }
-        self.offsets.push(self.heads.len() as u64);
-    }
-
-    /// Removes all rows and keeps their memory.
-    pub fn clear(&mut self) {
-        self.numbers.clear();
-        self.offsets.clear();
-        self.heads.clear();
-    }
-
     /// Removes the first `rows` rows.
     pub fn drop_first(&mut self, rows: usize) {
         let base = self.offsets.get(rows).copied().unwrap_or_default();
         self.numbers.drain(..rows.min(self.numbers.len()));
-        self.heads.drain(..base as usize);
+        self.heads.drop_first(base as usize);
         self.offsets.drain(..rows);
         self.offsets.iter_mut().for_each(|offset| *offset -= base);
     }
 
-    /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; runs in the current thread
-    /// pool.
-    pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>) -> RowsIn {
+    /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; what takes long runs in `pool`,
+    /// or else in the current one.
+    pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
         let range = &frame.range;
         let first = numbers.partition_point(|&number| number < range.start);
         if frame.holds_all() && !range.is_empty() {
@@ -100,7 +94,8 @@ impl Resident {
             return RowsIn::Resident { first };
         }
         let marks = Marks::new(range.len() as u32);
-        numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+        let mark = || numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+        pool.map_or_else(mark, |pool| pool.install(mark));
         RowsIn::Both { first, local: marks.finish() }
     }
 
@@ -108,6 +103,11 @@ impl Resident {
     pub fn heap(&self) -> Bytes {
         Bytes::of::<u32>((self.numbers.capacity() + self.heads.capacity()) as u64)
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
+    }
+
+    /// Without rows, in memory that is lent for heads.
+    pub fn lent(memory: Box<dyn Lent>) -> Self {
+        Self { heads: Words::lent(memory), ..Self::default() }
     }
 }
 
@@ -137,7 +137,7 @@ pub enum RowsIn {
 ///
 /// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
 /// range in ascending local number. A frame with as many rows as its range is long has those of all its numbers,
-/// whether local or not: so are shared frames ([`crate::shared`]), and own ones without a local. The frames of a
+/// whether local or not: so are frames of the graph stream, and those of a spill without a local. The frames of a
 /// partition tile `0..numbered` in ascending order.
 ///
 /// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == heads.len()`; rows
@@ -150,8 +150,16 @@ pub struct Frame {
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
-    /// Where each row begins among the heads, and one more; then the heads, in local numbers.
+    /// Where each row begins among the heads, and one more; then the heads, in local numbers, or stored bytes.
     words: Words,
+    /// Where the rows come as the graph's file stores them: their file blocks.
+    stored: Vec<CompactPart>,
+}
+
+/// Stored rows in `words`, unless there are none.
+fn compact<'a>(words: &'a [u32], parts: &'a [CompactPart]) -> Option<CompactSlices<'a>> {
+    let end = parts.last()?.end as usize;
+    Some(CompactSlices { bytes: &bytemuck::cast_slice(words)[..end], parts })
 }
 
 impl Frame {
@@ -184,15 +192,32 @@ impl Frame {
             self.words.give_back();
         }
         (self.range, self.rows) = (range, 0);
+        self.stored.clear();
         self.words.resize(rows + 1 + arcs)?;
         self.rows = rows as usize;
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
+    /// The same with rows that come as they are stored, in so many words; hands out where these go, and their file blocks.
+    ///
+    /// # Errors
+    /// As [`Self::reset`].
+    pub fn reset_stored(
+        &mut self,
+        range: Range<u32>,
+        rows: u64,
+        words: u64,
+    ) -> Result<(&mut [u32], &mut [u32], &mut Vec<CompactPart>)> {
+        self.reset(range, rows, words)?;
+        let (offsets, bytes) = self.words.split_at_mut(self.rows + 1);
+        Ok((offsets, bytes, &mut self.stored))
+    }
+
     /// The same as counters see it.
     pub fn view(&self) -> FrameView<'_> {
         let (offsets, heads) = self.words.split_at((self.rows + 1).min(self.words.len()));
-        FrameView { range: self.range.clone(), offsets, heads, stays: false }
+        let stored = compact(heads, &self.stored);
+        FrameView { range: self.range.clone(), offsets, heads: if stored.is_some() { &[] } else { heads }, stored }
     }
 
     /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
@@ -204,21 +229,22 @@ impl Frame {
 
 impl PartialEq for Frame {
     fn eq(&self, other: &Self) -> bool {
-        self.view() == other.view()
+        let (a, b) = (self.view(), other.view());
+        (a.range, a.offsets, a.heads) == (b.range, b.offsets, b.heads) && self.stored == other.stored
     }
 }
 
-/// A [`Frame`] wherever it lies: in a buffer of its own, or among the rows of all shared frames.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A [`Frame`] as counters see it.
+#[derive(Debug, Clone)]
 pub struct FrameView<'a> {
     /// The range of numbers that it covers.
     pub range: Range<u32>,
     /// Where each row begins in `heads`; one more at the end.
     pub offsets: &'a [u32],
-    /// The heads of all rows.
+    /// The heads of all rows; none where they are stored.
     pub heads: &'a [u32],
-    /// Whether it stays where it is until the partition is counted: then nobody waits for its copy.
-    pub stays: bool,
+    /// The rows as the graph's file stores them, for a device to unpack.
+    pub stored: Option<CompactSlices<'a>>,
 }
 
 impl<'a> FrameView<'a> {
@@ -235,7 +261,11 @@ impl<'a> FrameView<'a> {
 
     /// Its size.
     pub fn size(&self) -> FrameSize {
-        FrameSize { range: self.range.len() as u32, rows: self.offsets.len() as u64 - 1, arcs: self.heads.len() as u64 }
+        FrameSize {
+            range: self.range.len() as u32,
+            rows: self.offsets.len() as u64 - 1,
+            arcs: self.offsets.last().map_or(0, |&end| end.into()),
+        }
     }
 }
 

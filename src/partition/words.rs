@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use crate::error::{Error, Result};
+use crate::mapped::zeros;
 
 /// Memory of a fixed number of words that somebody lends, and takes back when this is dropped.
 pub trait Lent: Send + Sync {
@@ -52,13 +53,41 @@ impl Words {
         if words > self.capacity() {
             // The old memory goes first, so that no more than the new exists.
             self.memory = Memory::default();
-            let mut own = Vec::new();
+            if words > isize::MAX as usize / size_of::<u32>() {
+                return Err(refused());
+            }
+            let mut own: Vec<u32> = Vec::new();
             own.try_reserve_exact(words).map_err(|_| refused())?;
-            own.resize(words, 0);
-            self.memory = Memory::Own(own);
+            drop(own);
+            // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+            self.memory = Memory::Own(zeros(words));
         }
         self.len = words;
         Ok(())
+    }
+
+    /// Adds words at the end, in memory of its own where there is no room.
+    pub fn extend_from_slice(&mut self, words: &[u32]) {
+        let (len, end) = (self.len, self.len + words.len());
+        if end > self.capacity() {
+            let mut own = Vec::with_capacity(end.next_power_of_two());
+            own.extend_from_slice(self);
+            own.resize(own.capacity(), 0);
+            self.memory = Memory::Own(own);
+        }
+        self.len = end;
+        self[len..].copy_from_slice(words);
+    }
+
+    /// Removes the first `many` words.
+    pub fn drop_first(&mut self, many: usize) {
+        self.copy_within(many.., 0);
+        self.len -= many;
+    }
+
+    /// Removes all words and keeps their memory.
+    pub fn clear(&mut self) {
+        self.len = 0;
     }
 
     /// Gives memory back that is its own; it is then empty.
@@ -98,6 +127,26 @@ impl DerefMut for Words {
         }
     }
 }
+
+impl From<Vec<u32>> for Words {
+    fn from(own: Vec<u32>) -> Self {
+        Self { len: own.len(), memory: Memory::Own(own) }
+    }
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Self {
+        self.to_vec().into()
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Words {}
 
 impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,48 +1,56 @@
 //! A plan of an earlier start, under the terms and budgets of this one.
 //!
-//! Enters: the assignment, and what else was settled then. Leaves: the same partitions, what each takes now, or the budget
+//! Enters: how the graph was cut, and what else was settled then. Leaves: the same partitions, what each takes now, or the budget
 //! that they need. Nothing is split or joined, or results of partitions that were counted would be lost.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use super::{Limits, Plan, Sized, sized};
+use super::sets::sized;
+use super::{Cut, Limits, Plan, ranges};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::Terms;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::job::FrameKind;
-use crate::partition::assignment::Assignment;
+use crate::partition::locals::Locals;
+use crate::stream::ranges::RowBlocks;
 
-/// What a plan settled besides the assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settled {
-    /// The number of parts.
-    pub parts: u32,
-    /// The most bytes of a frame.
-    pub frame_limit: Bytes,
-    /// Which frames pass: never `auto`.
-    pub frames: FrameKind,
+/// What a plan settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// Rank ranges.
+    Ranges(Vec<Range<u32>>),
+    /// Who is local where.
+    Sets(Locals),
 }
 
-/// Plans `assignment` as it was settled.
+/// Plans what was settled, with row blocks of at most `frame_limit`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when a partition does not fit; when stopped.
+/// [`crate::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
 pub fn again(
     graph: &OrientedGraph,
-    assignment: Assignment,
-    settled: Settled,
+    (settled, frame_limit): (&Settled, Bytes),
     terms: &Terms,
-    limits: Limits,
+    limits: &Limits,
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
-    let Settled { frame_limit, frames, .. } = settled;
-    let limits = Limits { frames, ..limits };
-    let Sized { sizes, predictions, shared, estimates } =
-        sized(graph, &assignment, terms, (&limits, frame_limit), limits.share(assignment.parts()), control)?;
-    let largest = predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default();
+    let (cut, (sizes, predictions)) = match settled {
+        Settled::Ranges(ranges) => {
+            let blocks = RowBlocks::new(graph, frame_limit)?;
+            let found = ranges::predictions(graph, (ranges, &blocks), terms, limits.device)?;
+            (Cut::Ranges(ranges.clone(), blocks), found)
+        }
+        Settled::Sets(locals) => {
+            let found = sized(graph, locals, terms, (limits, frame_limit), control)?;
+            (Cut::Sets(locals.clone()), found)
+        }
+    };
+    let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
+    let plan = Plan { cut, frame_limit, sizes, predictions, times, parts_asked, estimates: None };
+    let largest = plan.largest_peak();
     if largest > limits.device {
         // A quarter more than is missing: a method's tables may grow with the budget.
         let needed = Bytes(limits.device.get() + (largest - limits.device).get() * 5 / 4);
@@ -50,6 +58,5 @@ pub fn again(
             .expected(format!("at most {}", limits.device))
             .advice(format!("{}, or start anew in another --run-dir", limits.device_from.advice(needed))));
     }
-    let (parts_asked, times) = (assignment.parts(), [Duration::ZERO, start.elapsed()]);
-    Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })
+    Ok(plan)
 }

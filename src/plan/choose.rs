@@ -1,23 +1,22 @@
 //! Which of several methods counts a graph soonest on a device, by cheap statistics.
 //!
 //! Enters: the graph's size, how many probes its rows ask for, and for each method what it takes of the device and how
-//! fast it is. Leaves: an estimate for each; the least is taken. `O(n)` in parallel, nothing is assigned or built.
+//! fast it is. Leaves: an estimate for each; the least is taken. Nothing is read, assigned or built.
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + frames * pass) + visit * n * frames
 //! seconds = max(kernels, parts * bytes of the rows / bus)
 //! ```
 //!
-//! As one partition there is neither part nor frame to repeat. Partitions are taken to be with shared frames, of which all
-//! rows pass for each: own ones are fewer bytes for every method alike.
+//! As one partition there is neither part nor block to repeat. Partitions are taken to be rank ranges, of which half of the rows
+//! pass for each: other partitions' are fewer bytes for every method alike.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
 use crate::bytes::Bytes;
 use crate::count::Terms;
-use crate::graph::OrientedGraph;
+use crate::graph::GraphSize;
 
 /// Bytes a second to the device.
 const BUS: f64 = 55e9;
@@ -56,37 +55,9 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
-/// Statistics of a graph.
-#[derive(Debug, Clone, Copy)]
-pub struct Statistics {
-    vertices: u32,
-    edges: u64,
-    probes: f64,
-    longest: u32,
-}
-
-impl Statistics {
-    /// Of `graph`. `O(n)` in the current thread pool.
-    pub fn of(graph: &OrientedGraph) -> Self {
-        let (offsets, degrees) = (graph.offsets(), graph.degrees());
-        let (probes, longest) = graph
-            .numbering()
-            .id_of
-            .par_iter()
-            .zip(offsets.par_windows(2))
-            .map(|(&id, ends)| {
-                let (degree, out) = (degrees[id as usize], ends[1] - ends[0]);
-                // So often the vertex is a head, and each time its row is read.
-                (out as f64 * u64::from(degree).saturating_sub(out) as f64, out as u32)
-            })
-            .reduce(|| (0.0, 0), |a, b| (a.0 + b.0, a.1.max(b.1)));
-        Self { vertices: graph.vertices(), edges: graph.edges(), probes, longest }
-    }
-}
-
 /// Estimates the candidates under a budget, with frames of at most `largest_frame`; says which takes the least.
 pub fn choose(
-    graph: Statistics,
+    graph: &GraphSize,
     candidates: &[Candidate<'_>],
     (device, largest_frame): (Bytes, Bytes),
 ) -> (usize, Vec<MethodEstimate>) {
@@ -98,8 +69,9 @@ pub fn choose(
     (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
 }
 
-fn seconds(graph: Statistics, candidate: &Candidate<'_>, device: Bytes, largest_frame: Bytes) -> Option<f64> {
-    let Statistics { vertices, edges, probes, longest } = graph;
+fn seconds(graph: &GraphSize, candidate: &Candidate<'_>, device: Bytes, largest_frame: Bytes) -> Option<f64> {
+    let &GraphSize { vertices, edges, probes, longest_row: longest } = graph;
+    let probes = probes as f64;
     let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_frame);
     if !space.is_enough() {
         return None;
@@ -129,13 +101,12 @@ mod tests {
             workers: 1,
             slots: |_| 2,
             fixed: Bytes(1000),
-            by_rows: None,
             wish: None,
         }
     }
 
     /// A method that takes little room and searches, and one that takes more and packs each frame.
-    fn chosen(graph: Statistics, device: Bytes) -> (usize, Vec<Option<f64>>) {
+    fn chosen(graph: &GraphSize, device: Bytes) -> (usize, Vec<Option<f64>>) {
         let (small, large) = (terms(4), terms(8));
         let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
         let fast = Speed { arc: 1e-10, probe: 1e-13, streamed: 1e-11, pass: 2e-4, visit: 0.0 };
@@ -149,8 +120,8 @@ mod tests {
 
     #[test]
     fn much_to_probe_or_room_for_all_is_for_the_fast_and_many_passes_for_the_small() {
-        let kron = Statistics { vertices: 9_000_000, edges: 260_000_000, probes: 1.8e11, longest: 2000 };
-        let grid = Statistics { vertices: 64_000_000, edges: 256_000_000, probes: 1e9, longest: 4 };
+        let kron = GraphSize { vertices: 9_000_000, edges: 260_000_000, probes: 180_000_000_000, longest_row: 2000 };
+        let grid = GraphSize { vertices: 64_000_000, edges: 256_000_000, probes: 1_000_000_000, longest_row: 4 };
         for (graph, device, expected) in [
             (kron, Bytes::mib(8192), 1),
             (grid, Bytes::mib(8192), 1),
@@ -158,16 +129,16 @@ mod tests {
             (kron, Bytes::mib(4), 0),
             (grid, Bytes::mib(256), 0),
         ] {
-            let (chosen, seconds) = chosen(graph, device);
+            let (chosen, seconds) = chosen(&graph, device);
             assert_eq!(chosen, expected, "{graph:?} {device}: {seconds:?}");
         }
     }
 
     #[test]
     fn what_does_not_fit_is_not_chosen() {
-        let graph = Statistics { vertices: 100_000, edges: 1_000_000, probes: 1e9, longest: 50_000 };
+        let graph = GraphSize { vertices: 100_000, edges: 1_000_000, probes: 1_000_000_000, longest_row: 50_000 };
         // Room for the longest row, resident at 4 bytes an arc and in two frames, not at 8.
-        let (chosen, seconds) = chosen(graph, Bytes(740_000));
+        let (chosen, seconds) = chosen(&graph, Bytes(740_000));
         assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
     }
 }

@@ -1,55 +1,50 @@
-//! Planning: how many partitions, how large their frames, what each will take, and whether it fits.
+//! Planning: how many partitions, how large their row blocks, what each will take, and whether it fits.
 //!
-//! Enters: an oriented graph, how to assign its vertices, what the counting method takes and the budget. Leaves: a
-//! [`Plan`] whose partitions all fit, before any is built.
+//! Enters: an oriented graph, how to cut it, what the counting method takes and the budget. Leaves: a [`Plan`] whose partitions
+//! all fit, before any is built.
 //!
 //! ```text
-//! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x frame + tables of the method
+//! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method
 //! ```
 //!
-//! A partition is never loaded whole: its resident section stays and the proxies' rows pass in frames, so only the
-//! resident section depends on the number of partitions. Any subset of a part's locals is a valid partition, so a part
-//! that is too big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit
-//! into each of two frames; every graph fits every budget above it.
+//! A partition is never loaded whole: its resident rows stay and all other rows pass in blocks, so only the resident rows depend
+//! on the number of partitions. Any subset of a part's locals is a valid partition, so a part that is too big is split. The
+//! floor is a partition of one vertex, the one with the longest row, which must also fit into each of two blocks; every graph
+//! fits every budget above it.
 //!
-//! Frames are the partitions' own or shared by all ([`frames`] says which are faster); the parts are the same.
+//! Rank ranges beside which the graph's rows pass are planned in [`ranges`], all other partitions in [`sets`]; [`auto`] chooses.
 
 mod again;
-mod ahead;
 pub mod auto;
 pub mod choose;
-pub mod frames;
 pub mod predict;
-pub mod sample;
-pub mod shared;
-mod sized;
+pub mod ranges;
+pub mod rates;
+pub mod sets;
 mod space;
-mod walk;
 
-use std::time::{Duration, Instant};
+use std::ops::Range;
+use std::time::Duration;
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Terms;
 use crate::error::{Error, Result};
-use crate::graph::OrientedGraph;
-use crate::job::FrameKind;
+use crate::graph::{GraphSize, OrientedGraph};
+use crate::job::Stream;
 use crate::partition::assignment::Assignment;
+use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::partition::section::smallest_frame_limit;
 use crate::partition::sizes::PartitionSize;
-use crate::shared::Frames;
+use crate::stream::ranges::RowBlocks;
 pub use again::{Settled, again};
-use frames::{Estimates, Rates};
 use predict::Prediction;
-use sample::Share;
-pub use sized::{Sized, sized};
+use rates::{Estimates, Rates};
 use space::Space;
 
-/// The largest frame that is chosen by itself: larger ones are no faster to pass.
+/// The largest row block that is chosen by itself: larger ones are no faster to pass.
 const LARGEST_FRAME: Bytes = Bytes::mib(256);
 
 /// Where a device's budget comes from: the setting that raises it.
@@ -88,39 +83,22 @@ pub struct Limits {
     pub device: Bytes,
     /// Where they come from.
     pub device_from: BudgetFrom,
-    /// The largest frame that is chosen where the user chose none: two of them pass through the host's memory.
+    /// The largest row block that is chosen where the user chose none: two of them pass through the host's memory.
     pub largest_frame: Bytes,
-    /// Bytes of a frame, where the user chose them.
+    /// Bytes of a row block, where the user chose them.
     pub frame: Option<Bytes>,
     /// What is pruned.
     pub prune: Prune,
     /// The least number of partitions where it is free: one for each device.
     pub parts: u32,
-    /// Which frames pass.
-    pub frames: FrameKind,
-    /// Bytes of the host's memory that the rows of shared frames may take.
-    pub shared: Bytes,
     /// What the machine does in a second.
     pub rates: Rates,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
-    /// Whether one partition that is the whole graph is spilled: else nobody asks what its spill takes.
+    /// Whether one partition that is the whole graph is spilled, too.
     pub spills_whole: bool,
-}
-
-impl Limits {
-    /// How much is encoded to know the spills of so many parts.
-    fn share(&self, parts: u32) -> Option<Share> {
-        (parts > 1 || self.spills_whole).then(Share::default)
-    }
-}
-
-/// The shared frames of a plan.
-pub struct SharedPlan {
-    /// The rows, cut.
-    pub frames: Frames,
-    /// Whether they fit the host's memory.
-    pub in_memory: bool,
+    /// Bytes of a row block of the host, when the graph is passed over to size partitions.
+    pub host_block: Bytes,
 }
 
 /// Assigns vertices to so many parts.
@@ -139,42 +117,39 @@ pub trait Assign: Sync {
     fn parts(&self) -> Option<u32>;
 }
 
-/// One part, for a method that needs the whole graph.
-struct Undivided<'a>(&'a dyn Assign);
+/// How the graph is cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cut {
+    /// Into rank ranges, which tile the ranks; beside each pass blocks of the graph's own rows.
+    Ranges(Vec<Range<u32>>, RowBlocks),
+    /// Into any sets of locals; beside each pass the rows of its proxies.
+    Sets(Locals),
+}
 
-impl<'a> Undivided<'a> {
-    /// # Errors
-    /// [`crate::error::Kind::Usage`] when more parts were asked for.
-    fn new(assign: &'a dyn Assign, method: &str) -> Result<Self> {
-        match assign.parts() {
-            Some(parts) if parts > 1 => {
-                Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
-                    .advice("leave --parts out or take another --method"))
-            }
-            _ => Ok(Self(assign)),
+impl Cut {
+    /// The number of partitions.
+    pub fn parts(&self) -> u32 {
+        match self {
+            Self::Ranges(ranges, _) => ranges.len() as u32,
+            Self::Sets(locals) => locals.parts(),
+        }
+    }
+
+    /// What passes beside a partition.
+    pub fn stream(&self) -> Stream {
+        match self {
+            Self::Ranges(..) => Stream::Graph,
+            Self::Sets(_) => Stream::Partition,
         }
     }
 }
 
-impl Assign for Undivided<'_> {
-    fn assign(&self, parts: u32) -> Result<Assignment> {
-        self.0.assign(parts)
-    }
-
-    fn is_cheap(&self) -> bool {
-        self.0.is_cheap()
-    }
-
-    fn parts(&self) -> Option<u32> {
-        Some(1)
-    }
-}
-
 /// Partitions that fit, and what each will take.
+#[derive(Debug)]
 pub struct Plan {
     /// Who is local where.
-    pub assignment: Assignment,
-    /// The most bytes of a frame.
+    pub cut: Cut,
+    /// The most bytes of a row block.
     pub frame_limit: Bytes,
     /// For each partition its sizes.
     pub sizes: Vec<PartitionSize>,
@@ -184,21 +159,19 @@ pub struct Plan {
     pub times: [Duration; 2],
     /// Parts before those that did not fit were split.
     pub parts_asked: u32,
-    /// The shared frames, where these pass and not the partitions' own.
-    pub shared: Option<SharedPlan>,
-    /// What either kind would take, where there was a choice.
+    /// What either stream would take, where there was a choice.
     pub estimates: Option<Estimates>,
 }
 
 impl Plan {
-    /// What later starts on the same run directory keep to, besides the assignment.
-    pub fn settled(&self) -> Settled {
-        Settled { parts: self.assignment.parts(), frame_limit: self.frame_limit, frames: self.frames() }
+    /// The number of partitions.
+    pub fn parts(&self) -> u32 {
+        self.cut.parts()
     }
 
-    /// Which frames pass: never `auto`.
-    pub fn frames(&self) -> FrameKind {
-        if self.shared.is_some() { FrameKind::Shared } else { FrameKind::Own }
+    /// The largest peak of a partition.
+    fn largest_peak(&self) -> Bytes {
+        self.predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default()
     }
 }
 
@@ -207,113 +180,76 @@ impl Plan {
 pub struct Floor {
     /// The smallest device budget.
     pub device: Bytes,
-    /// The smallest frame.
+    /// The smallest row block.
     pub frame: Bytes,
 }
 
 /// The floor of a graph under a method.
-pub fn floor(graph: &OrientedGraph, terms: &Terms) -> Floor {
-    let longest = longest_row(graph);
+pub fn floor(graph: &GraphSize, terms: &Terms) -> Floor {
+    let longest = graph.longest_row;
     let frame = smallest_frame_limit(longest);
     let least = Terms { workers: 1, ..*terms };
     let frames = Bytes(frame.get() * space::passing(terms));
-    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices()) + frames;
+    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + frames;
     Floor { device, frame }
 }
 
-fn longest_row(graph: &OrientedGraph) -> u32 {
-    graph.offsets().windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0) as u32
+/// A budget that is above the floor, and how it is divided.
+struct Divided {
+    space: Space,
+    /// The most bytes of a row block.
+    frame_limit: Bytes,
+    /// The most bytes of resident rows.
+    most: Bytes,
 }
 
-/// Plans.
+/// Divides the budget of `limits`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the budget or the frame is below the floor, which the message names; what the
-/// partitioner reports.
-pub fn plan(
-    graph: &OrientedGraph,
-    assign: &dyn Assign,
-    terms: &Terms,
-    limits: Limits,
-    control: &Control,
-) -> Result<Plan> {
-    let Floor { device: least, frame: least_frame } = floor(graph, terms);
-    let Limits { device, largest_frame, frame, parts: least_parts, whole: whole_for, .. } = limits;
+/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
+/// method needs the whole graph and it does not fit.
+fn divided(graph: &OrientedGraph, terms: &Terms, limits: &Limits) -> Result<Divided> {
+    let Floor { device: least, frame: least_frame } = floor(&graph.size(), terms);
+    let Limits { device, largest_frame, frame, .. } = *limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
             .advice(limits.device_from.advice(least)));
     }
     if let Some(frame) = frame.filter(|&frame| frame < least_frame || frame > Bytes(8 << 30)) {
-        return Err(Error::resource(format!("frames of {} bytes", frame.get()))
+        return Err(Error::resource(format!("row blocks of {} bytes", frame.get()))
             .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_frame.get()))
-            .advice("change --frame-bytes or leave it out"));
+            .advice("change --block-bytes or leave it out"));
     }
-    let weight = |id: u32| terms.resident(1, u64::from(graph.out_degree(graph.rank_of(id)))).get();
-    let size = (graph.vertices(), graph.edges(), longest_row(graph));
+    let size = (graph.vertices(), graph.edges(), graph.longest_row());
     let space = Space::new(size, terms, device, largest_frame);
-    let (whole, whole_fits, overhead) = (space.whole, space.whole_fits(), space.overhead);
     let frame_limit = frame.unwrap_or(space.frame);
     if frame_limit > space.for_frame {
-        return Err(Error::resource(format!("two frames of {frame_limit} under a device budget of {device}"))
-            .expected(format!("frames of at most {} bytes", space.for_frame.get()))
-            .advice(format!("lower --frame-bytes or raise {}", limits.device_from.flag())));
+        return Err(Error::resource(format!("two row blocks of {frame_limit} under a device budget of {device}"))
+            .expected(format!("row blocks of at most {} bytes", space.for_frame.get()))
+            .advice(format!("lower --block-bytes or raise {}", limits.device_from.flag())));
     }
-    let most = space.most(frame_limit);
-    let assign: &dyn Assign = match whole_for {
-        None => assign,
-        Some(method) if whole_fits => &Undivided::new(assign, method)?,
-        Some(method) => {
-            let needed = whole + overhead;
-            return Err(Error::resource(format!(
+    match limits.whole {
+        Some(method) if !space.whole_fits() => {
+            let needed = space.whole + space.overhead;
+            Err(Error::resource(format!(
                 "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
                  {device}",
                 needed.get(),
             ))
-            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))));
+            .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))))
         }
-    };
-
-    let start = Instant::now();
-    let assignment = match assign.parts() {
-        Some(parts) => assign.assign(parts)?,
-        None if whole_fits && least_parts <= 1 => assign.assign(1)?,
-        None => fewest(assign, (whole, most), least_parts, &weight, control)?,
-    };
-    let parts_asked = assignment.parts();
-    let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
-    let assignment = assignment.split(bound.get(), weight);
-    let assigning = start.elapsed();
-    let start = Instant::now();
-    let share = limits.share(assignment.parts());
-    let sized = sized(graph, &assignment, terms, (&limits, frame_limit), share, control)?;
-    let Sized { sizes, predictions, shared, estimates } = sized;
-    let times = [assigning, start.elapsed()];
-    Ok(Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates })
+        _ => Ok(Divided { most: space.most(frame_limit), space, frame_limit }),
+    }
 }
 
-/// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.
-fn fewest(
-    assign: &dyn Assign,
-    (whole, most): (Bytes, Bytes),
-    least: u32,
-    weight: &(impl Fn(u32) -> u64 + Sync),
-    control: &Control,
-) -> Result<Assignment> {
-    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(u64::from(least.max(1)), u64::from(u32::MAX)) as u32;
-    loop {
-        control.check()?;
-        let assignment = assign.assign(parts)?;
-        let weigh = |part| assignment.locals(part).par_iter().map(|&id| weight(id)).sum::<u64>();
-        let heaviest = (0..assignment.parts()).into_par_iter().map(weigh).max().unwrap_or(0);
-        if heaviest <= most.get() || !assign.is_cheap() {
-            return Ok(assignment);
+/// Refuses `parts` for a method that counts whole graphs.
+fn undivided(limits: &Limits, parts: Option<u32>) -> Result<()> {
+    match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
+        Some((method, parts)) => {
+            Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
+                .advice("leave --parts out or take another --method"))
         }
-        // Parts shrink about in proportion; past a few thousand, splitting the heavy ones is as good.
-        let next = (u64::from(parts) * heaviest).div_ceil(most.get()).max(u64::from(parts) + 1);
-        if next > 4096 {
-            return Ok(assignment);
-        }
-        parts = next as u32;
+        None => Ok(()),
     }
 }

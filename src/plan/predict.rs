@@ -1,4 +1,4 @@
-//! What a partition will take, from its size and its layout.
+//! What a partition will take.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::count::Terms;
 use crate::partition::section::{ResidentSize, frame_bytes, longest_frame_range};
 use crate::partition::sizes::PartitionSize;
-use crate::spill::raw_bytes;
+use crate::spill::{BLOCK_BYTES, bytes_beside_blocks, raw_bytes};
 
 /// Bytes of one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,11 +17,11 @@ pub struct Prediction {
     pub frames: u64,
     /// The largest frame.
     pub largest_frame: Bytes,
-    /// The spill file, about.
+    /// The spill file, at most.
     pub spill: Bytes,
-    /// What passes to the device: the resident section and all frames.
+    /// What passes to the device: the resident section and all frames; of a spilled partition at most.
     pub stream: Bytes,
-    /// The most that is on the device at a time.
+    /// The most that is on the device at a time; of a spilled partition, and where the host counts, a bound.
     pub peak: Bytes,
 }
 
@@ -38,38 +38,35 @@ pub struct Layout {
     pub all_frames: Bytes,
     /// The spill file.
     pub spill: Bytes,
-    /// What a method takes besides sections, where it depends on the rows and they were looked at.
-    pub overhead: Option<Bytes>,
 }
 
 impl Layout {
-    /// A layout from nothing but the size: even frames, and the bytes of the rows as they are before they are coded.
-    pub fn rough(size: &PartitionSize, limit: Bytes) -> Self {
-        let numbered = (size.locals + size.proxies_kept) as u32;
-        if size.proxies_kept == 0 {
-            return Self::whole(numbered, Bytes(raw_bytes(true, size.locals, size.resident_arcs)));
-        }
-        let frame_arcs = size.arcs_kept - size.resident_arcs;
+    /// The most that follows from the size: full frames, and the bytes of the rows as they are before they are coded.
+    pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
+        let (numbered, frame_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
         let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
-        let raw = raw_bytes(true, size.locals, size.resident_arcs) + raw_bytes(false, size.proxies_kept, frame_arcs);
         let by_range = u64::from(numbered).div_ceil(u64::from(longest_frame_range(limit)));
         let frames = all.get().div_ceil(limit.get().max(1)).max(by_range);
+        // A frame and the next one's first row are more than the limit; each has an offset and words of bits of its own.
+        let most_frames = 2 * frames + 1;
+        let all_frames = all + Bytes(16 * most_frames);
         let largest_frame = limit.min(all);
-        let two_frames = (largest_frame + largest_frame).min(all);
-        Self { frames, largest_frame, two_frames, all_frames: all, spill: Bytes(raw), overhead: None }
-    }
-
-    /// The layout of a partition that is the whole graph: one frame without rows, which is not cut.
-    pub fn whole(vertices: u32, spill: Bytes) -> Self {
-        let frame = frame_bytes(vertices, 0, 0);
-        Self { frames: 1, largest_frame: frame, two_frames: frame, all_frames: frame, spill, overhead: None }
+        let raw = raw_bytes(true, size.locals, size.resident_arcs) + raw_bytes(false, size.proxies_kept, frame_arcs);
+        let blocks = 2 * raw.div_ceil(BLOCK_BYTES) + most_frames + 1;
+        Self {
+            frames,
+            largest_frame,
+            two_frames: (largest_frame + largest_frame).min(all_frames),
+            all_frames,
+            spill: Bytes(raw + raw / 64 + bytes_beside_blocks(most_frames, blocks)),
+        }
     }
 }
 
 /// Predicts what a partition takes under a method.
 pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout) -> Prediction {
     let resident = terms.resident(size.locals, size.resident_arcs);
-    let overhead = layout.overhead.unwrap_or_else(|| terms.overhead((size.locals + size.proxies_kept) as u32));
+    let overhead = terms.overhead(size.numbered() as u32);
     // A method that sets room apart for two frames does so for one frame, too; others hold what there is.
     let frames = match (terms.slots)(1) {
         1 => layout.two_frames,

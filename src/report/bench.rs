@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::failure::Reason;
 use super::{RunResult, Station};
 use crate::bytes::Bytes;
-use crate::job::{Backend, Devices, FrameKind, Partitioner, Parts, Prune};
+use crate::job::{Backend, Devices, Partitioner, Parts, Prune, Stream};
 
 /// Methods compared on graphs, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,18 +55,18 @@ pub struct Settings {
     pub device_memory: Option<Bytes>,
     /// The budget of the host.
     pub host_memory: Option<Bytes>,
-    /// The most bytes of a frame.
-    pub frame_bytes: Option<Bytes>,
+    /// The most bytes of a row block.
+    pub block_bytes: Option<Bytes>,
     /// How vertices are assigned.
     pub partitioner: Partitioner,
     /// The number of partitions.
     pub parts: Parts,
     /// The seed of random choices.
     pub seed: u64,
-    /// The prune level; without effect where frames are shared.
+    /// The prune level; without effect in the graph stream.
     pub prune: Prune,
-    /// Which rows pass the device.
-    pub frames: FrameKind,
+    /// What passes beside resident rows; none: what is estimated to be sooner done.
+    pub stream: Option<Stream>,
 }
 
 /// A method on a backend.

@@ -100,7 +100,7 @@ pub(crate) mod tests {
             "seed",
             "seconds",
             "devices",
-            "frames",
+            "stream",
             "methods",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
@@ -118,8 +118,8 @@ pub(crate) mod tests {
                 "arcs_induced",
                 "arcs_kept",
                 "resident_bytes",
-                "frames",
-                "largest_frame_bytes",
+                "row_blocks",
+                "largest_block_bytes",
                 "spill_bytes",
                 "stream_bytes",
                 "peak_bytes_predicted",

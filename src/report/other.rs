@@ -63,10 +63,10 @@ pub struct SpilledPartition {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Frames.
-    pub frames: u64,
-    /// The largest frame in memory.
-    pub largest_frame_bytes: Bytes,
+    /// Row blocks.
+    pub row_blocks: u64,
+    /// The largest row block in memory.
+    pub largest_block_bytes: Bytes,
     /// The file's size.
     pub spill_bytes: Bytes,
     /// The peak of device (or counting) memory that counting it will take.
@@ -103,8 +103,8 @@ impl PartitionReport {
             Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
             Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
             Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-            Column { head: "frames", cell: |p| thousands(p.frames) },
-            Column { head: "largest\nframe", cell: |p| p.largest_frame_bytes.to_string() },
+            Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+            Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
             Column { head: "spilled", cell: |p| p.spill_bytes.to_string() },
             Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
         ];
@@ -124,6 +124,7 @@ impl PartitionReport {
         text.push_str(&note);
         text.push('\n');
         text.push_str(&stations(&self.stations));
+        text.push_str(&format!("\nto count them: trimill count {}\n", self.directory.display()));
         text
     }
 }

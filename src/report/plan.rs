@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
 use super::table::{Column, grid, list, seconds, thousands};
-use super::tables::{against, frames, method, parts, shown};
+use super::tables::{against, means, method, parts, shown, stream};
 use crate::bytes::Bytes;
-use crate::job::{FrameKind, Job, Prune};
+use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
-use crate::plan::frames::Estimates;
+use crate::plan::rates::Estimates;
 
 /// The plan of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,11 +41,11 @@ pub struct PlanReport {
     pub device_memory: Bytes,
     /// The smallest budget on the device that works for this graph.
     pub smallest_device_memory: Bytes,
-    /// The most bytes of a frame.
-    pub frame_bytes: Bytes,
+    /// The most bytes of a row block.
+    pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// What the host needs beside its budget: arrays of `O(n)`, the program itself, and what a small budget lacks.
+    /// What the host needs beside its budget: arrays of `O(n)` and the program itself.
     pub host_arrays_bytes: Bytes,
     /// The most that will be resident in the host's memory, from the cached graph to the answer.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct PlanReport {
     pub prepare_peak_bytes: Option<Bytes>,
     /// Raw bytes that pass the device, over all partitions.
     pub stream_bytes: Bytes,
-    /// Bytes on disk at once, estimated.
+    /// Bytes on disk at once, at most.
     pub disk_bytes: Bytes,
     /// Arcs kept over all partitions, divided by the edges.
     pub duplication: f64,
@@ -63,10 +63,10 @@ pub struct PlanReport {
     pub alternatives: Vec<Alternative>,
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
-    /// Which frames would pass: `own` or `shared`.
-    #[serde(default = "FrameKind::own")]
-    pub frames: FrameKind,
-    /// What either kind would take, where there is a choice.
+    /// What would pass beside resident rows: `graph` or `partition`.
+    #[serde(default = "Stream::partition")]
+    pub stream: Stream,
+    /// What either stream would take, where there is a choice.
     #[serde(default)]
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
@@ -89,15 +89,15 @@ pub struct PlannedPartition {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Frames that pass.
-    pub frames: u64,
-    /// The largest frame in memory.
-    pub largest_frame_bytes: Bytes,
-    /// The partition on disk, estimated.
+    /// Row blocks that pass; of the partition stream about.
+    pub row_blocks: u64,
+    /// The largest row block in memory; of the partition stream at most.
+    pub largest_block_bytes: Bytes,
+    /// The partition on disk, at most.
     pub spill_bytes: Bytes,
-    /// Raw bytes that go to the device.
+    /// Raw bytes that go to the device; of the partition stream at most.
     pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory.
+    /// The peak of device (or counting) memory; of the partition stream, and on the CPU, at most.
     pub peak_bytes_predicted: Bytes,
     /// Whether that is within the budget.
     pub fits: bool,
@@ -108,7 +108,7 @@ pub struct PlannedPartition {
 pub struct Alternative {
     /// The number.
     pub parts: u32,
-    /// Arcs left after pruning in the partition that has most of them; with shared frames, its resident arcs.
+    /// Arcs left after pruning in the partition that has most of them; in the graph stream, its resident arcs.
     #[serde(default)]
     pub largest_arcs_kept: u64,
     /// Locals and kept proxies of the partition that has most of them.
@@ -143,7 +143,7 @@ impl PlanReport {
             partitions: Vec::new(),
             device_memory: job.device_memory.unwrap_or_default(),
             smallest_device_memory: Bytes::ZERO,
-            frame_bytes: job.frame_bytes.unwrap_or_default(),
+            block_bytes: job.block_bytes.unwrap_or_default(),
             host_memory: job.host_memory.unwrap_or_default(),
             host_arrays_bytes: Bytes::ZERO,
             host_peak_bytes: Bytes::ZERO,
@@ -153,7 +153,7 @@ impl PlanReport {
             duplication: 0.0,
             alternatives: Vec::new(),
             advice: Vec::new(),
-            frames: FrameKind::Own,
+            stream: Stream::Partition,
             estimates: None,
             methods: Vec::new(),
         }
@@ -182,11 +182,11 @@ const PARTITIONS: [Column<PlannedPartition>; 12] = [
     Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
     Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
     Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { head: "frames", cell: |p| thousands(p.frames) },
-    Column { head: "largest\nframe", cell: |p| p.largest_frame_bytes.to_string() },
-    Column { head: "spill\nestimated", cell: |p| p.spill_bytes.to_string() },
+    Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+    Column { head: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
     Column { head: "streamed", cell: |p| p.stream_bytes.to_string() },
-    Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { head: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
     Column { head: "fits", cell: |p| yes(p.fits) },
 ];
 
@@ -204,13 +204,13 @@ fn yes(fits: bool) -> String {
     if fits { "yes" } else { "no" }.into()
 }
 
-/// Both kinds of frames and what they would take.
+/// Both streams and what they would take.
 fn faster(estimates: &Estimates) -> String {
-    let place = if estimates.in_memory { "memory" } else { "a file" };
     format!(
-        "building, reading and copying take about {} with own frames, {} with shared ones in {place}",
-        seconds(estimates.own),
-        seconds(estimates.shared)
+        "building, reading and copying take about {} by the graph stream, {}{} by the partition stream",
+        seconds(estimates.graph),
+        if estimates.sized { "" } else { "at least " },
+        seconds(estimates.partition)
     )
 }
 
@@ -233,7 +233,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
                 method(&plan.method, &plan.methods),
                 parts(plan.parts),
                 plan.partitioner,
-                frames(plan.frames, plan.prune)
+                stream(plan.stream, plan.prune)
             ),
         ),
     ]);
@@ -241,13 +241,13 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     if !plan.partitions.is_empty() {
         text.push('\n');
         let (rows, note) = shown(&plan.partitions, short, |p| p.peak_bytes_predicted);
-        text.push_str(&grid(&PARTITIONS, rows, None));
+        text.push_str(&grid(PARTITIONS.iter().filter(|column| means(column, plan.stream)), rows, None));
         text.push_str(&note);
     }
     text.push_str(&list(&[
         ("largest partition", against(largest, plan.device_memory)),
         ("smallest budget that works", plan.smallest_device_memory.to_string()),
-        ("frames of at most", plan.frame_bytes.to_string()),
+        ("row blocks of at most", plan.block_bytes.to_string()),
         (
             "host memory",
             format!(
@@ -260,14 +260,17 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         ),
         ("disk", plan.disk_bytes.to_string()),
         ("streamed", plan.stream_bytes.to_string()),
-        ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication)),
     ]));
+    if plan.stream == Stream::Partition {
+        let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
+        text.push_str(&list(&[("duplication", duplication)]));
+    }
     if let Some(estimates) = &plan.estimates {
-        text.push_str(&list(&[("frames", faster(estimates))]));
+        text.push_str(&list(&[("streams", faster(estimates))]));
     }
     if !plan.alternatives.is_empty() {
         text.push_str("\nOther numbers of parts\n");
-        text.push_str(&grid(&ALTERNATIVES, &plan.alternatives, None));
+        text.push_str(&grid(ALTERNATIVES.iter().filter(|column| means(column, plan.stream)), &plan.alternatives, None));
     }
     for advice in &plan.advice {
         text.push_str(&format!("advice: {advice}\n"));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{SCHEMA_VERSION, transitivity};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::job::{FrameKind, Job, Prune};
+use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
 
 /// The answer to a job, with everything measured on the way.
@@ -73,9 +73,9 @@ pub struct RunResult {
     /// The share of each GPU; empty on the CPU.
     #[serde(default)]
     pub devices: Vec<DeviceResult>,
-    /// Which frames passed: `own` or `shared`.
-    #[serde(default = "FrameKind::own")]
-    pub frames: FrameKind,
+    /// What passed beside resident rows: `graph` or `partition`.
+    #[serde(default = "Stream::partition")]
+    pub stream: Stream,
     /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
     #[serde(default)]
     pub methods: Vec<MethodEstimate>,
@@ -115,10 +115,10 @@ pub struct PartitionResult {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Frames that pass.
-    pub frames: u64,
-    /// The largest frame in memory.
-    pub largest_frame_bytes: Bytes,
+    /// Row blocks that passed.
+    pub row_blocks: u64,
+    /// The largest row block in memory.
+    pub largest_block_bytes: Bytes,
     /// The compressed partition on disk.
     pub spill_bytes: Bytes,
     /// Raw bytes that went to the device.
@@ -217,7 +217,7 @@ impl RunResult {
             seed: job.seed,
             seconds: 0.0,
             devices: Vec::new(),
-            frames: FrameKind::Own,
+            stream: Stream::Partition,
             methods: Vec::new(),
         }
     }
@@ -318,8 +318,8 @@ pub(crate) mod tests {
                     arcs_induced: 50_000 * n,
                     arcs_kept: 20_000 * n,
                     resident_bytes: Bytes(64_000 * n),
-                    frames: 3,
-                    largest_frame_bytes: Bytes(16_384),
+                    row_blocks: 3,
+                    largest_block_bytes: Bytes(16_384),
                     spill_bytes: Bytes(20_000 * n),
                     stream_bytes: Bytes(80_000 * n),
                     peak_bytes_predicted: Bytes(100_000 * n),

@@ -12,10 +12,11 @@ pub(crate) struct Column<T> {
 
 /// A table of `rows`; `totals` is a last row set apart, one text a column.
 pub(crate) fn grid<'a, T: 'a>(
-    columns: &[Column<T>],
+    columns: impl IntoIterator<Item = &'a Column<T>>,
     rows: impl IntoIterator<Item = &'a T>,
     totals: Option<Vec<String>>,
 ) -> String {
+    let columns: Vec<&Column<T>> = columns.into_iter().collect();
     let heads = columns.iter().map(|column| column.head.to_owned()).collect();
     let rows = rows.into_iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect());
     plain_grid(heads, rows, totals)

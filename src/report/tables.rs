@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
 use super::{DeviceResult, PartitionResult, RunResult, Station};
 use crate::bytes::Bytes;
-use crate::job::{FrameKind, Prune};
+use crate::job::{Prune, Stream};
 use crate::plan::choose::MethodEstimate;
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
@@ -19,14 +19,23 @@ const PARTITIONS: [Column<PartitionResult>; 14] = [
     Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
     Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
     Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { head: "frames", cell: |p| thousands(p.frames) },
-    Column { head: "largest\nframe", cell: |p| p.largest_frame_bytes.to_string() },
+    Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
     Column { head: "spilled", cell: |p| p.spill_bytes.to_string() },
-    Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { head: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
     Column { head: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
     Column { head: "triangles", cell: |p| thousands(p.triangles) },
     Column { head: "seconds", cell: |p| format!("{:.3}", p.seconds) },
 ];
+
+/// Columns that mean nothing in the graph stream: nothing is induced, pruned or spilled there.
+pub(super) const OF_PARTITION_STREAM: [&str; 6] =
+    ["proxies\ninduced", "proxies\nkept", "arcs\ninduced", "spilled", "spill\nat most", "duplication"];
+
+/// Whether a column means something in a stream.
+pub(super) fn means<T>(column: &Column<T>, stream: Stream) -> bool {
+    stream == Stream::Partition || !OF_PARTITION_STREAM.contains(&column.head)
+}
 
 const STATIONS: [Column<Station>; 5] = [
     Column { head: "station", cell: |s| s.name.clone() },
@@ -53,7 +62,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(&result.partitions, short));
+        text.push_str(&partitions(&result.partitions, result.stream, short));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -107,7 +116,7 @@ fn answer(result: &RunResult) -> String {
                 method(&result.method, &result.methods),
                 parts(result.parts),
                 result.partitioner,
-                frames(result.frames, result.prune)
+                stream(result.stream, result.prune)
             ),
         ),
     ]);
@@ -126,7 +135,7 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
     }
 }
 
-fn partitions(partitions: &[PartitionResult], short: bool) -> String {
+fn partitions(partitions: &[PartitionResult], stream: Stream, short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
     let largest =
         |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
@@ -138,8 +147,8 @@ fn partitions(partitions: &[PartitionResult], short: bool) -> String {
         thousands(sum(|p| p.arcs_induced)),
         thousands(sum(|p| p.arcs_kept)),
         bytes_of(sum(|p| p.resident_bytes.get())),
-        thousands(sum(|p| p.frames)),
-        largest(|p| p.largest_frame_bytes),
+        thousands(sum(|p| p.row_blocks)),
+        largest(|p| p.largest_block_bytes),
         bytes_of(sum(|p| p.spill_bytes.get())),
         largest(|p| p.peak_bytes_predicted),
         largest(|p| p.peak_bytes),
@@ -147,7 +156,9 @@ fn partitions(partitions: &[PartitionResult], short: bool) -> String {
         format!("{:.3}", partitions.iter().map(|p| p.seconds).sum::<f64>()),
     ];
     let (shown, note) = shown(partitions, short, |p| p.peak_bytes.max(p.peak_bytes_predicted));
-    let mut text = grid(&PARTITIONS, shown, Some(totals));
+    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| means(column, stream));
+    let (columns, totals): (Vec<_>, Vec<_>) = columns.unzip();
+    let mut text = grid(columns, shown, Some(totals));
     text.push_str(&note);
     text
 }
@@ -174,21 +185,28 @@ pub(crate) fn shown<T>(rows: &[T], short: bool, size: impl Fn(&T) -> Bytes) -> (
 fn totals(result: &RunResult) -> String {
     let largest = result.partitions.iter().max_by_key(|p| p.peak_bytes);
     let streamed: u128 = result.partitions.iter().map(|p| u128::from(p.stream_bytes.get())).sum();
-    list(&[
-        ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
-        (
-            "compression",
-            match result.compression_ratio {
-                Some(ratio) => format!("{ratio:.2} ({} streamed / spilled)", bytes_of(streamed)),
-                None => "nothing was spilled".into(),
-            },
-        ),
+    let mut entries = match result.stream {
+        Stream::Graph => Vec::new(),
+        Stream::Partition => vec![
+            ("duplication", format!("{:.3} (arcs kept over all partitions / edges)", result.duplication)),
+            (
+                "compression",
+                match result.compression_ratio {
+                    Some(ratio) => format!("{ratio:.2} ({} streamed / spilled)", bytes_of(streamed)),
+                    None => "nothing was spilled".into(),
+                },
+            ),
+        ],
+    };
+    entries.extend([
+        ("streamed", bytes_of(streamed)),
         (
             "largest partition",
             or_dash(largest, |p| format!("{} (part {})", against(p.peak_bytes, result.device_memory), p.id)),
         ),
         ("counting", seconds(result.counting_seconds())),
-    ])
+    ]);
+    list(&entries)
 }
 
 /// `1 part`, `8 parts`
@@ -196,11 +214,11 @@ pub(crate) fn parts(parts: u32) -> String {
     if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
 
-/// `prune direct`, or `shared frames`: with these nothing is pruned.
-pub(crate) fn frames(frames: FrameKind, prune: Prune) -> String {
-    match frames {
-        FrameKind::Shared => "shared frames".into(),
-        _ => format!("prune {prune}"),
+/// `graph stream`, or of the partition stream what is pruned: `prune direct`.
+pub(crate) fn stream(stream: Stream, prune: Prune) -> String {
+    match stream {
+        Stream::Graph => "graph stream".into(),
+        Stream::Partition => format!("partition stream, prune {prune}"),
     }
 }
 

@@ -3,8 +3,7 @@
 //! ```text
 //! DIR/lock             locked while a process is in it
 //! DIR/job.json         what the job is: its input, how it is cut, what is pruned
-//! DIR/plan.json        the parts that were settled, kind and size of frames, a fingerprint of the assignment
-//! DIR/assignment.zst   the part of each vertex
+//! DIR/plan.json        the partitions that were settled, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
@@ -34,8 +33,7 @@ pub use record::JobRecord;
 use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Result};
-use crate::partition::assignment::Assignment;
-use crate::plan::Plan;
+use crate::plan::{Plan, Settled};
 use crate::report::RunResult;
 use lock::Lock;
 
@@ -83,8 +81,8 @@ impl RunDir {
         let before = sealed_file::read::<JobRecord>(&path)
             .map_err(|error| error.advice("remove the run directory and start anew"))?;
         let Some(before) = before else { return Ok(()) };
-        let settled = self.plan()?.map(|plan| plan.settled());
-        before.check(job, settled, &self.path, control)?;
+        let plan = self.plan()?;
+        before.check(job, plan.as_ref(), &self.path, control)?;
         let now = before.clone().refreshed(job);
         if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
     }
@@ -112,15 +110,15 @@ impl RunDir {
         sealed_file::unless_damaged(checked, "it is put together again")
     }
 
-    /// The plan of an earlier start, for a graph of `vertices` vertices.
+    /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// When the files cannot be read; where they are damaged, the job is planned anew.
-    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, Assignment)>> {
+    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, Settled)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
-        let assignment = plan.assignment(&self.path, vertices).map(Some);
-        let assignment = sealed_file::unless_damaged(assignment, "the job is planned anew")?;
-        Ok(assignment.map(|assignment| (plan, assignment)))
+        let settled = plan.settled(&self.path, vertices).map(Some);
+        let settled = sealed_file::unless_damaged(settled, "the job is planned anew")?;
+        Ok(settled.map(|settled| (plan, settled)))
     }
 
     fn plan(&self) -> Result<Option<PlanRecord>> {

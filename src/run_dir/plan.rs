@@ -1,9 +1,10 @@
-//! The plan of a run directory: `plan.json`, and the assignment beside it.
+//! The plan of a run directory: `plan.json`, and who is local where beside it.
 //!
-//! Enters: a plan that was just made. Leaves: its assignment and frame size on a later start, so that partitions are the
-//! same ones whatever the budgets are then. The assignment is the part of each vertex as `u32`, little-endian, compressed
-//! by zstd: up to 4 bytes a vertex, next to nothing for runs of ids.
+//! Enters: a plan that was just made. Leaves: its partitions and the size of row blocks on a later start, so that partitions are
+//! the same ones whatever the budgets are then. Rank ranges stand in `plan.json`. Other partitions are written as the part of each
+//! rank, `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -14,16 +15,16 @@ use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::hex;
-use crate::job::FrameKind;
-use crate::partition::assignment::Assignment;
-use crate::plan::{Plan, Settled};
+use crate::job::Stream;
+use crate::partition::locals::Locals;
+use crate::plan::{Cut, Plan, Settled};
 
 /// What the record calls itself, and its version.
-const KIND: &str = "trimill plan 1";
+const KIND: &str = "trimill plan 2";
 /// The name of the plan's file.
 const NAME: &str = "plan.json";
-/// The name of the assignment's file.
-const ASSIGNMENT: &str = "assignment.zst";
+/// The name of the file that says who is local where.
+const LOCALS: &str = "locals.zst";
 
 /// What was settled when the job was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,38 +35,54 @@ pub struct PlanRecord {
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
     /// The number of parts, those included that were split.
-    parts: u32,
-    /// Which frames pass.
-    frames: FrameKind,
-    /// The most bytes of a frame.
-    frame_bytes: Bytes,
+    pub parts: u32,
+    /// What passes beside them.
+    pub stream: Stream,
+    /// The most bytes of a row block.
+    pub block_bytes: Bytes,
     /// Vertices.
     vertices: u32,
-    /// Of the assignment's file.
+    /// Where each rank range ends; none where partitions are no rank ranges.
+    range_ends: Vec<u32>,
+    /// Of the file that says who is local where; 0 without it.
     #[serde(with = "hex::of_u64")]
-    assignment_checksum: u64,
+    locals_checksum: u64,
 }
 
 impl PlanRecord {
+    /// A record of so many parts, without them.
+    pub(super) fn of(parts: u32, stream: Stream, block_bytes: Bytes) -> Self {
+        Self {
+            kind: KIND.into(),
+            fingerprint: 0,
+            parts,
+            stream,
+            block_bytes,
+            vertices: 0,
+            range_ends: Vec::new(),
+            locals_checksum: 0,
+        }
+    }
+
     /// Writes the plan.
     ///
     /// # Errors
     /// When the directory does not take it.
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
-        let path = dir.join(ASSIGNMENT);
-        let part_of = plan.assignment.part_of();
-        let Settled { parts, frame_limit, frames } = plan.settled();
-        let packed = zstd::bulk::compress(bytemuck::cast_slice(part_of), 1).map_err(|e| Error::write(&path, e))?;
-        disk::replace(&path, &packed)?;
-        let record = Self {
-            kind: KIND.into(),
-            fingerprint,
-            parts,
-            frames,
-            frame_bytes: frame_limit,
-            vertices: part_of.len() as u32,
-            assignment_checksum: xxh3_64(&packed),
-        };
+        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.frame_limit) };
+        match &plan.cut {
+            Cut::Ranges(ranges, _) => {
+                record.range_ends = ranges.iter().map(|range| range.end).collect();
+                record.vertices = record.range_ends.last().copied().unwrap_or(0);
+            }
+            Cut::Sets(locals) => {
+                let (path, part_of) = (dir.join(LOCALS), locals.part_of());
+                let packed =
+                    zstd::bulk::compress(bytemuck::cast_slice(part_of), 1).map_err(|e| Error::write(&path, e))?;
+                disk::replace(&path, &packed)?;
+                (record.vertices, record.locals_checksum) = (part_of.len() as u32, xxh3_64(&packed));
+            }
+        }
         sealed_file::write(&dir.join(NAME), &record)
     }
 
@@ -83,20 +100,33 @@ impl PlanRecord {
         }
     }
 
-    /// What was settled besides the assignment.
-    pub fn settled(&self) -> Settled {
-        Settled { parts: self.parts, frame_limit: self.frame_bytes, frames: self.frames }
-    }
-
-    /// Its assignment.
+    /// Its partitions.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is missing, damaged, or for a graph of other than `vertices` vertices.
-    pub(super) fn assignment(&self, dir: &Path, vertices: u32) -> Result<Assignment> {
-        let path = dir.join(ASSIGNMENT);
+    /// [`crate::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices.
+    pub(super) fn settled(&self, dir: &Path, vertices: u32) -> Result<Settled> {
+        match self.stream {
+            Stream::Graph => self.ranges(dir, vertices).map(Settled::Ranges),
+            Stream::Partition => self.locals(dir, vertices).map(Settled::Sets),
+        }
+    }
+
+    fn ranges(&self, dir: &Path, vertices: u32) -> Result<Vec<Range<u32>>> {
+        let begins = std::iter::once(0).chain(self.range_ends.iter().copied());
+        let ranges: Vec<Range<u32>> = begins.zip(&self.range_ends).map(|(begin, &end)| begin..end).collect();
+        let tiled = self.range_ends.last() == Some(&vertices) && ranges.iter().all(|range| range.start <= range.end);
+        if !tiled || ranges.len() != self.parts as usize {
+            return Err(Error::data(dir.join(NAME), "its rank ranges are damaged")
+                .expected(format!("the ranks of {vertices} vertices")));
+        }
+        Ok(ranges)
+    }
+
+    fn locals(&self, dir: &Path, vertices: u32) -> Result<Locals> {
+        let path = dir.join(LOCALS);
         let packed = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
         let damaged = || Error::data(&path, "is damaged").expected(format!("the parts of {vertices} vertices"));
-        if xxh3_64(&packed) != self.assignment_checksum || self.vertices != vertices {
+        if xxh3_64(&packed) != self.locals_checksum || self.vertices != vertices {
             return Err(damaged());
         }
         let bytes = zstd::bulk::decompress(&packed, vertices as usize * size_of::<u32>()).map_err(|_| damaged())?;
@@ -104,6 +134,6 @@ impl PlanRecord {
         if part_of.len() != vertices as usize || part_of.iter().any(|&part| part >= self.parts) {
             return Err(damaged());
         }
-        Ok(Assignment::new(part_of, self.parts))
+        Ok(Locals::new(part_of, self.parts))
     }
 }

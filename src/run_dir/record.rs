@@ -12,10 +12,11 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::input::{FileIdentity, Identity};
 use crate::job::{Job, Partitioner};
-use crate::plan::Settled;
+
+use super::plan::PlanRecord;
 
 /// What the record calls itself, and its version.
-const KIND: &str = "trimill run directory 2";
+const KIND: &str = "trimill run directory 3";
 
 /// How messages call what was not asked for.
 const NONE: &str = "none";
@@ -37,10 +38,10 @@ pub struct JobRecord {
     prune: String,
     /// The number of parts that was asked for.
     parts: String,
-    /// The kind of frames that was asked for.
-    frames: String,
-    /// The size of frames that was asked for.
-    frame_bytes: Option<u64>,
+    /// The stream that was asked for.
+    stream: String,
+    /// The size of row blocks that was asked for.
+    block_bytes: Option<u64>,
 }
 
 impl JobRecord {
@@ -76,8 +77,8 @@ impl JobRecord {
             seed: job.seed,
             prune: job.prune.to_string(),
             parts: job.parts.to_string(),
-            frames: job.frames.to_string(),
-            frame_bytes: job.frame_bytes.map(|bytes| bytes.get()),
+            stream: job.stream.map_or_else(|| "auto".into(), |stream| stream.to_string()),
+            block_bytes: job.block_bytes.map(|bytes| bytes.get()),
         })
     }
 
@@ -103,7 +104,7 @@ impl JobRecord {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
-    pub fn check(&self, now: &mut Self, plan: Option<Settled>, dir: &Path, control: &Control) -> Result<()> {
+    pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {
             found.push(format!("kind: recorded {}, now {}", self.kind, now.kind));
@@ -111,8 +112,8 @@ impl JobRecord {
         for ((name, before), (_, now)) in self.settings().into_iter().zip(now.settings()) {
             let free = match name {
                 "parts" => now == "auto" || plan.is_some_and(|plan| now == plan.parts.to_string()),
-                "frames" => now == "auto" || plan.is_some_and(|plan| now == plan.frames.to_string()),
-                "frame bytes" => now == NONE || plan.is_some_and(|plan| now == plan.frame_limit.get().to_string()),
+                "stream" => now == "auto" || plan.is_some_and(|plan| now == plan.stream.to_string()),
+                "block bytes" => now == NONE || plan.is_some_and(|plan| now == plan.block_bytes.get().to_string()),
                 _ => false,
             };
             if before != now && !free {
@@ -139,8 +140,8 @@ impl JobRecord {
             ("seed", self.seed.to_string()),
             ("prune", self.prune.clone()),
             ("parts", self.parts.clone()),
-            ("frames", self.frames.clone()),
-            ("frame bytes", or_none(self.frame_bytes)),
+            ("stream", self.stream.clone()),
+            ("block bytes", or_none(self.block_bytes)),
         ]
     }
 }
@@ -199,7 +200,7 @@ mod tests {
     use crate::bytes::Bytes;
     use crate::error::Kind;
     use crate::input::identity::Stat;
-    use crate::job::FrameKind;
+    use crate::job::Stream;
 
     fn record() -> JobRecord {
         let stat = Stat { bytes: 10, modified: (5, 7), changed: (6, 8), inode: 3 };
@@ -214,16 +215,16 @@ mod tests {
             seed: 1,
             prune: "direct".into(),
             parts: "auto".into(),
-            frames: "auto".into(),
-            frame_bytes: None,
+            stream: "auto".into(),
+            block_bytes: None,
         }
     }
 
-    fn settled(parts: u32) -> Option<Settled> {
-        Some(Settled { parts, frame_limit: Bytes(4096), frames: FrameKind::Own })
+    fn settled(parts: u32) -> PlanRecord {
+        PlanRecord::of(parts, Stream::Partition, Bytes(4096))
     }
 
-    fn difference(change: impl Fn(&mut JobRecord), plan: Option<Settled>) -> Option<String> {
+    fn difference(change: impl Fn(&mut JobRecord), plan: Option<&PlanRecord>) -> Option<String> {
         let mut now = record();
         change(&mut now);
         let error = record().check(&mut now, plan, Path::new("/run"), &Control::silent()).err()?;
@@ -240,7 +241,7 @@ mod tests {
             (|job| job.metis_contract = Some(4), "(metis contract: recorded none, now 4)"),
             (|job| job.seed = 2, "(seed: recorded 1, now 2)"),
             (|job| job.prune = "none".into(), "(prune: recorded direct, now none)"),
-            (|job| job.frames = "shared".into(), "(frames: recorded auto, now shared)"),
+            (|job| job.stream = "graph".into(), "(stream: recorded auto, now graph)"),
             (|job| job.parts = "9".into(), "(parts: recorded auto, now 9)"),
             (|job| job.input[1].stat.bytes = 11, "(bytes of /b.txt: recorded 10, now 11)"),
             (
@@ -250,7 +251,7 @@ mod tests {
             (|job| drop(job.input.pop()), "(input: recorded /a.txt and /b.txt, now /a.txt)"),
         ];
         for (change, said) in cases {
-            let text = difference(change, settled(8)).unwrap();
+            let text = difference(change, Some(&settled(8))).unwrap();
             assert!(text.starts_with("/run: ") && text.contains(said), "{text}");
         }
         let both = difference(|job| (job.seed, job.input[0].stat.modified.0) = (3, 6), None).unwrap();
@@ -263,9 +264,9 @@ mod tests {
         // Other permissions, another inode: the contents are known to be the same.
         assert_eq!(difference(|job| (job.input[0].stat.changed, job.input[0].stat.inode) = ((9, 9), 4), None), None);
         let asked: fn(&mut JobRecord) =
-            |job| (job.parts, job.frames, job.frame_bytes) = ("8".into(), "own".into(), Some(4096));
-        assert_eq!(difference(asked, settled(8)), None);
-        assert!(difference(asked, settled(9)).is_some());
+            |job| (job.parts, job.stream, job.block_bytes) = ("8".into(), "partition".into(), Some(4096));
+        assert_eq!(difference(asked, Some(&settled(8))), None);
+        assert!(difference(asked, Some(&settled(9))).is_some());
         assert!(difference(asked, None).is_some());
         // What was asked for then may be left to the planner now.
         let mut before = record();

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+pub use crate::graph::Offset;
+
 /// The raw length that blocks are cut to: 1 MiB. Measured against 256 KiB, 4 MiB and 16 MiB: larger blocks save
 /// up to 2% and give a frame fewer blocks to decode in parallel; smaller ones cost 1 to 4%.
 pub const BLOCK_BYTES: u64 = 1 << 20;
@@ -15,33 +17,6 @@ pub(super) const MAX_BLOCK_BYTES: u64 = 64 << 20;
 /// The largest raw length of a row that a reader accepts. Rows of an oriented graph have at most `sqrt(2 m)` heads, so
 /// none comes near; consecutive heads take no stored bytes at all, so nothing else bounds what a few bytes can claim.
 pub(super) const MAX_ROW_BYTES: u64 = 1 << 30;
-
-/// An offset into heads.
-pub trait Offset: Copy + Default + Send + Sync {
-    /// As `u64`.
-    fn get(self) -> u64;
-    /// From a `u64` that is known to fit.
-    fn of(value: u64) -> Self;
-}
-
-impl Offset for u64 {
-    fn get(self) -> u64 {
-        self
-    }
-    fn of(value: u64) -> Self {
-        value
-    }
-}
-
-impl Offset for u32 {
-    fn get(self) -> u64 {
-        u64::from(self)
-    }
-    fn of(value: u64) -> Self {
-        debug_assert!(value <= u64::from(u32::MAX));
-        value as u32
-    }
-}
 
 /// What rows are called: each has a number of its own (resident), or only the end of their range is known (frames).
 #[derive(Debug, Clone, Copy)]

@@ -10,16 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
+use crate::clean::CleanReport;
 use crate::disk;
 use crate::error::{Error, Result};
+use crate::graph::GraphSize;
 use crate::hex;
 use crate::sealed;
 
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
-/// The version of the manifest that is written and read.
-pub const MANIFEST_VERSION: u32 = 1;
+/// The version of the manifest that is written. Earlier ones are read, too: version 1 says nothing of the graph but its size.
+pub const MANIFEST_VERSION: u32 = 2;
 
 const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
 
@@ -38,8 +40,23 @@ pub struct Manifest {
     pub vertices: u64,
     /// Edges of the graph.
     pub edges: u64,
+    /// What counting the spills has to know of the graph; missing in version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<ManifestGraph>,
     /// The partitions, in order of their numbers.
     pub partitions: Vec<ManifestPartition>,
+}
+
+/// What a result says of a graph, and what methods ask of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestGraph {
+    /// Its size.
+    pub size: GraphSize,
+    /// Paths with a middle.
+    pub wedges: u128,
+    /// What cleaning removed and added.
+    pub report: CleanReport,
 }
 
 /// What a job was, for people; the fingerprint is what is compared.
@@ -146,9 +163,9 @@ impl Manifest {
             Error::data(&path, found).line(error.line() as u64).advice(ADVICE)
         };
         let Any { version } = serde_json::from_slice(&text).map_err(not_json)?;
-        if version != MANIFEST_VERSION {
+        if !(1..=MANIFEST_VERSION).contains(&version) {
             return Err(Error::data(&path, format!("a manifest of version {version}"))
-                .expected(format!("version {MANIFEST_VERSION}"))
+                .expected(format!("version 1 to {MANIFEST_VERSION}"))
                 .advice(ADVICE));
         }
         let Some(json) = sealed::unseal(&text) else {

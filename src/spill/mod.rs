@@ -27,7 +27,7 @@ pub use codec::Codec;
 pub use encoders::Encoders;
 pub use format::{PartitionHeader, VERSION};
 pub use index::{FrameInfo, bytes_beside_blocks};
-pub use manifest::{Manifest, ManifestJob, ManifestPartition};
+pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use report::{FrameReport, SectionReport, SpillReport};
 pub use writer::{SpillSummary, SpillWriter};

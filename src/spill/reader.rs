@@ -222,11 +222,12 @@ impl SpillReader {
     }
 
     fn resident_run(&self, blocks: Range<usize>, into: &mut Resident) -> Result<()> {
-        let Resident { numbers, offsets, heads } = into;
+        into.stored.clear();
+        let Resident { numbers, offsets, heads, .. } = into;
         let (rows, arcs) = self.index.sum(blocks.clone());
         *numbers = resized(std::mem::take(numbers), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
-        *heads = resized(std::mem::take(heads), arcs)?;
+        heads.resize(arcs)?;
         self.read(Section::Resident, blocks, Some(&mut numbers[..]), offsets, heads)?;
         let bound = self.header.partition.numbered;
         let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);

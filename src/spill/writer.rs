@@ -130,11 +130,12 @@ impl SpillWriter {
         self
     }
 
-    /// Makes this one of many that are written at the same time, in a thread each: it holds little, encodes a block at a time
-    /// in the thread that brings the rows, and takes its encoder from those that all share.
+    /// Makes this one of many that are written at the same time, with `threads` threads each: it holds and encodes as many blocks
+    /// at a time, and takes encoders from those that all share.
     #[must_use]
-    pub fn one_of_many(mut self, encoders: &Encoders) -> Self {
-        (self.encoders, self.at_once, self.enough) = (encoders.clone(), 1, BLOCK_BYTES);
+    pub fn one_of_many(mut self, encoders: &Encoders, threads: usize) -> Self {
+        (self.encoders, self.at_once) = (encoders.clone(), threads.max(1));
+        self.enough = (self.at_once as u64 * BLOCK_BYTES).min(ENOUGH_BYTES);
         self
     }
 
@@ -153,12 +154,23 @@ impl SpillWriter {
     /// # Panics
     /// After the first frame, or when the rows are not what [`Resident`] promises.
     pub fn resident(&mut self, chunk: &Resident) -> Result<()> {
+        self.resident_rows(&chunk.numbers, &chunk.offsets, &chunk.heads)
+    }
+
+    /// The same of rows in slices.
+    ///
+    /// # Errors
+    /// As [`Self::resident`].
+    ///
+    /// # Panics
+    /// As [`Self::resident`].
+    pub fn resident_rows(&mut self, numbers: &[u32], offsets: &[u64], heads: &[u32]) -> Result<()> {
         assert!(self.index.frames.is_empty(), "the resident section comes before the frames");
-        let Some((&first, &last)) = chunk.numbers.first().zip(chunk.numbers.last()) else { return Ok(()) };
+        let Some((&first, &last)) = numbers.first().zip(numbers.last()) else { return Ok(()) };
         assert!(self.last_number.is_none_or(|before| before < first), "resident chunks ascend");
         assert!(last < self.header.numbered, "resident numbers are below the number of vertices");
         self.last_number = Some(last);
-        self.append(&chunk.numbers, &chunk.offsets, &chunk.heads)
+        self.append(numbers, offsets, heads)
     }
 
     /// Adds the next frame. The frames' ranges tile `0..numbered`.
@@ -284,7 +296,7 @@ impl SpillWriter {
 
     /// Lets rows wait until they are enough.
     fn append(&mut self, numbers: &[u32], offsets: &[u64], heads: &[u32]) -> Result<()> {
-        let Resident { numbers: all_numbers, offsets: all_offsets, heads: all_heads } = &mut self.waiting;
+        let Resident { numbers: all_numbers, offsets: all_offsets, heads: all_heads, .. } = &mut self.waiting;
         if all_offsets.is_empty() {
             all_offsets.push(0);
         }
@@ -295,7 +307,7 @@ impl SpillWriter {
         );
         all_numbers.extend(numbers);
         all_offsets.extend(offsets[1..].iter().map(|offset| base + offset));
-        all_heads.extend(heads);
+        all_heads.extend_from_slice(heads);
         let raw = raw_bytes(self.open.is_none(), all_offsets.len() as u64 - 1, all_heads.len() as u64);
         if raw > self.enough { self.write_waiting(false) } else { Ok(()) }
     }

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use super::source::PartitionSource;
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{Frame, FrameSize, FrameView, Resident, ResidentSize};
+use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
 
 /// A source, and the runs of its resident section that were read already.
 pub struct Ahead<S> {
     source: S,
     runs: VecDeque<Resident>,
+    /// Buffers that the counter's device lent, while runs that were read before it lent any take their place.
+    lent: Vec<Resident>,
     /// Whether the source has more.
     more: bool,
     reading: Duration,
@@ -26,9 +28,9 @@ impl<S> Ahead<S> {
     ///
     /// # Errors
     /// When the source is damaged or cannot be read.
-    pub fn new<'f>(mut source: S, chunk: Bytes, room: Bytes) -> Result<Self>
+    pub fn new(mut source: S, chunk: Bytes, room: Bytes) -> Result<Self>
     where
-        S: PartitionSource<'f>,
+        S: PartitionSource,
     {
         let start = Instant::now();
         let (mut runs, mut more, mut held) = (VecDeque::new(), true, Bytes::ZERO);
@@ -38,7 +40,7 @@ impl<S> Ahead<S> {
             held += Bytes::of::<u32>(run.heads.len() as u64);
             runs.push_back(run);
         }
-        Ok(Self { source, runs, more, reading: start.elapsed() })
+        Ok(Self { source, runs, lent: Vec::new(), more, reading: start.elapsed() })
     }
 
     /// How long reading ahead took.
@@ -47,7 +49,7 @@ impl<S> Ahead<S> {
     }
 }
 
-impl<'f, S: PartitionSource<'f>> PartitionSource<'f> for Ahead<S> {
+impl<S: PartitionSource> PartitionSource for Ahead<S> {
     fn numbered(&self) -> u32 {
         self.source.numbered()
     }
@@ -60,20 +62,25 @@ impl<'f, S: PartitionSource<'f>> PartitionSource<'f> for Ahead<S> {
         self.source.frame_size(i)
     }
 
+    fn frame_words(&self, i: usize) -> u64 {
+        self.source.frame_words(i)
+    }
+
     fn resident_size(&self) -> ResidentSize {
         self.source.resident_size()
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         match self.runs.pop_front() {
-            Some(run) => *into = run,
-            None => self.more = self.source.read_resident(limit, into)?,
+            Some(run) => self.lent.push(std::mem::replace(into, run)),
+            None => {
+                if let Some(lent) = self.lent.pop() {
+                    *into = lent;
+                }
+                self.more = self.source.read_resident(limit, into)?;
+            }
         }
         Ok(self.more || !self.runs.is_empty())
-    }
-
-    fn lent(&self, i: usize) -> Option<FrameView<'f>> {
-        self.source.lent(i)
     }
 
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {

@@ -1,13 +1,13 @@
 //! Streaming: a partition passes from where it lies to the counter, in bounded memory, reading overlapped with counting.
 //!
-//! Enters: a [`PartitionSource`] (a spill file, or a partition that was never spilled). Leaves: its triangles, and how
+//! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and how
 //! much memory it took at most. One reader thread reads and decodes; two frame buffers, which the backend may lend, go round
 //! between it and the counter, so while one frame is counted the next one is decoded, and never more than two exist. The
-//! resident section passes whole or, where the device has memory of its own, in runs of bounded size. Frames that lie in
-//! memory as the counter needs them are lent: nothing is read or copied for them; while one passes, its bytes count.
+//! resident section passes whole or, where the device has memory of its own, in runs of bounded size.
 
 pub mod ahead;
 pub mod meter;
+pub mod ranges;
 pub mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -23,7 +23,7 @@ use crate::control::Control;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::disk::faults;
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, FrameView, Resident, ResidentSize};
+use crate::partition::section::{Frame, Resident, ResidentSize};
 use crate::threads::joined;
 use meter::Meter;
 use source::PartitionSource;
@@ -54,10 +54,9 @@ pub struct Counted {
     pub own_memory: bool,
 }
 
-enum Message<'f> {
+enum Message {
     Resident(Resident),
     Frame(Frame),
-    Lent(FrameView<'f>),
 }
 
 /// Why a partition was not counted. Nothing of it counts then: what was found so far is dropped.
@@ -102,8 +101,8 @@ fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
 ///
 /// # Errors
 /// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]), a stop.
-pub fn count_partition<'f>(
-    source: &mut dyn PartitionSource<'f>,
+pub fn count_partition(
+    source: &mut dyn PartitionSource,
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     control: &Control,
@@ -117,12 +116,11 @@ pub fn count_partition<'f>(
     let (to_counter, messages) = sync_channel(0);
     let (give_frame, frames) = sync_channel(IN_FLIGHT);
     let (give_chunk, chunks) = sync_channel(IN_FLIGHT);
-    let lent = (0..source.frames()).all(|i| source.lent(i).is_some());
-    let words = if lent { 0 } else { partition.frame_words };
+    let words = partition.frame_words;
     for _ in 0..IN_FLIGHT {
         // The channels have room for all buffers, so this neither fails nor waits.
         let _ = give_frame.try_send(backend.frame_buffer(words));
-        let _ = give_chunk.try_send(Resident::default());
+        let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
     }
     let chunk = backend.resident_chunk();
     std::thread::scope(|scope| {
@@ -148,8 +146,8 @@ struct Partition {
 }
 
 impl Partition {
-    fn of<'f>(source: &dyn PartitionSource<'f>) -> Self {
-        let words = (0..source.frames()).map(|i| source.frame_size(i).words());
+    fn of(source: &dyn PartitionSource) -> Self {
+        let words = (0..source.frames()).map(|i| source.frame_words(i));
         Self {
             resident: source.resident_size(),
             numbered: source.numbered(),
@@ -160,22 +158,22 @@ impl Partition {
 }
 
 /// What the reader thread works with.
-struct Reading<'a, 'f> {
+struct Reading<'a> {
     /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,
     pool: &'a ThreadPool,
     meter: &'a Meter,
     control: &'a Control,
-    to_counter: SyncSender<Message<'f>>,
+    to_counter: SyncSender<Message>,
     /// Buffers that came back.
     chunks: Receiver<Resident>,
     frames: Receiver<Frame>,
 }
 
-impl<'f> Reading<'_, 'f> {
+impl Reading<'_> {
     /// Resident section, then all frames in order; how long it was at work. Ends early when the counter is gone, which failed
     /// then: its error is reported.
-    fn all_of(self, source: &mut dyn PartitionSource<'f>) -> Result<Duration> {
+    fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
         let mut busy = Duration::ZERO;
         let mut more = true;
         while more {
@@ -192,13 +190,6 @@ impl<'f> Reading<'_, 'f> {
         }
         for i in 0..source.frames() {
             self.control.check()?;
-            if let Some(frame) = source.lent(i) {
-                self.meter.take(frame.size().bytes());
-                if self.to_counter.send(Message::Lent(frame)).is_err() {
-                    break;
-                }
-                continue;
-            }
             let Ok(mut frame) = self.frames.recv() else { break };
             let start = Instant::now();
             let before = frame.heap();
@@ -219,7 +210,7 @@ fn count(
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
-    messages: Receiver<Message<'_>>,
+    messages: Receiver<Message>,
     (give_chunk, give_frame): (SyncSender<Resident>, SyncSender<Frame>),
 ) -> Result<Counted, Failed> {
     let mut counted = Counted::default();
@@ -229,7 +220,7 @@ fn count(
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {
-        let view = match message {
+        let frame = match message {
             Message::Resident(chunk) => {
                 let start = Instant::now();
                 counted.streamed += chunk.size().bytes();
@@ -238,11 +229,10 @@ fn count(
                 counted.counting += start.elapsed();
                 continue;
             }
-            Message::Frame(ref frame) => &frame.view(),
-            Message::Lent(ref view) => view,
+            Message::Frame(frame) => frame,
         };
         let start = Instant::now();
-        asked(|| counter.frame(view, pool))?;
+        asked(|| counter.frame(&frame.view(), pool))?;
         counted.counting += start.elapsed();
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
@@ -254,14 +244,12 @@ fn count(
                 counted.peak = counted.peak.max(bytes);
             }
         }
-        let size = view.size().bytes();
+        let size = frame.view().size().bytes();
         counted.largest_frame = counted.largest_frame.max(size);
         counted.streamed += size;
         counted.frames += 1;
-        match message {
-            Message::Frame(buffer) => drop(give_frame.try_send(buffer)),
-            _ => meter.change(size, Bytes::ZERO),
-        }
+        // The reader may be done already; then the buffer is dropped here.
+        let _ = give_frame.try_send(frame);
     }
     let start = Instant::now();
     let tally = asked(|| counter.finish())?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::count::{PartitionCounter, Tally, Terms};
 use crate::lock;
-use crate::partition::section::FrameSize;
+use crate::partition::section::{FrameSize, FrameView};
 
 /// Every third frame has many short rows, the others few long ones: both buffers meet both kinds.
 struct Alternating {
@@ -23,7 +23,7 @@ impl Alternating {
     }
 }
 
-impl PartitionSource<'_> for Alternating {
+impl PartitionSource for Alternating {
     fn numbered(&self) -> u32 {
         20_000 * self.frames as u32
     }
@@ -69,7 +69,6 @@ impl Backend for Onlooker {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |_| 2,
-            by_rows: None,
             wish: None,
             fixed: Bytes::ZERO,
         }

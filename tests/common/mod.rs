@@ -2,13 +2,15 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod job;
+pub(crate) mod sections;
 
 use std::collections::BTreeSet;
 
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::control::Control;
-use trimill::graph::OrientedGraph;
+use trimill::error::Result;
+use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::prepare::prepare;
 
@@ -32,4 +34,42 @@ pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, memory: Bytes
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { memory, dir, graph: Bytes::ZERO };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+}
+
+/// Reads all of a graph whose file may be damaged: the order, the ids, the rows.
+pub(crate) fn read_all(graph: &OrientedGraph) -> Result<()> {
+    graph.order()?;
+    graph.ids()?;
+    graph.out_degrees()?;
+    graph.pass(Bytes::mib(1), Direction::Falling, &Control::silent(), |_| Ok(()))
+}
+
+/// The rows of a graph in rank order, as ranks.
+pub(crate) fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
+    let passed = graph.pass(Bytes::mib(1), Direction::Rising, &Control::silent(), |block| {
+        assert_eq!(block.ranks().start as usize, rows.len(), "blocks without a gap");
+        rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
+        Ok(())
+    });
+    passed.unwrap();
+    rows
+}
+
+/// The input's id of each rank.
+pub(crate) fn ids_by_rank(graph: &OrientedGraph) -> Vec<u64> {
+    let ids = graph.ids().unwrap();
+    graph.order().unwrap().into_iter().map(|vertex| ids.original(vertex)).collect()
+}
+
+/// The degree of each rank.
+pub(crate) fn degrees_by_rank(graph: &OrientedGraph) -> Vec<u32> {
+    graph.degree_runs().iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize)).collect()
+}
+
+/// The rank of each vertex.
+pub(crate) fn rank_of(graph: &OrientedGraph) -> Vec<u32> {
+    let mut ranks = vec![u32::MAX; graph.vertices() as usize];
+    (0..).zip(graph.order().unwrap()).for_each(|(rank, vertex)| ranks[vertex as usize] = rank);
+    ranks
 }

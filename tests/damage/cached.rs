@@ -1,12 +1,18 @@
-//! Whole jobs on a cached graph that was damaged: it is made again, and the count is right.
+//! Whole jobs on a cached graph that was damaged: it is made again, or the job ends and the next one makes it again; the count is
+//! never another one.
 
 use std::path::PathBuf;
+use std::process::Command;
 
-use crate::common::job::count;
+use trimill::error::Kind;
+use trimill::graph::file::read_layout;
+
+use crate::common::job::{count, program};
 use crate::{flip, spread};
 
-/// Five vertices, two triangles.
-const EDGES: &str = "0 1\n1 2\n2 0\n2 3\n3 0\n4 0\n";
+/// Five vertices, two triangles; nobody has the id 4.
+const EDGES: &str = "0 1\n1 2\n2 0\n2 3\n3 0\n5 0\n";
+const IN_CACHE: &str = "input.path = 'g.txt'\ncache.dir = 'cache'";
 
 struct Job {
     dir: tempfile::TempDir,
@@ -23,9 +29,17 @@ impl Job {
 
     /// Counts, and tells whether the graph came from the cache.
     fn is_cached(&self, what: &str) -> bool {
-        let result = count("input.path = 'g.txt'\ncache.dir = 'cache'", self.dir.path()).unwrap();
+        let result = count(IN_CACHE, self.dir.path()).unwrap();
         assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
         result.stations[0].name == "cached"
+    }
+
+    /// The exit code of the program, with the cache of these jobs, and what it says.
+    fn program(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(program());
+        command.args(arguments).args(["--cache-dir", "cache"]).current_dir(self.dir.path());
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
     /// The only file of the cache.
@@ -37,13 +51,15 @@ impl Job {
 }
 
 #[test]
-fn a_damaged_cached_graph_is_made_again() {
+fn a_cached_graph_that_cannot_be_opened_is_made_again() {
     let job = Job::new();
     assert!(!job.is_cached("first"));
     assert!(job.is_cached("second"));
     let whole = std::fs::read(job.file()).unwrap();
-    let bits = 8 * whole.len() as u64;
-    for bit in spread(0..bits, 30).chain([8 * 9, 8 * 35 + 2, 8 * 4096 + 2]) {
+    let layout = read_layout(&job.file()).unwrap();
+    let end = whole.len() as u64;
+    let opened = [0..40, 56..4096, layout.index(), layout.degrees(), layout.degrees().end..end];
+    for bit in opened.into_iter().flat_map(|region| spread(8 * region.start..8 * region.end, 6)) {
         flip(&job.file(), bit);
         assert!(!job.is_cached(&format!("bit {bit}")));
         assert!(job.is_cached(&format!("after bit {bit}")));
@@ -58,11 +74,79 @@ fn a_damaged_cached_graph_is_made_again() {
 }
 
 #[test]
+fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph_again() {
+    let job = Job::new();
+    std::fs::write(job.dir.path().join("parts.txt"), "0 0\n1 1\n2 0\n3 1\n5 1\n").unwrap();
+    assert!(!job.is_cached("first"));
+    let (file, layout) = (job.file(), read_layout(&job.file()).unwrap());
+    assert!(layout.has_ids, "ids with a gap");
+    // Which ways read the order, the ids, the rows.
+    let ways = [
+        ("", [false, false, true]),
+        ("partition = { partitioner = 'rank', parts = 2 }", [false, false, true]),
+        ("partition = { partitioner = 'random', parts = 2 }", [true, false, true]),
+        ("partition = { partitioner = 'contiguous', parts = 2, prune = 'zero-indegree' }", [true, false, true]),
+        ("partition.partitioner = 'file:parts.txt'", [true, true, true]),
+    ];
+    let sections = [layout.order(), layout.ids(), layout.rows()];
+    for (section, range) in sections.iter().cloned().enumerate() {
+        for bit in spread(8 * range.start..8 * range.end, 3) {
+            for (way, reads) in ways {
+                let what = format!("section {section}, bit {bit}, {way}");
+                flip(&file, bit);
+                match count(&format!("{IN_CACHE}\n{way}"), job.dir.path()) {
+                    Ok(result) => {
+                        assert!(!reads[section], "{what}: nobody noticed");
+                        assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
+                        assert_eq!(result.stations[0].name, "cached", "{what}");
+                        flip(&file, bit);
+                    }
+                    Err(error) => {
+                        assert!(reads[section] && error.kind() == Kind::Data, "{what}: {error}");
+                        let text = error.to_string();
+                        assert!(text.contains(&file.display().to_string()), "{what}: {text}");
+                        assert!(text.contains("it was removed: start again") && !file.exists(), "{what}: {text}");
+                        assert!(!job.is_cached(&what));
+                    }
+                }
+                assert!(job.is_cached(&format!("after {what}")));
+            }
+        }
+    }
+    // The program, and other commands that read rows: a plan, spills.
+    let spill = ["--spill-dir", "spills"];
+    for (command, more) in
+        [("count", &[][..]), ("plan", &["--partitioner", "random", "--parts", "2"]), ("partition", &spill)]
+    {
+        flip(&file, 8 * sections[2].start);
+        let (code, said) = job.program(&[&[command, "g.txt", "--backend", "cpu"], more].concat());
+        assert_eq!(code, Some(1), "{command}: {said}");
+        assert!(
+            said.contains(file.file_name().unwrap().to_str().unwrap()) && said.contains("it was removed"),
+            "{said}"
+        );
+        assert!(!file.exists(), "{command}");
+        assert!(!job.is_cached(command));
+    }
+}
+
+#[test]
+fn what_nobody_reads_may_be_damaged() {
+    let job = Job::new();
+    assert!(!job.is_cached("first"));
+    let layout = read_layout(&job.file()).unwrap();
+    for at in [layout.order().end, layout.rows().start - 1, layout.rows().end, layout.index().end] {
+        flip(&job.file(), 8 * at);
+        assert!(job.is_cached(&format!("byte {at}")));
+    }
+}
+
+#[test]
 fn a_whole_graph_of_another_input_is_not_taken() {
     let (job, other) = (Job::new(), Job::new());
     std::fs::write(other.dir.path().join("g.txt"), "0 1\n1 2\n2 0\n").unwrap();
     assert!(!job.is_cached("first"));
-    count("input.path = 'g.txt'\ncache.dir = 'cache'", other.dir.path()).unwrap();
+    count(IN_CACHE, other.dir.path()).unwrap();
     std::fs::copy(other.file(), job.file()).unwrap();
     assert!(!job.is_cached("with the graph of another input"));
     assert!(job.is_cached("second"));

@@ -7,12 +7,15 @@ use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
-use trimill::error::Kind;
+use trimill::error::{Error, Kind, Result};
+use trimill::graph::Direction;
 use trimill::graph::file::{Place, open, read_layout};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
 use trimill::prepare::prepare;
+use xxhash_rust::xxh3::xxh3_64;
 
+use crate::common::degrees_by_rank;
 use crate::spill_support::failure;
 use crate::{flip, spread};
 
@@ -21,6 +24,8 @@ const HEADER: u64 = 56;
 const FIXED: u64 = 40;
 /// Bytes of the header and of the page that it fills with zeros.
 const PAGE: u64 = 4096;
+/// Bytes that a thread reads of a section at a time.
+const PIECE: u64 = 4 << 20;
 
 /// Writes the graph file of some arcs into `dir`.
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
@@ -34,12 +39,51 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.path().unwrap().to_path_buf()
 }
 
-/// Opening must fail and say which file to make again.
-fn is_refused(path: &Path, what: &str) {
-    let error = failure(open(Place::Cached(path.to_path_buf())));
+/// The message about a damaged file: it says which one to make again.
+fn is_told(error: &Error, path: &Path, what: &str) {
     assert_eq!(error.kind(), Kind::Data, "{what}: {error}");
     let text = error.to_string();
     assert!(text.contains(&path.display().to_string()) && text.contains("made again"), "{what}: {text}");
+}
+
+/// Opening must fail.
+fn is_refused(path: &Path, what: &str) {
+    is_told(&failure(open(Place::Cached(path.to_path_buf()))), path, what);
+}
+
+/// All that a graph file says: the vertex and the input's id of each rank, the degrees, the rows.
+#[derive(Debug, PartialEq)]
+struct Contents {
+    order: Vec<u32>,
+    ids: Vec<u64>,
+    degrees: Vec<u32>,
+    rows: Vec<Vec<u32>>,
+}
+
+/// Reads a graph file whole, each section in the way that is in use; the error of each that cannot be read.
+fn read(path: &Path) -> Result<(Contents, [Option<Error>; 3])> {
+    let graph = open(Place::Cached(path.to_path_buf()))?;
+    let mut rows = Vec::new();
+    let passed = graph.pass(Bytes(1), Direction::Rising, &Control::silent(), |block| {
+        rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
+        Ok(())
+    });
+    let (order, ids) = (graph.order(), graph.ids());
+    if let (Ok(()), Err(error)) = (&passed, graph.out_degrees()) {
+        panic!("rows that can be read have no lengths: {error}");
+    }
+    let original = |ids: trimill::graph::oriented::Ids| (0..graph.vertices()).map(|v| ids.original(v)).collect();
+    let (order, no_order) = parted(order);
+    let (ids, no_ids) = parted(ids.map(original));
+    let degrees = degrees_by_rank(&graph);
+    Ok((Contents { order, ids, degrees, rows }, [no_order, no_ids, passed.err()]))
+}
+
+fn parted<T: Default>(result: Result<T>) -> (T, Option<Error>) {
+    match result {
+        Ok(value) => (value, None),
+        Err(error) => (T::default(), Some(error)),
+    }
 }
 
 /// A small graph with ids of its own: three triangles and a tail.
@@ -49,51 +93,140 @@ fn small(dir: &Path) -> PathBuf {
     graph(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
 }
 
-/// The header with its page, all sections, and the footer.
-fn regions(path: &Path) -> Vec<Range<u64>> {
+/// What lies where in a graph file.
+struct Regions {
+    /// Header and the zeros behind it, index, degrees, footer: checked when the file is opened.
+    opened: Vec<Range<u64>>,
+    /// Order, ids, rows: checked when they are read.
+    read: [Range<u64>; 3],
+    /// Between sections: nobody reads it.
+    gaps: Vec<Range<u64>>,
+}
+
+fn regions(path: &Path) -> Regions {
     let layout = read_layout(path).unwrap();
-    let sections = [Some(layout.offsets()), Some(layout.heads()), Some(layout.degrees()), layout.ids()];
-    let mut regions = vec![0..FIXED, HEADER..PAGE];
-    regions.extend(sections.into_iter().flatten().map(|range| range.start as u64..range.end as u64));
-    let end = regions.last().unwrap().end;
-    regions.push(end..std::fs::metadata(path).unwrap().len());
-    regions
+    let end = std::fs::metadata(path).unwrap().len();
+    let sections = [layout.order(), layout.ids(), layout.rows(), layout.index(), layout.degrees()];
+    let gap = |pair: &[Range<u64>]| pair[0].end..pair[1].start;
+    Regions {
+        opened: vec![0..FIXED, HEADER..PAGE, layout.index(), layout.degrees(), layout.degrees().end..end],
+        gaps: sections.windows(2).map(gap).filter(|gap| !gap.is_empty()).collect(),
+        read: [layout.order(), layout.ids(), layout.rows()],
+    }
+}
+
+/// Flips bits of a file, one at a time: what is checked at the opening is refused there, what is checked when it is read is
+/// refused then, and says nothing of the rest; what nobody reads changes nothing. `bits` chooses those of a region.
+fn all_flips_are_found(path: &Path, bits: impl Fn(Range<u64>) -> Vec<u64>) {
+    let (whole, errors) = read(path).unwrap();
+    assert!(errors.iter().all(Option::is_none), "{errors:?}");
+    let Regions { opened, read: sections, gaps } = regions(path);
+    for bit in opened.into_iter().flat_map(&bits) {
+        flip(path, bit);
+        is_refused(path, &format!("bit {bit}"));
+        flip(path, bit);
+    }
+    for (section, range) in sections.into_iter().enumerate().filter(|(_, range)| !range.is_empty()) {
+        for bit in bits(range) {
+            flip(path, bit);
+            let (found, errors) = read(path).unwrap();
+            for (i, error) in errors.iter().enumerate() {
+                let what = format!("bit {bit} of section {section}, section {i}");
+                assert_eq!(error.is_some(), i == section, "{what}: {error:?}");
+                error.iter().for_each(|error| is_told(error, path, &what));
+            }
+            assert!(section == 0 || found.order == whole.order);
+            assert!(section == 1 || found.ids == whole.ids);
+            assert!(section == 2 || found.rows == whole.rows);
+            flip(path, bit);
+        }
+    }
+    for bit in gaps.into_iter().flat_map(|gap| spread(8 * gap.start..8 * gap.end, 5)) {
+        flip(path, bit);
+        assert_eq!(read(path).unwrap().0, whole, "bit {bit}");
+        flip(path, bit);
+    }
+    assert_eq!(read(path).unwrap().0, whole);
+}
+
+#[test]
+fn the_example_of_the_format_is_written_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = graph(vec![(0, 1), (1, 2), (2, 0), (2, 3)], dir.path());
+    let bytes = std::fs::read(&path).unwrap();
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let rows = [0, 1, 2, 1, 0, 0, 0, 0];
+    let mut index = vec![0; 24];
+    index.extend([0xed, 0xac, 0x48, 0x5d, 0x5e, 0x95, 0x20, 0x38]);
+    let mut expected =
+        [&b"TRIMGRAF"[..], &words(&[4, (bytes.len() - 16_408) as u32]), &16_408u64.to_le_bytes()].concat();
+    assert_eq!(bytes[..24], expected);
+    let footer = &bytes[16_408..];
+    assert_eq!(bytes[24..32], xxh3_64(footer).to_le_bytes());
+    assert_eq!(bytes[32..40], xxh3_64(&bytes[..32]).to_le_bytes());
+    expected = bytes[..HEADER as usize].to_vec();
+    for (at, section) in [
+        (4096, words(&[2, 1, 0, 3])),
+        (8192, rows.to_vec()),
+        (12_288, index.clone()),
+        (16_384, words(&[3, 1, 2, 2, 1, 1])),
+    ] {
+        expected.resize(at, 0);
+        expected.extend(section);
+    }
+    assert!(bytes[..16_408] == expected);
+    let footer: serde_json::Value = serde_json::from_slice(footer).unwrap();
+    for (field, value) in [
+        ("vertices", 4),
+        ("edges", 4),
+        ("offset_of_ids", 0),
+        ("longest_row", 2),
+        ("probes", 1),
+        ("block_bytes", 8),
+        ("blocks", 1),
+        ("degree_runs", 3),
+    ] {
+        assert_eq!(footer[field], value, "{field}");
+    }
+    for (field, checksum) in [
+        ("order", xxh3_64(&words(&[2, 1, 0, 3]))),
+        ("index", xxh3_64(&index)),
+        ("degrees", xxh3_64(&words(&[3, 1, 2, 2, 1, 1]))),
+    ] {
+        assert_eq!(footer["checksums"][field], checksum, "{field}");
+    }
 }
 
 #[test]
 fn every_flipped_bit_of_every_region_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let path = small(dir.path());
-    assert_eq!(open(Place::Cached(path.clone())).unwrap().edges(), 9);
-    let regions = regions(&path);
-    assert_eq!(regions.len(), 7);
-    let gaps = regions[1..].windows(2).map(|pair| pair[0].end..pair[1].start).filter(|gap| !gap.is_empty());
-    let padding = gaps.chain(std::iter::once(HEADER..PAGE)).flat_map(|gap| spread(8 * gap.start..8 * gap.end, 40));
-    let used =
-        regions.iter().filter(|region| region.start != HEADER).flat_map(|region| 8 * region.start..8 * region.end);
-    for bit in used.chain(padding) {
-        flip(&path, bit);
-        is_refused(&path, &format!("bit {bit}"));
-        flip(&path, bit);
-    }
-    assert!(open(Place::Cached(path)).is_ok());
+    let (contents, _) = read(&path).unwrap();
+    assert_eq!((contents.rows.concat().len(), contents.ids.len()), (9, 7));
+    let Regions { opened, read, gaps } = regions(&path);
+    assert!(read.iter().chain(&opened).all(|range| !range.is_empty()) && gaps.len() == 4);
+    let zeros = HEADER..PAGE;
+    all_flips_are_found(&path, |range| match range == zeros {
+        true => spread(8 * range.start..8 * range.end, 40).collect(),
+        false => (8 * range.start..8 * range.end).collect(),
+    });
 }
 
 #[test]
 fn bits_of_later_blocks_are_under_checksums_too() {
-    // Offsets, heads and degrees of 20 bytes a vertex: two blocks of 16 MiB.
-    let n = 1_000_000;
+    // Ids and order are read in several pieces at a time, rows in many file blocks.
+    let n = 1_200_000;
     let dir = tempfile::tempdir().unwrap();
-    let path = graph((0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]).collect(), dir.path());
-    let end = std::fs::metadata(&path).unwrap().len();
-    assert!(end > PAGE + (16 << 20));
-    let border = 8 * (PAGE + (16 << 20));
-    for bit in spread(0..8 * end, 12).chain([border - 1, border]) {
-        flip(&path, bit);
-        is_refused(&path, &format!("bit {bit}"));
-        flip(&path, bit);
-    }
-    assert!(open(Place::Cached(path)).is_ok());
+    let arcs = (0..n).flat_map(|v| [(v, (v + 1) % n), (v, (v + 2) % n)]);
+    let path = graph(arcs.map(|(u, v)| (2 * u, 2 * v)).collect(), dir.path());
+    let layout = read_layout(&path).unwrap();
+    assert!(layout.has_ids && layout.ids().end - layout.ids().start > 2 * PIECE && layout.blocks > 40);
+    let border = 8 * (layout.order().start + PIECE);
+    all_flips_are_found(&path, |range| {
+        let bits = 8 * range.start..8 * range.end;
+        let borders = [border - 1, border].into_iter().filter(|bit| bits.contains(bit));
+        spread(bits.clone(), 4).chain(borders).collect()
+    });
 }
 
 #[test]
@@ -101,8 +234,9 @@ fn cuts_and_additions_at_every_border_are_found() {
     let dir = tempfile::tempdir().unwrap();
     let path = small(dir.path());
     let whole = std::fs::read(&path).unwrap();
+    let Regions { opened, read, .. } = regions(&path);
     let borders: Vec<usize> =
-        regions(&path).into_iter().flat_map(|region| [region.start, region.end]).map(|at| at as usize).collect();
+        opened.into_iter().chain(read).flat_map(|region| [region.start, region.end]).map(|at| at as usize).collect();
     for at in borders.into_iter().flat_map(|at| [at.saturating_sub(1), at, at + 1]) {
         if at < whole.len() {
             std::fs::write(&path, &whole[..at]).unwrap();

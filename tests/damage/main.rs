@@ -1,10 +1,10 @@
 //! Damage to every kind of file that is read again and carries checksums: single bits, cuts at the borders of all regions,
-//! bytes too many. Each must end in an error that is about the data and names the file, or (a cached graph) in the graph
-//! being made again; never in a panic, never in other arcs or another count.
+//! bytes too many. Each must end in an error that is about the data and names the file, or (a cached graph) in the graph being
+//! made again, at once or by the next job; never in a panic, never in other arcs or another count.
 //!
 //! | kind | regions | where |
 //! | --- | --- | --- |
-//! | graph file | header, padding, offsets, heads, degrees, ids, footer: every bit; a second block: sampled | `graph` |
+//! | graph file | header, order, ids, rows, index, degrees, footer: every bit; gaps; later blocks: sampled | `graph` |
 //! | cached graph, whole program | the same, sampled | `cached` |
 //! | spill | header, blocks, index: every bit of a small one; a job's: sampled, and counted | `spill` |
 //! | manifest | every bit | `manifest` |

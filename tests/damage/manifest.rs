@@ -1,26 +1,39 @@
 //! Manifests that were changed, cut, or belong to other spills.
 
+use trimill::clean::CleanReport;
 use trimill::error::Kind;
-use trimill::spill::{Codec, Manifest};
+use trimill::graph::GraphSize;
+use trimill::spill::manifest::MANIFEST_VERSION;
+use trimill::spill::{Codec, Manifest, ManifestGraph};
 
 use crate::spill_support::*;
 
 #[test]
 fn every_changed_byte_of_a_manifest_is_found() {
     let dir = tempfile::tempdir().unwrap();
-    let whole = std::fs::read(fixture_dir().join("manifest.json")).unwrap();
     let path = dir.path().join("manifest.json");
-    for at in 0..whole.len() {
-        for bit in 0..8 {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 1 << bit;
-            std::fs::write(&path, &flipped).unwrap();
-            let error = failure(Manifest::read(dir.path()));
-            assert_eq!(error.kind(), Kind::Data);
-            assert!(error.to_string().contains("manifest.json"), "{error}");
+    // Of version 1, and of the current one.
+    let first = Manifest::read(&fixture_dir()).unwrap();
+    let size = GraphSize { vertices: 70_000, edges: 14, longest_row: 5, probes: u64::MAX };
+    let graph = ManifestGraph { size, wedges: u128::MAX, report: CleanReport { arcs: 28, ..CleanReport::default() } };
+    let current = Manifest { version: MANIFEST_VERSION, graph: Some(graph), ..first.clone() };
+    for manifest in [first, current] {
+        manifest.write(dir.path()).unwrap();
+        assert_eq!(Manifest::read(dir.path()).unwrap(), manifest);
+        let whole = std::fs::read(&path).unwrap();
+        assert!(manifest.graph.is_some() || whole == std::fs::read(fixture_dir().join("manifest.json")).unwrap());
+        for at in 0..whole.len() {
+            for bit in 0..8 {
+                let mut flipped = whole.clone();
+                flipped[at] ^= 1 << bit;
+                std::fs::write(&path, &flipped).unwrap();
+                let error = failure(Manifest::read(dir.path()));
+                assert_eq!(error.kind(), Kind::Data);
+                assert!(error.to_string().contains("manifest.json"), "{error}");
+            }
+            std::fs::write(&path, &whole[..at]).unwrap();
+            failure(Manifest::read(dir.path()));
         }
-        std::fs::write(&path, &whole[..at]).unwrap();
-        failure(Manifest::read(dir.path()));
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(failure(Manifest::read(dir.path())).kind(), Kind::Data);

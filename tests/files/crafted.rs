@@ -1,15 +1,17 @@
-//! Cached graphs that no trimill wrote, with right checksums: the graph is made again or counted, and nobody panics.
+//! Cached graphs that no trimill wrote, with right checksums: the graph is made again, or counted, or the job ends with an error
+//! that is about the data; and nobody panics.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trimill::error::Kind;
+use trimill::error::{Kind, Result};
 use trimill::graph::file::{Layout, Place as FilePlace, open, read_layout};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::job::count;
+use crate::common::read_all;
 use crate::place::{CLIQUE, Place, counted, graphs, said};
 
 const PAGE: usize = 4096;
@@ -33,19 +35,47 @@ impl Parts {
         }
     }
 
-    /// The file, with checksums that are right.
+    /// The bytes of a section, where a footer says that it is here.
+    fn section(&self, range: Range<u64>) -> Option<Range<usize>> {
+        let place = |at: u64| usize::try_from(at).ok()?.checked_sub(PAGE);
+        let range = place(range.start)?..place(range.end)?;
+        self.sections.get(range.clone()).is_some().then_some(range)
+    }
+
+    /// The file, with checksums that are right, as far as sections are where the footer says.
     fn sealed(&self) -> Vec<u8> {
-        let mut footer = self.footer.clone();
-        footer["checksums"] = self.sections.chunks(16 << 20).map(xxh3_64).collect();
+        let (mut footer, mut parts) = (self.footer.clone(), self.clone());
+        let layout = serde_json::from_value::<Layout>(footer.clone()).ok().filter(is_near);
+        if let Some(layout) = &layout {
+            if let Some((rows, index)) = self.section(layout.rows()).zip(self.section(layout.index())) {
+                let ends =
+                    index.clone().skip(32).step_by(32).map(|entry| self.u64_in(entry + 16)).chain([layout.block_bytes]);
+                for (entry, end) in index.step_by(32).zip(ends) {
+                    let block = self.u64_in(entry + 16) as usize..end as usize;
+                    if let Some(block) = self.sections[rows.clone()].get(block) {
+                        parts.sections[entry + 24..entry + 32].copy_from_slice(&xxh3_64(block).to_le_bytes());
+                    }
+                }
+            }
+            for (name, range) in [
+                ("order", layout.order()),
+                ("ids", layout.ids()),
+                ("index", layout.index()),
+                ("degrees", layout.degrees()),
+            ] {
+                let checksum = parts.section(range).map(|range| xxh3_64(&parts.sections[range]));
+                footer["checksums"][name] = checksum.unwrap_or_default().into();
+            }
+        }
         let footer = serde_json::to_vec(&footer).unwrap();
         let mut file = b"TRIMGRAF".to_vec();
         file.extend(self.version.to_le_bytes());
         file.extend((footer.len() as u32).to_le_bytes());
-        file.extend(((PAGE + self.sections.len()) as u64).to_le_bytes());
+        file.extend(((PAGE + parts.sections.len()) as u64).to_le_bytes());
         file.extend(xxh3_64(&footer).to_le_bytes());
         file.extend(xxh3_64(&file).to_le_bytes());
         file.resize(PAGE, 0);
-        [file, self.sections.clone(), footer].concat()
+        [file, parts.sections, footer].concat()
     }
 
     fn layout(&self) -> Layout {
@@ -53,19 +83,34 @@ impl Parts {
     }
 
     /// With other bytes at `at` of the file.
-    fn with(&self, at: usize, bytes: &[u8]) -> Self {
+    fn with(&self, at: u64, bytes: &[u8]) -> Self {
         let mut parts = self.clone();
-        parts.sections[at - PAGE..][..bytes.len()].copy_from_slice(bytes);
+        parts.sections[at as usize - PAGE..][..bytes.len()].copy_from_slice(bytes);
         parts
     }
 
-    fn u32_at(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.sections[at - PAGE..][..4].try_into().unwrap())
+    fn u32_at(&self, at: u64) -> u32 {
+        u32::from_le_bytes(self.sections[at as usize - PAGE..][..4].try_into().unwrap())
     }
 
-    fn u64_at(&self, at: usize) -> u64 {
-        u64::from_le_bytes(self.sections[at - PAGE..][..8].try_into().unwrap())
+    fn u64_at(&self, at: u64) -> u64 {
+        self.u64_in(at as usize - PAGE)
     }
+
+    fn u64_in(&self, at: usize) -> u64 {
+        u64::from_le_bytes(self.sections[at..][..8].try_into().unwrap())
+    }
+}
+
+/// Whether no count is so large that places overflow.
+fn is_near(layout: &Layout) -> bool {
+    let Layout { vertices, edges, blocks, block_bytes, degree_runs, .. } = *layout;
+    u64::from(vertices).max(edges).max(blocks).max(block_bytes).max(degree_runs) < 1 << 40
+}
+
+/// Opens a graph file and reads all of it.
+fn read(path: &Path) -> Result<()> {
+    read_all(&open(FilePlace::Cached(path.to_path_buf()))?)
 }
 
 /// Every number of the footer set to others, wherever it stands.
@@ -98,32 +143,53 @@ fn footers(value: &Value, set: &dyn Fn(Value) -> Value, found: &mut Vec<(String,
 fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
     let layout = parts.layout();
     let (n, mut all) = (layout.vertices, Vec::new());
-    let every = |range: Range<usize>, size: usize| range.step_by(size);
-    for at in every(layout.offsets(), 8) {
-        let value = parts.u64_at(at);
-        for other in [0, value.wrapping_sub(1), value + 1, layout.edges, 1 << 40, u64::MAX] {
-            all.push((format!("offset at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
-        }
-    }
-    for at in every(layout.heads(), 4) {
+    let every = |range: Range<u64>, size: usize| range.step_by(size);
+    for at in every(layout.order(), 4) {
         let value = parts.u32_at(at);
         for other in [0, value.wrapping_sub(1), value + 1, n - 1, n, 1 << 31, u32::MAX] {
-            all.push((format!("head at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
+            all.push((format!("order at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
+        }
+    }
+    // Lengths and successors: each is a byte, so that 128 and more say that the number goes on.
+    let rows = layout.rows();
+    for at in rows.clone() {
+        let value = parts.sections[at as usize - PAGE];
+        for other in [0, 1, value.wrapping_sub(1), value + 1, n as u8, 127, 128, 255] {
+            all.push((format!("row byte at {at} = {other}"), parts.with(at, &[other])));
+        }
+        // One more here and one less there: the sum of lengths stays, or the row goes on as it did.
+        if at + 1 < rows.end && parts.sections[at as usize + 1 - PAGE] > 0 {
+            let next = parts.sections[at as usize + 1 - PAGE];
+            all.push((format!("one of row byte {} to {at}", at + 1), parts.with(at, &[value + 1, next - 1])));
+        }
+        // Numbers of several bytes: far too large, or too long.
+        for long in [&[0xff, 0xff, 0xff, 0xff, 0x0f][..], &[0xff; 6], &[0x80; 8]] {
+            if at + long.len() as u64 <= rows.end {
+                all.push((format!("{} bytes at {at}", long.len()), parts.with(at, long)));
+            }
+        }
+    }
+    for entry in every(layout.index(), 32) {
+        for (field, at) in ["first rank", "first arc", "position"].iter().zip(every(entry..entry + 24, 8)) {
+            let value = parts.u64_at(at);
+            for other in [0, 1, value.wrapping_sub(1), value + 1, n.into(), layout.edges, 1 << 40, u64::MAX] {
+                all.push((format!("{field} at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
+            }
         }
     }
     let degrees = layout.degrees();
     for at in every(degrees.clone(), 4) {
         let value = parts.u32_at(at);
-        for other in [0, n - 1, n, u32::MAX] {
-            all.push((format!("degree at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
+        for other in [0, value + 1, n - 1, n, u32::MAX] {
+            all.push((format!("degrees at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
         }
         // One more here and one less there: the sum stays.
         for to in every(degrees.clone(), 4).filter(|&to| to != at && parts.u32_at(to) > 0) {
             let moved = parts.with(at, &(value + 1).to_le_bytes()).with(to, &(parts.u32_at(to) - 1).to_le_bytes());
-            all.push((format!("a degree of {to} to {at}"), moved));
+            all.push((format!("one of {to} of the degrees to {at}"), moved));
         }
     }
-    for at in layout.ids().into_iter().flat_map(|ids| every(ids, 8)) {
+    for at in every(layout.ids(), 8) {
         let value = parts.u64_at(at);
         for other in [0, value.wrapping_sub(1), value + 1, u64::MAX - 1, u64::MAX] {
             all.push((format!("id at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
@@ -156,12 +222,15 @@ fn cached(text: &str, dir: &Path) -> (PathBuf, Parts) {
 fn crafted_graphs_are_counted_or_made_again() {
     let dir = tempfile::tempdir().unwrap();
     let (path, parts) = cached(GRAPH, dir.path());
+    let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
+    std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
     let ways = [
         "",
-        "partition = { parts = 3, prune = 'none', frames = 'own', partitioner = 'random' }",
-        "partition = { parts = 3, prune = 'zero-indegree', frames = 'own' }",
-        "partition = { parts = 3, prune = 'direct', frames = 'own', partitioner = 'contiguous-vertices' }",
-        "partition = { parts = 3, frames = 'shared' }",
+        "partition = { parts = 3, prune = 'none', partitioner = 'random' }",
+        "partition = { parts = 3, prune = 'zero-indegree' }",
+        "partition = { parts = 3, prune = 'direct', partitioner = 'contiguous-vertices' }",
+        "partition = { parts = 3, partitioner = 'rank' }",
+        "partition.partitioner = 'file:parts.txt'",
         "count.method = 'forward'",
         "count.method = 'compact-forward'",
         "count.method = 'reverse-edge'\npartition.parts = 1",
@@ -193,7 +262,7 @@ fn crafted_graphs_are_counted_or_made_again() {
             }
         }
     }
-    // What says nothing wrong of the rows is taken: numbers of the report, single degrees.
+    // What says nothing wrong of the rows is taken: numbers of the report, an order that nobody asks for.
     assert!(taken > 100, "{taken}");
     std::fs::write(&path, parts.sealed()).unwrap();
     let result = count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
@@ -202,37 +271,53 @@ fn crafted_graphs_are_counted_or_made_again() {
 
 #[test]
 fn rows_are_checked_wherever_they_lie() {
-    // Heads over several windows of a mebibyte, rows across their borders.
+    // A ring where each vertex is tied to the next two: nearly every row has the two ranks before it.
     let n = 400_000u64;
     let text: String = (0..n).map(|v| format!("{v} {}\n{v} {}\n", (v + 1) % n, (v + 2) % n)).collect();
     let dir = tempfile::tempdir().unwrap();
     let (path, parts) = cached(&text, dir.path());
-    let (heads, mut refused) = (parts.layout().heads(), 0);
-    assert!(heads.len() > 3 << 20);
-    let borders = (1..16).map(|i| PAGE + i * (1 << 20)).filter(|at| heads.contains(at));
-    let places = borders.flat_map(|at| [at - 8, at - 4, at, at + 4]).chain([
-        heads.start,
-        heads.end - 4,
-        heads.start + 1_000_000,
-    ]);
-    for at in places {
-        for other in [u32::MAX, n as u32] {
-            std::fs::write(&path, parts.with(at, &other.to_le_bytes()).sealed()).unwrap();
-            let error = open(FilePlace::Cached(path.clone())).map(drop).unwrap_err();
-            assert_eq!(error.kind(), Kind::Data);
-            assert!(error.to_string().contains("its rows do not ascend"), "{error}");
-            refused += 1;
-        }
-        // Two heads of a row that are the same, or in the wrong order, whichever window each is in.
-        let (before, this) = (parts.u32_at((at - 4).max(heads.start)), parts.u32_at(at));
-        if before < this {
-            std::fs::write(&path, parts.with(at, &before.to_le_bytes()).sealed()).unwrap();
-            refused += usize::from(open(FilePlace::Cached(path.clone())).is_err());
+    let layout = parts.layout();
+    assert!(layout.blocks > 10, "{} blocks", layout.blocks);
+    let refused = |parts: Parts, words: &str| {
+        std::fs::write(&path, parts.sealed()).unwrap();
+        let error = read(&path).unwrap_err();
+        assert_eq!(error.kind(), Kind::Data);
+        let text = error.to_string();
+        assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
+    };
+    for block in 0..layout.blocks {
+        let entry = |block: u64| layout.index().start + 32 * block;
+        let begin = layout.rows().start + parts.u64_at(entry(block) + 16);
+        let (rank, arc) = (parts.u64_at(entry(block)), parts.u64_at(entry(block) + 8));
+        let (end, next, arcs) = if block + 1 < layout.blocks {
+            let next = entry(block + 1);
+            (layout.rows().start + parts.u64_at(next + 16), parts.u64_at(next), parts.u64_at(next + 8) - arc)
+        } else {
+            (layout.rows().end, n, layout.edges - arc)
+        };
+        // The last byte is the distance of the last row's last successor from the one before.
+        refused(parts.with(end - 1, &[1]), "rows that do not ascend to smaller ranks");
+        refused(parts.with(end - 1, &[0x80]), "fewer numbers than its rows have");
+        // The last number of several bytes goes on to the end: then there are too few.
+        refused(parts.with(end - 2, &[0x81]), "fewer numbers than its rows have");
+        // Lengths: one more, or one more and one less, which makes a row of three.
+        let length = parts.sections[begin as usize + 5 - PAGE];
+        assert_eq!((length, arcs > 2 * (next - rank) - 4), (2, true), "block {block}");
+        refused(parts.with(begin + 5, &[3]), "other lengths of rows than the index says");
+        refused(parts.with(begin + 5, &[3, 1]), "rows that do not ascend to smaller ranks");
+        // A first successor that is the row's own rank, in the middle of the block.
+        if rank > 1 << 15 {
+            // Its rows have two successors, of three bytes and one.
+            let row = begin + (next - rank) + 4 * ((next - rank) / 2);
+            let own = rank + (next - rank) / 2;
+            let long = [own as u8 | 0x80, (own >> 7) as u8 | 0x80, (own >> 14) as u8];
+            if block + 1 < layout.blocks {
+                refused(parts.with(row, &long), "rows that do not ascend to smaller ranks");
+            }
         }
     }
-    assert!(refused > 20, "{refused}");
     std::fs::write(&path, parts.sealed()).unwrap();
-    open(FilePlace::Cached(path)).unwrap();
+    read(&path).unwrap();
 }
 
 #[test]
@@ -241,16 +326,19 @@ fn a_graph_of_an_earlier_version_is_made_again_and_told_of() {
     place.write("g.txt", CLIQUE);
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     let path = place.cached().remove(0);
-    let parts = Parts { version: 1, ..Parts::of(&std::fs::read(&path).unwrap()) };
+    let parts = Parts::of(&std::fs::read(&path).unwrap());
+    let old = path.with_file_name("0123456789abcdef.trimgraf");
     // Under the name of today, and under one of then, when names depended on more.
-    for name in [path.clone(), path.with_file_name("0123456789abcdef.trimgraf")] {
+    for (version, name) in [(1, &path), (3, &path), (1, &old), (3, &old)] {
         std::fs::remove_file(place.cached().remove(0)).unwrap();
-        std::fs::write(&name, parts.sealed()).unwrap();
+        std::fs::write(name, Parts { version, ..parts.clone() }.sealed()).unwrap();
         let output = place.count("g.txt", &[]);
         assert_eq!(counted(&output), (4, false));
         let said = said(&output);
         assert_eq!(
-            said.lines().filter(|line| line.contains("version 1") && line.contains("made again")).count(),
+            said.lines()
+                .filter(|line| line.contains(&format!("version {version}")) && line.contains("made again"))
+                .count(),
             1,
             "{said}"
         );

@@ -33,7 +33,7 @@ fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
 
 #[test]
 fn what_is_temporary_is_for_the_user_alone() {
-    let own = ["--no-cache", "--frames", "own", "--parts", "4", "--partitioner", "random", "--threads", "2"];
+    let own = ["--no-cache", "--parts", "4", "--partitioner", "random", "--threads", "2"];
     let (mut spills, mut buckets) = (0, 0);
     for (more, step) in [(&["--host-memory", "1MiB"][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
         for at in (1..).step_by(step) {
@@ -58,7 +58,7 @@ fn what_is_temporary_is_for_the_user_alone() {
 #[test]
 fn what_the_user_named_has_the_modes_that_the_user_asked_for() {
     let place = Place::new();
-    let spilled = ["--no-cache", "--frames", "own", "--parts", "2", "--keep-spill", "--spill-dir", "kept"];
+    let spilled = ["--no-cache", "--parts", "2", "--keep-spill", "--spill-dir", "kept"];
     result(&count(&place, "", &[&spilled[..], &["--output", "out"]].concat()));
     let made = [below(&place.path("kept")), below(&place.path("out"))].concat();
     assert!(made.len() >= 5, "{made:?}");
@@ -169,7 +169,8 @@ fn the_cache_commands_touch_nothing_but_graphs() {
 fn work_folders_of_run_directories_go_with_their_process() {
     let place = Place::new();
     let input = data("ca-HepTh.txt").display().to_string();
-    let arguments = ["--no-cache", "--run-dir", "run", "--work-dir", "work", "--parts", "2", "--frames", "own"];
+    let arguments =
+        ["--no-cache", "--run-dir", "run", "--work-dir", "work", "--parts", "2", "--partitioner", "contiguous"];
     for at in [3, 20, 40] {
         let _ = fs::remove_dir_all(place.path("run"));
         let killed = count(&place, &format!("kill:{at}"), &arguments);

@@ -4,6 +4,8 @@
 mod bad_binary;
 mod bad_text;
 mod bvgraph;
+#[path = "../common/mod.rs"]
+mod common;
 mod dialects;
 mod formats;
 mod real;

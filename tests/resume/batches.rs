@@ -3,10 +3,10 @@
 use crate::support::{COLLABORATION, Place, STRIKES, data, stderr};
 
 /// Five partitions in batches of so many.
-const SETTINGS: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--partitioner"];
+const SETTINGS: [&str; 7] = ["--no-cache", "--parts", "5", "--threads", "2", "--partitioner", "random"];
 
 fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32>) -> usize {
-    let arguments = [&SETTINGS[..], &["random"]].concat();
+    let arguments = SETTINGS;
     for (struck, at) in (1..).step_by(step).enumerate() {
         let place = Place::new().with("TRIMILL_BATCH", many);
         let output = place.with_fault(&format!("{fault}:{at}"), &data(COLLABORATION.0), &arguments);
@@ -25,7 +25,7 @@ fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32
 #[test]
 fn batches_are_counted_as_any_other_partitions() {
     let place = Place::new().with("TRIMILL_BATCH", "3");
-    place.completes(COLLABORATION, &[&SETTINGS[..], &["random"]].concat());
+    place.completes(COLLABORATION, &SETTINGS);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_full_disk_and_kills_at_writes_of_batches() {
 #[test]
 fn a_reading_of_rows_that_fails() {
     let place = Place::new().with("TRIMILL_BATCH", "3");
-    let arguments = [&SETTINGS[..], &["random"]].concat();
+    let arguments = SETTINGS;
     let mut failed = 0;
     for at in 1..12 {
         let output = place.with_fault(&format!("read:{at}"), &data(COLLABORATION.0), &arguments);

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::restarts::{killed_when, spills};
-use crate::support::{COLLABORATION, Place, ROUTERS, data, stderr};
+use trimill::graph::file::read_layout;
 
-const PARTS: [&str; 5] = ["--frames", "own", "--parts", "4", "--no-cache"];
+use crate::restarts::{killed_when, spills};
+use crate::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
+
+const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
 /// Flips a bit of a file, leaves the rest.
 fn flip(path: &Path, at: usize) {
@@ -73,11 +75,11 @@ fn a_damaged_spill_is_built_again() {
 }
 
 #[test]
-fn a_damaged_plan_assignment_or_graph_is_made_again() {
+fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     let place = Place::new();
     killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
-    for file in ["plan.json", "assignment.zst"] {
+    for file in ["plan.json", "locals.zst"] {
         for at in [0, 20, usize::MAX] {
             copy(&place.path("saved"), &place.path("run"));
             flip(&place.path("run").join(file), at);
@@ -88,13 +90,27 @@ fn a_damaged_plan_assignment_or_graph_is_made_again() {
         }
     }
     copy(&place.path("saved"), &place.path("run"));
-    fs::remove_file(place.path("run/assignment.zst")).unwrap();
+    fs::remove_file(place.path("run/locals.zst")).unwrap();
     place.completes(ROUTERS, &PARTS);
     copy(&place.path("saved"), &place.path("run"));
     let graph = crate::support::files(&place.path("run/graph")).remove(0);
-    flip(&graph, 5000);
-    let (_, said) = place.completes(ROUTERS, &PARTS);
-    assert!(said.contains("it is made again"), "{said}");
+    let layout = read_layout(&graph).unwrap();
+    for section in [layout.index(), layout.degrees()] {
+        copy(&place.path("saved"), &place.path("run"));
+        flip(&graph, section.start as usize + 3);
+        let (_, said) = place.completes(ROUTERS, &PARTS);
+        assert!(said.contains("it is made again"), "{said}");
+    }
+    // Rows are checked when they are read: the job ends, the file goes, and the next start makes it again.
+    copy(&place.path("saved"), &place.path("run"));
+    flip(&graph, layout.rows().start as usize + 100);
+    let output = place.run(&data(ROUTERS.0), &PARTS);
+    let said = stderr(&output);
+    assert!(output.status.code() == Some(1) && !answered(&output), "{said}");
+    let file = graph.file_name().unwrap().to_str().unwrap();
+    assert!(said.contains(file) && said.contains("it was removed: start again") && !graph.exists(), "{said}");
+    let (result, _) = place.completes(ROUTERS, &PARTS);
+    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
 }
 
 /// A plan that is lost and now comes out otherwise makes its records worthless, and none of them is added.

@@ -4,8 +4,8 @@ use std::process::Output;
 
 use crate::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, answered, data, files, stderr};
 
-const OWN: [&str; 6] = ["--no-cache", "--frames", "own", "--parts", "4", "--threads=2"];
-const SHARED: [&str; 6] = ["--no-cache", "--frames", "shared", "--parts", "3", "--threads=2"];
+const SPILLED: [&str; 6] = ["--no-cache", "--partitioner", "contiguous", "--parts", "4", "--threads=2"];
+const RANGES: [&str; 6] = ["--no-cache", "--partitioner", "rank", "--parts", "3", "--threads=2"];
 const WHOLE: [&str; 1] = ["--no-cache"];
 
 /// Lets the job meet with `fault` at the first call, the second, and so on by `step`, until there is no such one; after each
@@ -56,16 +56,16 @@ fn thread_panicked(who: &'static str) -> impl Fn(&Output, &str) {
 
 #[test]
 fn a_device_that_is_lost_at_any_call() {
-    assert!(at_every_call("device", 2, COLLABORATION, &OWN, device_is_lost) >= 6);
-    assert!(at_every_call("device", 3, ROUTERS, &SHARED, device_is_lost) >= 3);
+    assert!(at_every_call("device", 2, COLLABORATION, &SPILLED, device_is_lost) >= 6);
+    assert!(at_every_call("device", 3, ROUTERS, &RANGES, device_is_lost) >= 3);
     assert!(at_every_call("device", 1, ROUTERS, &WHOLE, device_is_lost) >= 4);
 }
 
 #[test]
 fn a_device_s_thread_that_panics_at_any_call() {
     let named = thread_panicked("the thread that counts on the CPU ");
-    assert!(at_every_call("device-panic", 3, COLLABORATION, &OWN, &named) >= 4);
-    assert!(at_every_call("device-panic", 3, ROUTERS, &SHARED, named) >= 3);
+    assert!(at_every_call("device-panic", 3, COLLABORATION, &SPILLED, &named) >= 4);
+    assert!(at_every_call("device-panic", 3, ROUTERS, &RANGES, named) >= 3);
 }
 
 /// The builder writes the spills and the reader reads them; what else reads and writes does so before counting.
@@ -79,7 +79,7 @@ fn threads_that_build_and_read_are_named() {
     {
         for at in (1..).step_by(2) {
             let place = Place::new();
-            let output = place.with_fault(&format!("{fault}:{at}"), &data(ROUTERS.0), &OWN);
+            let output = place.with_fault(&format!("{fault}:{at}"), &data(ROUTERS.0), &SPILLED);
             let said = stderr(&output);
             if !said.contains(STRIKES) {
                 break;
@@ -88,7 +88,7 @@ fn threads_that_build_and_read_are_named() {
             if error(&said).starts_with(who) {
                 named[i] += 1;
                 assert!(said.contains("started again, the job goes on from there"), "{said}");
-                place.completes(ROUTERS, &OWN);
+                place.completes(ROUTERS, &SPILLED);
             }
         }
     }

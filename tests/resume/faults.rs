@@ -81,7 +81,7 @@ fn is_done_or_names_the_disk(output: &Output, said: &str) {
     }
 }
 
-const USUAL: [&str; 8] = ["--no-cache", "--frames", "own", "--parts", "5", "--threads", "2", "--output"];
+const USUAL: [&str; 8] = ["--no-cache", "--partitioner", "contiguous", "--parts", "5", "--threads", "2", "--output"];
 
 fn usual() -> Vec<&'static str> {
     [&USUAL[..], &["out"]].concat()
@@ -120,19 +120,7 @@ fn a_reading_that_fails() {
 /// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
 #[test]
 fn the_same_where_buckets_are_on_disk() {
-    let little = [
-        "--no-cache",
-        "--frames",
-        "own",
-        "--parts",
-        "3",
-        "--partitioner",
-        "random",
-        "--host-memory",
-        "1MiB",
-        "--threads",
-        "2",
-    ];
+    let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", "1MiB", "--threads", "2"];
     for (fault, first, ended) in [
         ("write", 11, disk_is_full as fn(&Output, &str)),
         ("kill", 13, is_killed),
@@ -161,13 +149,13 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
     assert!(struck > 15, "{struck} writes");
 }
 
-/// Frames that all partitions share, their rows in a temporary file.
+/// The graph stream: nothing is spilled.
 #[test]
-fn the_same_with_shared_frames() {
-    let shared =
-        ["--no-cache", "--frames", "shared", "--parts", "4", "--host-memory", "33MiB", "--device-memory", "512KiB"];
+fn the_same_with_rank_ranges() {
+    let budgets = ["--host-memory", "33MiB", "--device-memory", "512KiB"];
+    let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
     for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
-        let struck = at_every_write(fault, 2, COLLABORATION, &shared, ended);
+        let struck = at_every_write(fault, 2, COLLABORATION, &ranges, ended);
         assert!(struck > 15, "{fault}: {struck} writes");
     }
 }

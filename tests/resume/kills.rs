@@ -51,19 +51,8 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
     resumed
 }
 
-const SETTINGS: [&str; 11] = [
-    "--no-cache",
-    "--frames",
-    "own",
-    "--parts",
-    "9",
-    "--partitioner",
-    "random",
-    "--threads",
-    "2",
-    "--frame-bytes",
-    "64KiB",
-];
+const SETTINGS: [&str; 9] =
+    ["--no-cache", "--parts", "9", "--partitioner", "random", "--threads", "2", "--block-bytes", "64KiB"];
 
 #[test]
 fn fifty_kills_at_random_moments() {

@@ -1,5 +1,5 @@
 //! What a process leaves that was killed without a run directory goes at the next start; what another one uses stays.
-//! Files that are cut while they are mapped.
+//! Graphs that are cut while they are read.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use trimill::report::RunResult;
 use crate::common::job::program;
 use crate::support::{COLLABORATION, Place, ROUTERS, STRIKES, data, files, stderr};
 
-const PARTS: [&str; 6] = ["--frames", "own", "--parts", "6", "--threads", "2"];
+const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
 
 /// `trimill count` without a run directory.
 fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) -> Command {
@@ -43,7 +43,7 @@ fn goes_on(child: &Child) {
 #[test]
 fn what_a_killed_process_left_goes_at_the_next_start() {
     let mut left = 0;
-    let little = ["--host-memory", "1MiB", "--no-cache", "--partitioner", "random"];
+    let little = ["--host-memory", "1MiB", "--no-cache"];
     for (more, step) in [(&little[..], 37), (&["--no-cache"], 3), (&[], 4)] {
         for at in (1..).step_by(step) {
             let place = Place::new();
@@ -114,11 +114,12 @@ fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
     assert!(named >= 2, "{named}");
 }
 
-/// The job stops when it begins to count, its graph is cut, and it goes on.
+/// The job stops when it begins to count, its graph is cut, and it goes on with the rows of the next ranges.
 #[test]
-fn a_graph_that_is_cut_while_it_is_mapped_is_named_and_made_again() {
+fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     let place = Place::new();
-    let mut command = place.command(&data(COLLABORATION.0), &PARTS);
+    let ranges = ["--partitioner", "rank", "--parts", "6", "--threads", "2"];
+    let mut command = place.command(&data(COLLABORATION.0), &ranges);
     command.env("TRIMILL_FAULT", "device-stop:1").stdout(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
     stopped(&child);
@@ -128,7 +129,8 @@ fn a_graph_that_is_cut_while_it_is_mapped_is_named_and_made_again() {
     let output = child.wait_with_output().unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains(&format!("error: {}: reading mapped pages failed", graph.display())), "{said}");
-    let (_, said) = place.completes(COLLABORATION, &PARTS);
-    assert!(said.contains("it is made again"), "{said}");
+    assert!(said.contains(&format!("error: {}: cannot be read", graph.display())), "{said}");
+    assert!(said.contains("it was removed: start again") && !graph.exists(), "{said}");
+    place.completes(COLLABORATION, &ranges);
+    assert!(graph.exists());
 }

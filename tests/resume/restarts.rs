@@ -3,12 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use trimill::job::Stream;
 use trimill::report::RunResult;
 
 use crate::common::job::program;
 use crate::support::{COLLABORATION, Place, ROUTERS, SOCIAL, STRIKES, data, files, stderr};
 
-const PARTS: [&str; 7] = ["--frames", "own", "--parts", "6", "--no-cache", "--threads", "2"];
+const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
 /// Kills the job at later and later writes until its run directory is as `wanted` says.
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
@@ -59,15 +60,21 @@ fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_ag
 }
 
 #[test]
-fn partitions_counted_with_shared_frames_are_taken_too_and_the_kind_stays() {
-    let place = Place::new();
-    let shared = |kind: &'static str| ["--no-cache", "--parts", "6", "--frames", kind];
-    killed_when(&place, &data(ROUTERS.0), &shared("shared"), |place| place.records().len() == 4);
-    let output = place.run(&data(ROUTERS.0), &shared("own"));
-    assert!(stderr(&output).contains("(frames: recorded shared, now own)"), "{}", stderr(&output));
-    let (result, _) = place.completes(ROUTERS, &shared("auto"));
-    assert_eq!(result.frames, trimill::job::FrameKind::Shared);
-    assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
+fn counted_rank_ranges_are_taken_too_and_the_stream_stays() {
+    let parts = |partitioner: &'static str| ["--no-cache", "--parts", "6", "--partitioner", partitioner];
+    for (first, now, differs) in [
+        ("rank", "contiguous", "(partitioner: recorded rank, now contiguous; stream: recorded graph, now partition)"),
+        ("auto", "random", "(partitioner: recorded auto, now random; stream: recorded auto, now partition)"),
+    ] {
+        let place = Place::new();
+        killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
+        let output = place.run(&data(ROUTERS.0), &parts(now));
+        assert!(stderr(&output).contains(differs), "{}", stderr(&output));
+        assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
+        let (result, _) = place.completes(ROUTERS, &parts(first));
+        assert_eq!((result.stream, result.partitioner.as_str()), (Stream::Graph, "rank"));
+        assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 4);
+    }
 }
 
 #[test]
@@ -122,8 +129,8 @@ fn kept_spills_are_all_there_after_a_resume() {
 #[test]
 fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let place = Place::new();
-    let elsewhere =
-        ["--frames", "own", "--parts", "4", "--no-cache", "--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
+    let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
+    let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
     let waiting = |place: &Place| files(&place.path("tmp/spill")).iter().any(|path| !path.ends_with(".tmp"));
     killed_when(&place, &data(SOCIAL.0), &elsewhere, |place| place.records().len() == 1 && waiting(place));
     let (result, _) = place.completes(SOCIAL, &elsewhere);

@@ -13,6 +13,7 @@ use trimill::sealed;
 use trimill::spill::SpillReader;
 
 use crate::common::job::program;
+use crate::common::read_all;
 
 /// A graph of `tests/data` with its published triangles.
 pub(crate) type Known = (&'static str, u128);
@@ -109,7 +110,7 @@ impl Place {
     pub(crate) fn is_tidy(&self) {
         for path in files(&self.path("run")) {
             let name = path.strip_prefix(self.path("run")).unwrap().display().to_string();
-            let kept = ["lock", "job.json", "plan.json", "assignment.zst", "result.json"].contains(&name.as_str())
+            let kept = ["lock", "job.json", "plan.json", "locals.zst", "result.json"].contains(&name.as_str())
                 || (name.starts_with("part-") && name.ends_with(".json"));
             assert!(kept, "{name} is left");
         }
@@ -133,7 +134,7 @@ impl Place {
                 Some("spill") => {
                     SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
                 }
-                Some("trimgraf") => open(GraphPlace::Cached(path.clone())).is_ok(),
+                Some("trimgraf") => open(GraphPlace::Cached(path.clone())).and_then(|graph| read_all(&graph)).is_ok(),
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
                 _ => name == "lock",
             };

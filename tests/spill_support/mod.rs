@@ -65,7 +65,8 @@ impl Partition {
         assert_eq!(*spill.header(), self.header());
         assert_eq!(spill.frames(), self.frames.len());
         // Buffers that were used before, larger and smaller than needed.
-        let mut resident = Resident { numbers: vec![9; 500], offsets: vec![9], heads: vec![9; 3] };
+        let mut resident =
+            Resident { numbers: vec![9; 500], offsets: vec![9], heads: vec![9; 3].into(), ..Resident::default() };
         spill.read_resident(&mut resident).unwrap();
         assert_eq!(resident, self.resident());
         assert_eq!(spill.resident_arcs(), resident.heads.len() as u64);
@@ -93,7 +94,8 @@ pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
     Resident {
         numbers: rows.iter().map(|row| row.0).collect(),
         offsets: ends(rows.iter().map(|row| &row.1)),
-        heads: rows.iter().flat_map(|row| row.1.clone()).collect(),
+        heads: rows.iter().flat_map(|row| row.1.clone()).collect::<Vec<u32>>().into(),
+        ..Resident::default()
     }
 }
 

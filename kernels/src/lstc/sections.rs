@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 
+use crate::compact::{CompactSlices, Offsets, Unpack};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 
 /// The size of a partition.
@@ -24,8 +26,10 @@ pub struct Size {
 pub struct ResidentSlices<'a> {
     /// Where each local's row begins among the heads of the whole section; one more at the end.
     pub offsets: &'a [u64],
-    /// The heads of all rows, each row strictly ascending, below the row's own number.
+    /// The heads of all rows, each row strictly ascending, below the row's own number; none where they are compact.
     pub heads: &'a [u32],
+    /// The same as they are stored, for the device to unpack.
+    pub compact: Option<CompactSlices<'a>>,
 }
 
 /// A frame: the rows of the proxies in a range of numbers, and which of the range are local; or the rows of all of the
@@ -36,8 +40,10 @@ pub struct FrameSlices<'a> {
     pub range: Range<u32>,
     /// Where each row begins in `heads`; one more at the end.
     pub offsets: &'a [u32],
-    /// The heads of all rows, each row strictly ascending.
+    /// The heads of all rows, each row strictly ascending; none where they are compact.
     pub heads: &'a [u32],
+    /// The same as they are stored, for the device to unpack.
+    pub compact: Option<CompactSlices<'a>>,
     /// Which of the range are local, 64 a word, lowest first. Unused where all are, empty where each has a row here.
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
@@ -49,8 +55,6 @@ pub struct FrameSlices<'a> {
     pub arcs_into: u64,
     /// All of the range are local, so it has no rows.
     pub all_local: bool,
-    /// The offsets and heads stay where they are, unchanged, until the partition is finished: then nobody waits for their copy.
-    pub stays: bool,
 }
 
 impl Size {
@@ -63,6 +67,11 @@ impl Size {
 }
 
 impl ResidentSlices<'_> {
+    /// How many heads there are.
+    pub(crate) fn arcs(&self) -> u64 {
+        self.compact.as_ref().map_or(self.heads.len() as u64, CompactSlices::arcs)
+    }
+
     /// Checks all but the order within rows: a run of a partition of this size, of which `locals` rows with `arcs` heads came
     /// before.
     pub(crate) fn check(&self, size: &Size, locals: u64, arcs: u64) -> Result<()> {
@@ -70,7 +79,7 @@ impl ResidentSlices<'_> {
         let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
             return wrong("a run without offsets");
         };
-        if first != arcs || last.checked_sub(first) != Some(self.heads.len() as u64) {
+        if first != arcs || last.checked_sub(first) != Some(self.arcs()) {
             return wrong("offsets do not go from the heads so far to those with this run");
         }
         if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
@@ -102,6 +111,26 @@ pub(crate) struct FramePlaces {
 }
 
 impl FrameSlices<'_> {
+    /// How many heads there are.
+    pub(crate) fn arcs(&self) -> u64 {
+        self.compact.as_ref().map_or(self.heads.len() as u64, CompactSlices::arcs)
+    }
+
+    /// Orders the copy of all of it to `start`, in the queue of copies.
+    pub(crate) fn send<E: Engine>(&self, engine: &mut E, start: u64) -> Result<()> {
+        engine.copy(start, &self.pieces())?;
+        let Some(compact) = self.compact else { return Ok(()) };
+        let places = self.places(start);
+        engine.unpack(&Unpack {
+            compact,
+            offsets: Offsets::Narrow(self.offsets),
+            offsets_at: places.offsets,
+            base: 0,
+            successors_at: places.heads,
+            counted: false,
+        })
+    }
+
     /// What is copied, widest first, so that each piece begins at a multiple of its width.
     pub(crate) fn pieces(&self) -> [&[u8]; 4] {
         [cast_slice(self.local_words), cast_slice(self.local_ranks), cast_slice(self.offsets), cast_slice(self.heads)]
@@ -121,7 +150,7 @@ impl FrameSlices<'_> {
 
     /// Bytes that it takes on the device.
     pub(crate) fn bytes(&self) -> u64 {
-        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
+        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.arcs(), self.all_local)
     }
 
     /// Checks all but the order within rows. `next`: where the frame before ended.
@@ -131,8 +160,7 @@ impl FrameSlices<'_> {
             return wrong("it does not follow on the one before");
         }
         let range = self.range.len() as u64;
-        if self.offsets.first() != Some(&0) || self.offsets.last().map(|&last| last as usize) != Some(self.heads.len())
-        {
+        if self.offsets.first() != Some(&0) || self.offsets.last().map(|&last| u64::from(last)) != Some(self.arcs()) {
             return wrong("its offsets do not go from 0 to the number of its heads");
         }
         if !self.offsets.is_sorted() {
@@ -185,7 +213,7 @@ mod tests {
         // Of a partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
         let size = Size { locals: 3, arcs: 4, numbered: 4, frame_limit: 0 };
         let check = |offsets: &[u64], heads: &[u32]| {
-            ResidentSlices { offsets, heads }.check(&size, 1, 1).map_err(|error| error.to_string())
+            ResidentSlices { offsets, heads, compact: None }.check(&size, 1, 1).map_err(|error| error.to_string())
         };
         assert_eq!(size.check(), Ok(()));
         assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
@@ -203,7 +231,9 @@ mod tests {
             assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
         }
         let long = Size { arcs: 9, ..size };
-        let error = ResidentSlices { offsets: &[1, 5], heads: &[0; 4] }.check(&long, 1, 1).map_err(|e| e.to_string());
+        let error = ResidentSlices { offsets: &[1, 5], heads: &[0; 4], compact: None }
+            .check(&long, 1, 1)
+            .map_err(|e| e.to_string());
         assert!(error.is_err_and(|error| error.contains("as long as")));
         let error = Size { numbered: 2, ..size }.check().map_err(|error| error.to_string());
         assert!(error.is_err_and(|error| error.contains("more locals")));
@@ -215,12 +245,12 @@ mod tests {
             range: 2..5,
             offsets: &[0, 1, 1],
             heads: &[0],
+            compact: None,
             local_words: &[0b010],
             local_ranks: &[0],
             first_local: 1,
             arcs_into: u64::MAX,
             all_local: false,
-            stays: false,
         };
         assert_eq!(good.check(2, 5, 2), Ok(()));
         assert_eq!(good.bytes(), 12 + 12 + 4);

@@ -14,6 +14,8 @@ fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_
     let shared = count_with(partition, &partition.shared_frames(cuts), shape, pace, longest_grid);
     let own = count_with(partition, &partition.frames(cuts), shape, pace, longest_grid);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?} {pace:?}");
+    let stored: Vec<OwnedFrame> = partition.shared_frames(cuts).iter().map(|frame| frame.as_stored(7)).collect();
+    assert_eq!(count_with(partition, &stored, shape, pace, longest_grid).triangles, own.triangles, "stored");
     own
 }
 
@@ -24,8 +26,10 @@ fn count_with(partition: &Partition, frames: &[OwnedFrame], shape: Shape, pace: 
     let arena = device_bytes(size.locals, size.arcs, limit);
     let mut double = Double::new(arena, pace);
     let mut counting = Counting::begin(&mut double, shape, size, longest_grid).unwrap();
-    for run in partition.resident_runs(if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 }) {
-        counting.resident(&run).unwrap();
+    let rows = if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 };
+    match frames.iter().any(|frame| frame.stored.is_some()) {
+        true => partition.stored_runs(rows, 5).iter().for_each(|run| counting.resident(&run.slices()).unwrap()),
+        false => partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap()),
     }
     let work = counting.work;
     for frame in frames {

@@ -42,7 +42,7 @@ impl<E: Engine> Counting<'_, E> {
             let places = frame.places(start);
             (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
             (arguments.frame_offsets, arguments.heads) = (places.offsets, places.heads);
-            engine.copy(start, &frame.pieces(), frame.stays)?;
+            frame.send(engine, start)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;

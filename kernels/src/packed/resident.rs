@@ -5,8 +5,9 @@ use bytemuck::cast_slice;
 use super::arguments::{Arguments, Kernel};
 use super::{Counting, RESIDENT, SLOTS, launch, of_frame, row_blocks};
 use crate::arena::ALIGNMENT;
+use crate::compact::{CompactPart, CompactSlices, Offsets, Unpack};
 use crate::engine::{Engine, Queue};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lstc::sections::ResidentSlices;
 
 impl<E: Engine> Counting<'_, E> {
@@ -15,7 +16,20 @@ impl<E: Engine> Counting<'_, E> {
         let (first_local, first_head) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
-        let half = self.space_bytes / 2 / ALIGNMENT * ALIGNMENT;
+        match run.compact {
+            None => self.plain(run, first_local, first_head)?,
+            Some(compact) => self.compact(run.offsets, compact, first_local)?,
+        }
+        self.engine.record(Queue::Copy, RESIDENT.copied)
+    }
+
+    /// Bytes of a half.
+    fn half(&self) -> u64 {
+        self.space_bytes / 2 / ALIGNMENT * ALIGNMENT
+    }
+
+    fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_head: u64) -> Result<()> {
+        let half = self.half();
         let (mut row, mut head) = (0, first_head);
         while row + 1 < run.offsets.len() {
             let room = |rows: usize| half - 8 * (rows as u64 + 1);
@@ -24,23 +38,61 @@ impl<E: Engine> Counting<'_, E> {
             let rows = most_rows(most, whole);
             let end = if rows == 0 { head + room(1) / 4 } else { run.offsets[row + rows] };
             let past = row + rows.max(1);
-            let heads = (head - first_head) as usize..(end - first_head) as usize;
-            self.pack(first_local + row as u32, &run.offsets[row..=past], (head, end), &run.heads[heads])?;
+            let heads = &run.heads[(head - first_head) as usize..(end - first_head) as usize];
+            let send = |engine: &mut E, at| engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(heads)]);
+            self.pack(first_local + row as u32, &run.offsets[row..=past], (head, end), send)?;
             row += rows;
             head = end;
         }
-        self.engine.record(Queue::Copy, RESIDENT.copied)
+        Ok(())
     }
 
-    /// Copies the heads `first..end` of some rows, with the rows' offsets, and packs them.
-    fn pack(&mut self, row: u32, offsets: &[u64], (first, end): (u64, u64), heads: &[u32]) -> Result<()> {
+    /// Whole parts go through the halves, as many as fit.
+    fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> Result<()> {
+        let CompactSlices { bytes, mut parts } = compact;
+        while let Some(&CompactPart { row, arc, .. }) = parts.first() {
+            let taken = |part: &CompactPart| {
+                8 * u64::from(part.row + part.rows - row + 1) + 4 * u64::from(part.arc - arc + part.arcs)
+            };
+            let many = parts.iter().take_while(|part| taken(part) <= self.half()).count();
+            if many == 0 {
+                return Err(Error::Section("a file block is larger than half of the work space".into()));
+            }
+            let (now, later) = parts.split_at(many);
+            let past = (now[many - 1].row + now[many - 1].rows) as usize;
+            let own = &offsets[row as usize..=past];
+            let send = |engine: &mut E, at: u64| {
+                engine.copy(at, &[cast_slice(own)])?;
+                engine.unpack(&Unpack {
+                    compact: CompactSlices { bytes, parts: now },
+                    offsets: Offsets::Wide(own),
+                    offsets_at: at,
+                    base: own[0],
+                    successors_at: at + size_of_val(own) as u64,
+                    counted: true,
+                })
+            };
+            self.pack(first_local + row, own, (own[0], own[own.len() - 1]), send)?;
+            parts = later;
+        }
+        Ok(())
+    }
+
+    /// Sends the heads `first..end` of some rows, with the rows' offsets before them, to a half, and packs them.
+    fn pack(
+        &mut self,
+        row: u32,
+        offsets: &[u64],
+        (first, end): (u64, u64),
+        send: impl FnOnce(&mut E, u64) -> Result<()>,
+    ) -> Result<()> {
         let half = self.halves % SLOTS;
         let marks = of_frame(half);
         if self.halves >= SLOTS {
             self.packed(half)?;
         }
         self.halves += 1;
-        let at = self.space + half as u64 * (self.space_bytes / 2 / ALIGNMENT * ALIGNMENT);
+        let at = self.space + half as u64 * self.half();
         let count = offsets.len() as u32 - 1;
         let arguments = Arguments {
             offsets: at,
@@ -52,13 +104,13 @@ impl<E: Engine> Counting<'_, E> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.copy(at, &[cast_slice(offsets), cast_slice(heads)], false)?;
+        send(engine, at)?;
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
         launch(engine, Kernel::Resident, row_blocks(count), &arguments)?;
         engine.record(Queue::Compute, marks.counted)?;
-        self.so_far.copied_bytes += (size_of_val(offsets) + size_of_val(heads)) as u64;
+        self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())
     }
 

@@ -16,7 +16,8 @@ fn arenas(size: &Size) -> [u64; 3] {
 }
 
 fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
-    let all = [partition.frames(cuts), partition.shared_frames(cuts)];
+    let stored = partition.shared_frames(cuts).iter().map(|frame| frame.as_stored(3)).collect();
+    let all = [partition.frames(cuts), partition.shared_frames(cuts), stored];
     let counts: Vec<u64> = all.iter().flat_map(|frames| count_with(partition, frames, pace, rows)).collect();
     assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?} {cuts:?} {pace:?}");
     counts[0]
@@ -28,7 +29,10 @@ fn count_with(partition: &Partition, frames: &[OwnedFrame], pace: Pace, rows: us
     let count = |arena| {
         let mut double = Double::new(arena, pace);
         let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
-        partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap());
+        match frames.iter().any(|frame| frame.stored.is_some()) {
+            true => partition.stored_runs(rows, 1).iter().for_each(|run| counting.resident(&run.slices()).unwrap()),
+            false => partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap()),
+        }
         frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
         let counted = counting.finish().unwrap();
         assert!(counted.peak_bytes <= arena);

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub(super) const LONGEST_GRID: u64 = i32::MAX as u64;
 
 /// A device.
-pub(super) trait Machine {
+pub(crate) trait Machine {
     /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut Layout;
 
@@ -48,7 +48,7 @@ pub(super) trait Machine {
 }
 
 /// What is the same on every machine.
-pub(super) trait Orders: Machine {
+pub(crate) trait Orders: Machine {
     /// Takes a piece of the arena and says where it lies.
     fn take(&mut self, bytes: u64) -> Result<u64> {
         let piece = self.layout().take(bytes)?;

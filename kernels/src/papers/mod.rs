@@ -12,7 +12,7 @@
 //! in the papers: nothing is overlapped.
 
 mod both_ways;
-mod machine;
+pub(crate) mod machine;
 pub mod polak;
 mod primitives;
 mod program;
@@ -23,7 +23,7 @@ pub mod skiff;
 mod terms;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::arena::{ALIGNMENT, Layout};
 use crate::error::{Error, Result};

@@ -146,7 +146,7 @@ impl Machine for Lane<'_> {
     fn upload(&mut self, to: u64, bytes: &[u8]) -> Result<()> {
         // Kernels before it may still use what it overwrites.
         self.gpu.await_kernels()?;
-        self.gpu.copy(to, &[bytes], false)?;
+        self.gpu.copy(to, &[bytes])?;
         self.gpu.await_copies()
     }
 

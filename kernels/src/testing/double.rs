@@ -7,6 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::arena::Layout;
+use crate::compact::{BINS, Unpack, bin_shift, unpacked};
 use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
 use crate::error::Result;
 use crate::{lstc, packed};
@@ -77,6 +78,8 @@ pub(crate) struct Double {
     reached: [u64; MARKS],
     pace: Pace,
     rng: ChaCha8Rng,
+    bins: Vec<u64>,
+    bin_shift: u32,
 }
 
 impl Double {
@@ -90,6 +93,8 @@ impl Double {
             reached: [0; MARKS],
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
+            bins: Vec::new(),
+            bin_shift: 0,
         }
     }
 
@@ -158,8 +163,33 @@ impl Engine for Double {
         2
     }
 
-    fn copy(&mut self, to: u64, pieces: &[&[u8]], _stay: bool) -> Result<()> {
+    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         self.order(Queue::Copy, Order::Write { to, bytes: pieces.concat() });
+        Ok(())
+    }
+
+    fn unpack(&mut self, order: &Unpack<'_>) -> Result<()> {
+        let successors = unpacked(order);
+        if order.counted {
+            successors.iter().for_each(|&successor| self.bins[(successor >> self.bin_shift) as usize] += 1);
+        }
+        self.order(
+            Queue::Copy,
+            Order::Write { to: order.successors_at, bytes: bytemuck::cast_slice(&successors).to_vec() },
+        );
+        Ok(())
+    }
+
+    fn begin_unpacking(&mut self, numbered: u32) -> Result<()> {
+        (self.bins, self.bin_shift) = (vec![0; BINS], bin_shift(numbered));
+        Ok(())
+    }
+
+    fn bins(&mut self) -> Result<Vec<u64>> {
+        Ok(self.bins.clone())
+    }
+
+    fn unpacked(&mut self) -> Result<()> {
         Ok(())
     }
 

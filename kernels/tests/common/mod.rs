@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::{FrameSlices, ResidentSlices, Size, frame_bytes};
+use super::{CompactPart, CompactSlices, FrameSlices, ResidentSlices, Size, frame_bytes};
 
 /// A partition with all its rows, before it is cut into frames.
 #[derive(Debug, Clone)]
@@ -29,9 +29,70 @@ pub(crate) struct OwnedFrame {
     pub first_local: u32,
     pub arcs_into: u64,
     pub all_local: bool,
+    /// The heads as they are stored, in place of those above.
+    pub stored: Option<Stored>,
+}
+
+/// Rows as a graph's file stores them.
+pub(crate) type Stored = (Vec<u8>, Vec<CompactPart>);
+
+/// Stores rows of the numbers from `number` on, so many in a part.
+pub(crate) fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, number: u32, in_part: usize) -> Stored {
+    fn put(mut value: u32, bytes: &mut Vec<u8>) {
+        while value >= 0x80 {
+            bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+    }
+    let (rows, mut bytes, mut parts): (Vec<_>, _, Vec<CompactPart>) = (rows.collect(), vec![], vec![]);
+    let (mut row, mut arc) = (0, 0);
+    for rows in rows.chunks(in_part) {
+        rows.iter().for_each(|row| put(row.len() as u32, &mut bytes));
+        let begin = bytes.len() as u32;
+        for row in rows {
+            let mut least = 0;
+            for &head in *row {
+                put(head - least, &mut bytes);
+                least = head + 1;
+            }
+        }
+        let (rows, arcs) = (rows.len() as u32, rows.iter().map(|row| row.len() as u32).sum());
+        let end = bytes.len() as u32;
+        parts.push(CompactPart { begin, end, row, rows, arc, arcs, rank: number + row, unused: 0 });
+        (row, arc) = (row + rows, arc + arcs);
+    }
+    (bytes, parts)
+}
+
+/// A run of a resident section that owns its slices, stored.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredRun {
+    offsets: Vec<u64>,
+    stored: Stored,
+}
+
+impl StoredRun {
+    /// Makes the first number of a part too large for its row.
+    pub(crate) fn damage(&mut self, part: usize) {
+        let (bytes, parts) = &mut self.stored;
+        let part = parts[part.min(parts.len() - 1)];
+        bytes[part.begin as usize..part.end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
+    }
+
+    pub(crate) fn slices(&self) -> ResidentSlices<'_> {
+        let (bytes, parts) = &self.stored;
+        ResidentSlices { offsets: &self.offsets, heads: &[], compact: Some(CompactSlices { bytes, parts }) }
+    }
 }
 
 impl OwnedFrame {
+    /// The same with stored rows, so many in a part.
+    pub(crate) fn as_stored(&self, in_part: usize) -> Self {
+        let rows = self.offsets.windows(2).map(|ends| &self.heads[ends[0] as usize..ends[1] as usize]);
+        Self { stored: Some(stored(rows, self.range.start, in_part)), ..self.clone() }
+    }
+
     /// Bytes that it takes on the device.
     pub(crate) fn bytes(&self) -> u64 {
         frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
@@ -41,13 +102,13 @@ impl OwnedFrame {
         FrameSlices {
             range: self.range.clone(),
             offsets: &self.offsets,
-            heads: &self.heads,
+            heads: if self.stored.is_some() { &[] } else { &self.heads },
+            compact: self.stored.as_ref().map(|(bytes, parts)| CompactSlices { bytes, parts }),
             local_words: &self.words,
             local_ranks: &self.ranks,
             first_local: self.first_local,
             arcs_into: self.arcs_into,
             all_local: self.all_local,
-            stays: self.range.start.is_multiple_of(3),
         }
     }
 }
@@ -71,8 +132,19 @@ impl Partition {
         (0..self.numbers.len().max(1)).step_by(rows).map(move |first| {
             let end = (first + rows).min(self.numbers.len());
             let heads = self.offsets[first] as usize..self.offsets[end] as usize;
-            ResidentSlices { offsets: &self.offsets[first..=end], heads: &self.heads[heads] }
+            ResidentSlices { offsets: &self.offsets[first..=end], heads: &self.heads[heads], compact: None }
         })
+    }
+
+    /// The same with stored rows, so many in a part.
+    pub(crate) fn stored_runs(&self, rows: usize, in_part: usize) -> Vec<StoredRun> {
+        let run = |(i, run): (usize, ResidentSlices<'_>)| {
+            let first = run.offsets[0];
+            let rows_of = run.offsets.windows(2).map(|e| &run.heads[(e[0] - first) as usize..(e[1] - first) as usize]);
+            let number = self.numbers.get(i * rows).copied().unwrap_or(0);
+            StoredRun { offsets: run.offsets.to_vec(), stored: stored(rows_of, number, in_part) }
+        };
+        self.resident_runs(rows).enumerate().map(run).collect()
     }
 
     pub(crate) fn size(&self, frame_limit: u64) -> Size {
@@ -140,7 +212,7 @@ impl Partition {
         // Known for every other frame.
         let into = self.heads.iter().filter(|head| range.contains(head)).count() as u64;
         let arcs_into = if range.start.is_multiple_of(2) { into } else { u64::MAX };
-        OwnedFrame { range, offsets, heads, words, ranks, first_local, arcs_into, all_local }
+        OwnedFrame { range, offsets, heads, words, ranks, first_local, arcs_into, all_local, stored: None }
     }
 }
 

@@ -166,17 +166,17 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         range: 0..n,
         offsets: &[0],
         heads: &[],
+        compact: None,
         local_words: &[],
         local_ranks: &[],
         first_local: 0,
         arcs_into: u64::MAX,
         all_local: true,
-        stays: false,
     };
     for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {
         gpu.reserve(arena).unwrap();
         let mut counter = Counter::begin(&mut gpu, size).unwrap();
-        counter.resident(&ResidentSlices { offsets: &offsets, heads: &heads }).unwrap();
+        counter.resident(&ResidentSlices { offsets: &offsets, heads: &heads, compact: None }).unwrap();
         counter.frame(&whole).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
     }

@@ -20,9 +20,6 @@ impl Graph for Lists {
     fn out_degree(&self, id: u32) -> u32 {
         self.0[id as usize].len() as u32
     }
-    fn degree(&self, _: u32) -> u32 {
-        panic!("the symmetric graph is made from the rows alone")
-    }
     fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
         self.0[id as usize].iter().for_each(|&head| each(head));
     }

@@ -4,7 +4,6 @@ use trimill_partitioners::Graph;
 
 pub(crate) struct Rows {
     rows: Vec<Vec<u32>>,
-    degrees: Vec<u32>,
 }
 
 impl Rows {
@@ -21,7 +20,7 @@ impl Rows {
             let (tail, head) = if place(u) < place(v) { (u, v) } else { (v, u) };
             rows[tail as usize].push(head);
         }
-        Self { rows, degrees }
+        Self { rows }
     }
 
     /// The cut, counted without the crate.
@@ -42,9 +41,6 @@ impl Graph for Rows {
     }
     fn out_degree(&self, id: u32) -> u32 {
         self.rows[id as usize].len() as u32
-    }
-    fn degree(&self, id: u32) -> u32 {
-        self.degrees[id as usize]
     }
     fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
         self.rows[id as usize].iter().for_each(|&head| each(head));

@@ -174,9 +174,6 @@ impl Graph for Claim {
     fn out_degree(&self, _: u32) -> u32 {
         panic!("refused too late")
     }
-    fn degree(&self, _: u32) -> u32 {
-        panic!("refused too late")
-    }
     fn heads_of(&self, _: u32, _: &mut dyn FnMut(u32)) {
         panic!("refused too late")
     }

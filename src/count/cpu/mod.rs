@@ -15,7 +15,6 @@
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker that
 //! has one a bitmap over the numbering and the arcs that it puts off, and the hubs' bits.
 
-mod ahead;
 mod hubs;
 mod pack;
 #[cfg(test)]
@@ -109,7 +108,6 @@ impl Backend for Cpu {
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
-            by_rows: Some(self.by_rows()),
         }
     }
 

@@ -154,7 +154,8 @@ mod tests {
             Some(*end)
         });
         let offsets = std::iter::once(0).chain(ends).collect();
-        let mut resident = Resident { numbers: (0..rows.len() as u32).collect(), offsets, heads: rows.concat() };
+        let (numbers, heads) = ((0..rows.len() as u32).collect(), rows.concat().into());
+        let mut resident = Resident { numbers, offsets, heads, ..Resident::default() };
         pack_rows(&mut resident, range);
         resident
     }

@@ -27,8 +27,11 @@ impl Buffers {
         if words < FEWEST_WORDS {
             return None;
         }
+        // Blocks of about the same size share buffers.
+        let words = words.next_multiple_of(FEWEST_WORDS);
         let mut waiting = lock(&self.0);
-        let memory = match waiting.iter().position(|memory| memory.len() as u64 >= words) {
+        let large_enough = waiting.iter().enumerate().filter(|(_, memory)| memory.len() as u64 >= words);
+        let memory = match large_enough.min_by_key(|(_, memory)| memory.len()).map(|(place, _)| place) {
             Some(place) => waiting.swap_remove(place),
             None => {
                 // One that is too small goes first, so that buffers do not add up.

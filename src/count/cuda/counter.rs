@@ -40,6 +40,14 @@ impl<'g> Counter<'g> {
         }
     }
 
+    /// Of stored rows that were unpacked on the device: how many successors are in each bin.
+    pub(super) fn bins(&mut self) -> Result<Vec<u64>> {
+        match self {
+            Self::Packed(counter) => counter.bins(),
+            Self::Lstc(_) | Self::Paper(_) => Ok(Vec::new()),
+        }
+    }
+
     /// Bytes of the arena in use, at the most so far.
     pub(super) fn bytes(&self) -> u64 {
         match self {

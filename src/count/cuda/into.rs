@@ -44,6 +44,11 @@ impl ArcsInto {
         self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
     }
 
+    /// Adds what a device counted by itself, in as many runs.
+    pub(super) fn add_bins(&mut self, bins: &[u64]) {
+        self.runs.iter_mut().zip(bins).for_each(|(all, more)| *all += more);
+    }
+
     /// No more arcs than so many lead into `range`.
     pub(super) fn most(&self, range: &Range<u32>) -> u64 {
         if range.is_empty() {

@@ -86,7 +86,6 @@ impl Method {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |frames| frames.min(2),
-            by_rows: None,
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: Bytes(8),

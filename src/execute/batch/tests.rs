@@ -1,4 +1,4 @@
-//! Spills from batches against those of partitions built alone, byte for byte.
+//! Spills from batches against those of whole sections that follow the definitions, byte for byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,12 @@ use crate::graph::OrientedGraph;
 use crate::input::arcs::ArcList;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
-use crate::partition::section::smallest_frame_limit;
+use crate::partition::section::{Frame, Resident, smallest_frame_limit};
 use crate::partition::sizes::sizes;
-use crate::plan::Plan;
 use crate::plan::predict::{Layout, predict};
+use crate::plan::{Cut as PlanCut, Plan};
 use crate::prepare::prepare;
+use crate::spill::{Codec, PartitionHeader};
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -28,45 +29,136 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
         .unwrap()
 }
 
-fn plan_of(graph: &OrientedGraph, assignment: Assignment, level: Prune, frame_limit: Bytes) -> Plan {
-    let sizes = sizes(graph, &assignment, level, &Control::silent()).unwrap();
-    let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
-    // There is always room in memory for a spill of no bytes, which these tests would not find on disk.
-    let layout = |size| Layout { spill: Bytes(4), ..Layout::rough(size, frame_limit) };
-    let predictions = sizes.iter().map(|size| predict(size, &terms, &layout(size))).collect();
-    let parts_asked = assignment.parts();
-    let (times, shared, estimates) = (Default::default(), None, None);
-    Plan { assignment, frame_limit, sizes, predictions, times, parts_asked, shared, estimates }
+/// A graph's rows, all at once.
+fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
+    let each = |block: RowBlock<'_>| {
+        rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
+        Ok(())
+    };
+    graph.pass(Bytes::mib(1), Direction::Rising, &Control::silent(), each).unwrap();
+    rows
 }
 
-/// The bytes of all spills, by partition; some of them, so many at a time, in a batch, or each alone.
-fn spills(plan: &Plan, graph: &OrientedGraph, level: Prune, together: Option<(Bytes, usize)>) -> Vec<Vec<u8>> {
+fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, frame_limit: Bytes) -> Plan {
+    let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
+    let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
+    let predictions = sizes.iter().map(|size| predict(size, &terms, &Layout::bound(size, frame_limit))).collect();
+    let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
+    Plan { cut, frame_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
+}
+
+/// The bytes of all spills, by partition, so many built at a time by so many threads.
+fn spills(
+    plan: &Plan,
+    graph: &OrientedGraph,
+    locals: &Locals,
+    level: Prune,
+    (block, many): (Bytes, usize),
+) -> Vec<Vec<u8>> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
     let room = Room::new(Bytes::ZERO);
-    let builder = Builder { graph, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
-    let parts: Vec<u32> = (0..plan.assignment.parts()).collect();
-    let built = match together {
-        None => parts.iter().map(|&part| builder.build(part, &control).unwrap()).collect::<Vec<_>>(),
-        Some((block, many)) => {
-            let batches = BatchBuilder::new(builder, block);
-            parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap()).collect()
-        }
-    };
-    let bytes = built.iter().map(|built| (built.part, std::fs::read(&built.spill.path).unwrap()));
-    let bytes: BTreeMap<_, _> = bytes.collect();
+    let builder = Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
+    let parts: Vec<u32> = (0..plan.parts()).collect();
+    let batches = BatchBuilder::new(builder, block);
+    let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
+    let bytes: BTreeMap<_, _> = built.map(|built| (built.part, std::fs::read(&built.spill.path).unwrap())).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     bytes.into_values().collect()
 }
 
+/// What Algorithms 1 and 2 of LSTC, or level `direct`, leave of a partition, read literally: who is kept, and where arcs out of
+/// proxies may lead.
+fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> [Vec<bool>; 2] {
+    let n = rows.len();
+    let is_local = |rank: usize| locals.part(rank as u32) == part;
+    let mut present: Vec<bool> = (0..n).map(is_local).collect();
+    let mut pointed = vec![false; n];
+    for (tail, row) in rows.iter().enumerate() {
+        for head in row.iter().map(|&head| head as usize) {
+            present[tail] |= is_local(head);
+            present[head] |= is_local(tail);
+            pointed[head] |= is_local(tail);
+        }
+    }
+    match level {
+        Prune::None => [present.clone(), present],
+        Prune::Direct => [(0..n).map(|rank| is_local(rank) || pointed[rank]).collect(), pointed],
+        Prune::ZeroIndegree => loop {
+            let mut entered = vec![false; n];
+            for (_, row) in rows.iter().enumerate().filter(|&(tail, _)| present[tail]) {
+                row.iter().for_each(|&head| entered[head as usize] = true);
+            }
+            let gone: Vec<usize> = (0..n).filter(|&rank| present[rank] && !is_local(rank) && !entered[rank]).collect();
+            if gone.is_empty() {
+                break [present.clone(), present];
+            }
+            gone.into_iter().for_each(|rank| present[rank] = false);
+        },
+    }
+}
+
+/// The bytes of a spill that is written section by section.
+fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> Vec<u8> {
+    let [kept, closing] = kept_by_definition(rows, locals, part, level);
+    let mut numbered = 0;
+    let place = |&kept: &bool| {
+        numbered += u32::from(kept);
+        numbered - u32::from(kept)
+    };
+    let places: Vec<u32> = kept.iter().map(place).collect();
+    let size = &plan.sizes[part as usize];
+    let header = PartitionHeader {
+        partition: part,
+        fingerprint: 7,
+        locals: locals.count(part) as u32,
+        numbered,
+        proxies_induced: size.proxies_induced,
+        proxies_kept: size.proxies_kept,
+        arcs_induced: size.arcs_induced,
+        arcs_kept: size.arcs_kept,
+    };
+    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
+    let (mut cuts, mut proxies) = (Cuts::new(plan.frame_limit), Vec::new());
+    for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
+        let places_of =
+            |row: &mut dyn Iterator<Item = &u32>| row.map(|&head| places[head as usize]).collect::<Vec<_>>();
+        if locals.part(rank) == part {
+            resident.numbers.push(places[rank as usize]);
+            resident.heads.extend_from_slice(&places_of(&mut row.iter()));
+            resident.offsets.push(resident.heads.len() as u64);
+        } else {
+            proxies.push(places_of(&mut row.iter().filter(|&&head| closing[head as usize])));
+            cuts.row(places[rank as usize], proxies[proxies.len() - 1].len() as u32);
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let writer = SpillWriter::create(dir.path(), "a.spill", header, Codec::default()).unwrap();
+    let mut writer = writer.resident_arcs(size.resident_arcs);
+    writer.resident(&resident).unwrap();
+    for Cut { range, rows, .. } in cuts.finish(numbered) {
+        let rows = &proxies[rows];
+        let mut offsets = vec![0];
+        rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
+        writer.frame(&Frame::of(range, &offsets, &rows.concat()).unwrap()).unwrap();
+    }
+    std::fs::read(&writer.finish().unwrap().path).unwrap()
+}
+
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
-    let longest = (0..graph.vertices()).map(|rank| graph.out_degree(rank)).max().unwrap();
+    let rows = rows_of(graph);
+    let locals = Locals::of(assignment, &graph.order().unwrap());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
     for level in LEVELS {
         for &limit in limits {
-            let limit = smallest_frame_limit(longest).max(Bytes(limit));
-            let plan = plan_of(graph, assignment.clone(), level, limit);
-            let alone = spills(&plan, graph, level, None);
-            let together = spills(&plan, graph, level, Some((block, many)));
-            assert!(alone == together, "{level}, frames of {limit}, {many} at a time");
+            let limit = smallest_frame_limit(graph.longest_row()).max(Bytes(limit));
+            let plan = plan_of(graph, &locals, level, limit);
+            let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
+            for (part, spill) in (0..).zip(together) {
+                let expected = by_definition(&plan, &rows, &locals, part, level);
+                assert!(spill == expected, "{level}, blocks of {limit}, {many} at a time, part {part}");
+                assert!(spill.len() as u64 <= plan.predictions[part as usize].spill.get());
+            }
         }
     }
 }
@@ -87,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn batches_give_the_bytes_of_partitions_built_alone(
+    fn batches_give_the_bytes_of_whole_sections_by_definition(
         mut arcs in any_graph(),
         parts in 1u32..12,
         kind in 0..3,

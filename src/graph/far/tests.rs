@@ -1,106 +1,93 @@
-//! The oriented graph past 2^32 arcs, 2^34 bytes and 2^64 wedges: files with holes, which take no room.
+//! The oriented graph past 2^32 arcs and bytes, and 2^64 wedges: files with holes, which take no room.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Mutex;
 
-use super::OrientedGraph;
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::bits::Marks;
-use super::file::{GraphWriter, Layout};
-use super::numbering::Numbering;
-use super::oriented::Storage;
-use super::pages::PageLimit;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::count::cpu::Cpu;
-use crate::mapped::MappedFile;
-use crate::orient::ranked::write_rows;
-use crate::partition::prune::{Prune, prune};
-use crate::partition::sections::Sections;
-use crate::spill::{Codec, PartitionHeader, SpillReader, SpillWriter};
-use crate::stream::count_partition;
-use crate::stream::source::Spilled;
+use super::file::{Checksums, Layout};
+use super::index::{BlockEntry, DegreeRun, Degrees, Index};
+use super::store::{GraphFile, Store};
+use super::{OrientedGraph, encode};
+use crate::error::Kind;
 
-/// Ranks of the ids 3 to 8: a clique, whose rows lie behind three rows that are holes of up to 2^31 arcs each.
-const CLIQUE: [u32; 6] = [6, 3, 8, 4, 7, 5];
+/// The arcs of three rows that are holes, the first of up to 2^31 arcs.
+const HOLES: [u64; 3] = [(1 << 31) + 1, (1 << 31) + 2, 2];
 const FAR: u64 = (1 << 32) + 5;
 
-/// A graph as its file says, without the checksums that would read all of the holes.
-fn unchecked(path: &Path, layout: Layout, numbering: Numbering) -> OrientedGraph {
-    let file = MappedFile::open(path).unwrap();
-    let storage = Storage::File { file, temporary: None };
-    OrientedGraph { storage, layout, numbering, pages: PageLimit::default() }
-}
-
+/// The file of a graph whose ranks 3 to 8 are a clique behind rows that are holes, and what opening it would make of it.
 fn clique_behind_holes(path: &Path) -> OrientedGraph {
-    let layout = Layout { vertices: 9, edges: FAR + 15, ..Layout::default() };
-    let file = File::create(path).unwrap();
-    file.set_len(layout.degrees().end as u64).unwrap();
-    let mut offsets = vec![0, (1 << 31) + 1, (1 << 32) + 3, FAR];
-    for rank in 3..9 {
-        let (row, start): (Vec<u32>, _) = ((3..rank).collect(), offsets[rank as usize]);
-        file.write_all_at(bytemuck::cast_slice(&row), layout.heads().start as u64 + 4 * start).unwrap();
-        offsets.push(start + row.len() as u64);
+    let rows: Vec<Vec<u32>> = (3..9).map(|rank| (3..rank).collect()).collect();
+    let ends: Vec<u32> = rows
+        .iter()
+        .scan(0, |end, row| {
+            *end += row.len() as u32;
+            Some(*end)
+        })
+        .collect();
+    let mut clique = Vec::new();
+    encode(&ends, &rows.concat(), &mut clique);
+    let (mut entries, mut arc, mut position) = (Vec::new(), 0, 0);
+    for (rank, arcs) in (0..).zip(HOLES) {
+        entries.push(BlockEntry { first_rank: rank, first_arc: arc, position, checksum: 1 });
+        arc += arcs;
+        position += arcs + 1;
     }
-    file.write_all_at(bytemuck::cast_slice(&offsets), layout.offsets().start as u64).unwrap();
-    let number_of: Vec<u32> = [0, 1, 2].into_iter().chain(CLIQUE).collect();
-    let mut id_of = vec![0; 9];
-    number_of.iter().enumerate().for_each(|(id, &number)| id_of[number as usize] = id as u32);
-    unchecked(path, layout, Numbering { number_of, id_of })
+    assert_eq!(arc, FAR);
+    entries.push(BlockEntry { first_rank: 3, first_arc: FAR, position, checksum: xxh3_64(&clique) });
+    let layout = Layout {
+        vertices: 9,
+        edges: FAR + 15,
+        longest_row: u32::MAX,
+        blocks: 4,
+        block_bytes: position + clique.len() as u64,
+        ..Layout::default()
+    };
+    let file = File::create(path).unwrap();
+    file.write_all_at(&clique, layout.rows().start + position).unwrap();
+    let file = GraphFile { file: File::open(path).unwrap(), path: path.into(), temporary: None };
+    OrientedGraph {
+        index: Index::new(entries, &layout).unwrap(),
+        degrees: Degrees(Vec::new()),
+        store: Store::File { file, rows: layout.rows().start },
+        layout,
+        checksums: Checksums::default(),
+        lengths: Mutex::default(),
+    }
 }
 
 #[test]
-fn rows_past_2_to_the_32_arcs_are_read_cut_spilled_and_counted() {
+fn rows_past_2_to_the_32_arcs_and_bytes_are_found_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let graph = clique_behind_holes(&dir.path().join("g"));
-    assert_eq!((graph.edges(), graph.heads().len() as u64), (FAR + 15, FAR + 15));
-    assert_eq!(graph.csr_bytes(), Bytes(80 + 4 * (FAR + 15)));
-    for (id, rank) in (3..).zip(CLIQUE) {
-        assert_eq!((graph.rank_of(id), graph.out_degree(rank)), (rank, rank - 3));
-        assert_eq!(graph.row(rank), (3..rank).collect::<Vec<_>>());
-        let mut read = Vec::new();
-        graph.read_rows(&(rank..rank + 1), &mut read).unwrap();
-        assert_eq!(read, graph.row(rank));
+    assert_eq!((graph.edges(), graph.stored_bytes().get() > 1 << 32), (FAR + 15, true));
+    assert_eq!(graph.csr_bytes().get(), 80 + 4 * (FAR + 15));
+    for rank in 3..9u32 {
+        let before: u64 = (0..u64::from(rank) - 3).sum();
+        assert_eq!(graph.first_arc(rank).unwrap(), FAR + before);
+        let (mut begins, mut row) = ([0u64; 2], vec![0; rank as usize - 3]);
+        graph.read(rank..rank + 1, &mut begins, &mut row).unwrap();
+        assert_eq!(row, (3..rank).collect::<Vec<_>>());
     }
-    let (control, pool) = (Control::silent(), rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
-    let mut triangles = 0;
-    for locals in [&[3, 5, 7][..], &[4], &[6, 8]] {
-        let pruned = prune(&graph, locals, Prune::Direct, &control).unwrap();
-        let sections = Sections::new(&pruned);
-        let (numbered, locals) = (sections.numbered(), locals.len() as u32);
-        let header = PartitionHeader { locals, numbered, ..PartitionHeader::default() };
-        let mut writer = SpillWriter::create(dir.path(), "a.spill", header, Codec::Planes).unwrap();
-        sections.resident(&control, |chunk| writer.resident(&chunk)).unwrap();
-        sections.frames(Bytes(1 << 12), &control, |frame| writer.frame(&frame)).unwrap();
-        let spill = SpillReader::open(&writer.finish().unwrap().path, None).unwrap();
-        let mut cpu = Cpu::new(Bytes::mib(1), numbered);
-        triangles += count_partition(&mut Spilled::new(spill), &mut cpu, &pool, &control).unwrap().triangles;
-    }
-    assert_eq!(triangles, 20, "the triangles of a clique of 6");
-}
-
-#[test]
-fn orienting_writes_rows_past_2_to_the_32_arcs() {
-    let dir = tempfile::tempdir().unwrap();
-    let layout = Layout { vertices: 100, edges: FAR + 100, ..Layout::default() };
-    let writer = GraphWriter::create(dir.path(), layout.clone()).unwrap();
-    // Ranks 70 to 72; 71 has no row.
-    let keys = [70 << 32 | 0xffff_fffd, 72 << 32, 70 << 32 | 9];
-    write_rows(&writer, &(70..73), FAR, &keys).unwrap();
-    let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
-    let graph = unchecked(&path, layout, Numbering::default());
-    assert_eq!(graph.offsets()[70..75], [0, FAR + 2, FAR + 2, FAR + 3, 0]);
-    assert_eq!(graph.heads()[FAR as usize..][..4], [9, 0xffff_fffd, 0, 0]);
+    assert_eq!(graph.first_arc(9).unwrap(), FAR + 15);
+    // Cuts by arcs beyond 32 bits, at and within blocks.
+    assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR).unwrap(), 4);
+    assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR + 6).unwrap(), 7);
+    assert_eq!(graph.last_fitting(2, |_, arcs| arcs <= 4).unwrap(), 5);
+    // A hole is no row: its checksum differs.
+    let error = graph.read(2..4, &mut [0u64; 3], &mut [0; 2]).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data);
 }
 
 #[test]
 fn wedges_pass_2_to_the_64() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout { vertices: 5, ..Layout::default() };
-    let file = File::create(dir.path().join("g")).unwrap();
-    let degrees = [u32::MAX, u32::MAX, u32::MAX, 1, 0];
-    file.write_all_at(bytemuck::cast_slice(&degrees), layout.degrees().start as u64).unwrap();
-    let graph = unchecked(&dir.path().join("g"), layout, Numbering::default());
+    let graph = clique_behind_holes(&dir.path().join("g"));
+    let runs = vec![DegreeRun { degree: u32::MAX, vertices: 3 }, DegreeRun { degree: 1, vertices: 1 }];
+    let graph = OrientedGraph { degrees: Degrees(runs), ..graph };
     assert_eq!(graph.wedges(), 3 * 9_223_372_030_412_324_865);
 }
 

@@ -21,7 +21,7 @@ static MADE: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
 type Emulate = unsafe extern "C" fn(*const c_void, u32, u32, *const u64, u32) -> i32;
 
 /// A device of which all memory is the arena. What was not written reads as 0xa5.
-pub(super) struct Emulated {
+pub(crate) struct Emulated {
     name: &'static str,
     kernels: HashMap<&'static str, usize>,
     memory: Vec<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Emulated {
 
 impl Emulated {
     /// The kernels of a source; `None`, with a printed reason: there is no compiler. With `TRIMILL_REQUIRE_CXX=1` its lack fails.
-    pub(super) fn new(source: &'static Source) -> Option<Self> {
+    pub(crate) fn new(source: &'static Source) -> Option<Self> {
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         if !made.contains_key(source.name) {
             let folder = tempfile::tempdir().unwrap();
@@ -49,7 +49,7 @@ impl Emulated {
     }
 
     /// An arena of so many bytes.
-    pub(super) fn with(mut self, bytes: u64) -> Self {
+    pub(crate) fn with(mut self, bytes: u64) -> Self {
         self.memory = vec![0xa5a5_a5a5_a5a5_a5a5; (bytes / 8) as usize];
         self.layout = Layout::new(bytes);
         self

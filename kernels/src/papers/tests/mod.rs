@@ -1,10 +1,10 @@
 //! Every method against brute force, its kernels emulated on the host. The same on a GPU: `tests/gpu.rs`, `tests/papers.rs`.
 
 // Its types are private to whoever includes it.
-#[allow(clippy::duplicate_mod)]
+#[allow(clippy::duplicate_mod, dead_code)]
 #[path = "../../../tests/common/mod.rs"]
 mod common;
-mod emulated;
+pub(crate) mod emulated;
 mod primitives;
 
 use common::{OwnedFrame, Partition, cuts, random};
@@ -12,6 +12,7 @@ use emulated::Emulated;
 
 use super::*;
 use crate::lstc::sections::frame_bytes;
+use crate::{CompactPart, CompactSlices};
 use polak::Preprocess;
 use skiff::Organisation;
 

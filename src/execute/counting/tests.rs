@@ -10,8 +10,8 @@ use super::*;
 use crate::count::cpu::Cpu;
 use crate::count::{CounterMemory, Device, PartitionCounter, Tally, Terms};
 use crate::error::Error;
+use crate::execute::graph::Input;
 use crate::execute::planned::planned;
-use crate::execute::shared::count_shared;
 use crate::job::file::parse;
 use crate::partition::section::{FrameView, Resident, ResidentSize};
 
@@ -112,15 +112,16 @@ fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResu
         std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
     }
     std::fs::create_dir_all(dir.join("spill")).unwrap();
+    let partitioner = if more.contains("partitioner") { "" } else { "partition.partitioner = 'contiguous-vertices'" };
     let text = format!(
-        "input.path = 'cliques.txt'\npartition.parts = 8\npartition.partitioner = 'contiguous-vertices'\n\
+        "input.path = 'cliques.txt'\npartition.parts = 8\n{partitioner}\n\
          cache.enabled = false\ncount.backend = 'cpu'\nspill.dir = 'spill'\n{more}"
     );
-    let text = if text.contains("frames") { text } else { text + "\npartition.frames = 'own'" };
     let job = Job::resolve(None, &parse(&text, Path::new("test"))?, dir)?;
     let setup = Setup::new(&job, None)?;
     let (control, mut stations) = (Control::silent(), Vec::new());
-    let mut planned = planned(&job, &setup, &control, &mut stations)?;
+    let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stations)?;
+    let mut planned = planned(prepared, &job, &setup, true, &control, &mut stations)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     planned.backends = fates
@@ -132,10 +133,7 @@ fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResu
             Box::new(Numbered { cpu, ordinal, fate, begun }) as Box<dyn Backend>
         })
         .collect();
-    let (results, devices) = match planned.plan.shared {
-        Some(_) => count_shared(&mut planned, &setup, &control, &mut stations)?,
-        None => count_spilled(&job, &mut planned, &setup, &control, &mut stations)?,
-    };
+    let (results, devices) = count_partitions(&job, &mut planned, &setup, &control, &mut stations)?;
     Ok((results, devices, stations))
 }
 
@@ -154,15 +152,15 @@ fn spills(dir: &Path) -> usize {
 
 #[test]
 fn every_partition_is_counted_once_by_one_of_the_devices() {
-    let shared = "partition.frames = 'shared'";
+    let ranges = "partition.partitioner = 'rank'";
     for (devices, more) in [
         (1, ""),
         (2, ""),
         (3, "spill.to = 'memory'"),
         (4, "memory.host = '64MiB'\nspill.to = 'memory'"),
-        (1, shared),
-        (3, shared),
-        (2, "partition.frames = 'shared'\nmemory = { host = '32MiB', device = '1MiB' }"),
+        (1, ranges),
+        (3, ranges),
+        (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let (results, shares, stations) = count_on(&vec![Fate::Lives; devices], more, dir.path()).unwrap();
@@ -175,7 +173,7 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
             assert_eq!(own.iter().map(|result| u128::from(result.triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
-        let made = if more.contains("shared") { "rows" } else { "spill" };
+        let made = if more.contains("rank") { "stream" } else { "spill" };
         assert!([made, "stream", "count"].iter().all(|name| stations.iter().any(|station| station.name == *name)));
         assert_eq!(spills(dir.path()), 0);
     }
@@ -197,15 +195,15 @@ fn counted_by(results: &[PartitionResult], device: u32) -> usize {
 
 #[test]
 fn what_a_lost_device_held_is_counted_by_the_others() {
-    let shared = "partition.frames = 'shared'";
-    for (at, more) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, shared), (5, shared), (7, shared)] {
+    let ranges = "partition.partitioner = 'rank'";
+    for (at, more) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, ranges), (5, ranges), (7, ranges)] {
         let dir = tempfile::tempdir().unwrap();
         let (results, ..) = count_on(&[Fate::IsLostAt(at); 3], more, dir.path()).unwrap();
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
     // Whatever a device found in a partition that it did not finish is not added.
-    for more in ["", shared] {
+    for more in ["", ranges] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let fates = [Fate::LiesDownAfter(after), Fate::Lives, Fate::LiesDownAfter(0)];
@@ -218,8 +216,8 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
 
 #[test]
 fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
-    let shared = "partition.frames = 'shared'";
-    for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, shared), (3, shared)] {
+    let ranges = "partition.partitioner = 'rank'";
+    for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, ranges), (3, ranges)] {
         let dir = tempfile::tempdir().unwrap();
         let error = count_on(&vec![Fate::LiesDownAfter(2); devices], more, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
@@ -232,9 +230,9 @@ fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
 
 #[test]
 fn what_lost_devices_had_counted_is_not_counted_again() {
-    for frames in ["own", "shared"] {
+    for partitioner in ["contiguous-vertices", "rank"] {
         let dir = tempfile::tempdir().unwrap();
-        let more = format!("partition.frames = '{frames}'\nrun.dir = 'run'");
+        let more = format!("partition.partitioner = '{partitioner}'\nrun.dir = 'run'");
         count_on(&[Fate::LiesDownAfter(2), Fate::LiesDownAfter(3)], &more, dir.path()).err().unwrap();
         let (results, ..) = count_on(&[Fate::Lives; 2], &more, dir.path()).unwrap();
         assert_whole(&results);
@@ -244,7 +242,7 @@ fn what_lost_devices_had_counted_is_not_counted_again() {
 
 #[test]
 fn a_thread_that_panics_stops_all_and_is_named() {
-    for more in ["", "partition.frames = 'shared'"] {
+    for more in ["", "partition.partitioner = 'rank'"] {
         for at in [0, 4] {
             let dir = tempfile::tempdir().unwrap();
             let error = count_on(&[Fate::PanicsAt(at); 2], more, dir.path()).err().unwrap();
@@ -263,7 +261,9 @@ fn with_several_devices_the_largest_partition_comes_first() {
                 partition.partitioner = 'contiguous-vertices'";
     let job = Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
     let setup = Setup::new(&job, None).unwrap();
-    let planned = planned(&job, &setup, &Control::silent(), &mut Vec::new()).unwrap();
+    let (control, mut stations) = (Control::silent(), Vec::new());
+    let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stations).unwrap();
+    let planned = planned(prepared, &job, &setup, true, &control, &mut stations).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();

@@ -1,0 +1,117 @@
+// File blocks of a graph as they are stored, to rows as the counting kernels read them.
+//
+// Of a part (the rows of a file block) there come: its successors as LEB128 numbers (of each row the first one, then each one's
+// distance from the one before, less 1), and where its rows begin. A block of threads takes a part: first all numbers, 16 bytes a
+// thread, each to its arc's place; then 8 lanes a row add them up. The byte before a part's first one ends a number (it is the last
+// of the rows' lengths), so each thread finds the beginning of a number that reaches into its bytes among the 4 before them.
+//
+// Nothing is written outside a part's arcs, and rows ascend to smaller ranks, whatever the bytes are, provided that they are as many
+// numbers as the part has arcs and no row is longer than its rank; where they are not what they should be, `wrong` is set. `bins`,
+// unless null, counts successors by their high bits.
+//
+// Cost: each stored byte is read once, each successor written twice and read once, or twice where it is counted.
+
+struct Part {
+    u32 begin, end; // bytes of the numbers
+    u32 row, rows;  // among the offsets
+    u32 arc, arcs;  // among the successors
+    u32 rank;       // of the first row
+    u32 unused;
+};
+
+constexpr u32 TAKEN = 16; // bytes of a thread
+constexpr u32 ROW_LANES = 8;
+constexpr u32 BINS = 2048;
+
+__device__ __forceinline__ u64 offset_at(const u64 *offsets, u64 wide, u64 row) {
+    return wide ? offsets[row] : ((const u32 *)offsets)[row];
+}
+
+// `bytes` is where byte 0 would be, a multiple of 16; `offsets` and `successors` are those of row `first_row` and arc `first_arc`,
+// and the first offset is `base`.
+extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part *parts, const u64 *offsets, u64 wide, u64 base,
+    u64 first_row, u64 first_arc, u32 *successors, u64 *wrong, u64 *bins, u64 shift) {
+    __shared__ u32 counts[BINS];
+    const Part part = parts[blockIdx.x];
+    u32 *out = successors + (part.arc - first_arc);
+    if (bins)
+        for (u32 i = threadIdx.x; i < BINS; i += blockDim.x) counts[i] = 0;
+    bool bad = false;
+    u32 done = 0;
+    for (u32 at = part.begin / TAKEN * TAKEN; at < part.end; at += blockDim.x * TAKEN) {
+        const u32 mine = at + threadIdx.x * TAKEN;
+        u32 words[5] = {0, 0, 0, 0, 0}; // 4 bytes before, then 16
+        if (mine < part.end) {
+            const u32 *from = (const u32 *)(bytes + mine);
+            if (mine >= 4) words[0] = from[-1];
+            for (u32 i = 0; i < 4; i++) words[i + 1] = from[i];
+        }
+        u32 ends = 0;
+        for (u32 i = 0; i < TAKEN; i++) {
+            const bool last = !(words[1 + i / 4] >> (8 * (i % 4) + 7) & 1);
+            ends += last && mine + i >= part.begin && mine + i < part.end;
+        }
+        u32 total;
+        u32 place = done + block_exclusive(ends, total);
+        u32 number = 0, bits = 0;
+        for (u32 i = 0; i < TAKEN + 4; i++) {
+            const u32 byte = words[i / 4] >> (8 * (i % 4)) & 0xff;
+            if (bits < 32) number |= (byte & 0x7f) << bits;
+            if (byte & 0x80) {
+                bits += 7;
+                continue;
+            }
+            const u32 where = mine + i - 4;
+            if (i >= 4 && where >= part.begin && where < part.end) {
+                bad |= bits > 28;
+                if (place < part.arcs) out[place] = number;
+                place++;
+            }
+            number = bits = 0;
+        }
+        done += total;
+    }
+    bad |= done != part.arcs;
+    __syncthreads();
+    const u32 lane = threadIdx.x % ROW_LANES;
+    // Whole warps go on together, as long as any of their rows does.
+    for (u32 first = threadIdx.x / WARP * (WARP / ROW_LANES); first < part.rows; first += blockDim.x / ROW_LANES) {
+        const u32 row = first + threadIdx.x % WARP / ROW_LANES;
+        u64 begin = 0, end = 0;
+        if (row < part.rows) {
+            begin = offset_at(offsets, wide, part.row - first_row + row) - base;
+            end = offset_at(offsets, wide, part.row - first_row + row + 1) - base;
+        }
+        const u64 rank = (u64)part.rank + row;
+        u64 least = 0;
+        for (u64 i = begin; __any_sync(ALL, i < end); i += ROW_LANES) {
+            const bool mine = i + lane < end;
+            u64 sum = mine ? (u64)successors[i + lane] + 1 : 0;
+            for (u32 step = 1; step < ROW_LANES; step <<= 1) {
+                const u64 other = __shfl_up_sync(ALL, sum, step);
+                if (lane >= step) sum += other;
+            }
+            sum += least;
+            if (mine) successors[i + lane] = (u32)(sum - 1);
+            // What the last lane of the row has, to all of it.
+            u64 all = sum;
+            for (u32 step = 1; step < ROW_LANES; step <<= 1) {
+                const u64 other = __shfl_down_sync(ALL, all, step);
+                if (lane + step < ROW_LANES) all = max(all, other);
+            }
+            least = all;
+        }
+        if (least > rank) {
+            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `rank`.
+            bad = true;
+            for (u64 i = begin; i + lane < end; i += ROW_LANES) successors[i + lane] = (u32)(i + lane - begin);
+        }
+    }
+    if (bad) *wrong = 1;
+    if (!bins) return;
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < part.arcs; i += blockDim.x) atomicAdd(&counts[out[i] >> shift], 1u);
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < BINS; i += blockDim.x)
+        if (counts[i]) atomicAdd(&bins[i], (u64)counts[i]);
+}

@@ -1,0 +1,69 @@
+//! Rows as a graph's file stores them, unpacked on the device: the same counts as of plain rows, by both methods that take them.
+
+use trimill_kernels::{Error, Shape, device_bytes, packed};
+
+use crate::common::{OwnedFrame, Partition, StoredRun, cuts, random};
+use crate::{Counter, gpu};
+
+/// An arena that has room for stored rows beside whatever these tests need.
+const ARENA: u64 = 128 << 20;
+
+/// The partition of the numbers from `first` on, whose rows are resident; below pass the rows of all.
+fn range(seed: u64, vertices: u32, first: u32) -> Partition {
+    let rows = random(seed, vertices, 70, 3, 0.0).rows;
+    Partition::new(rows, (0..vertices).map(|number| number >= first).collect())
+}
+
+/// Frames with stored rows, those of locals without rows.
+fn frames(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<OwnedFrame> {
+    let mut cuts = cuts.to_vec();
+    cuts.push(first);
+    let frames = partition.frames(&cuts);
+    frames.iter().map(|frame| if frame.all_local { frame.clone() } else { frame.as_stored(in_part) }).collect()
+}
+
+#[test]
+fn stored_rows_count_as_plain_ones_do() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for (seed, first, in_part) in [(1, 0, 5), (2, 1000, 64), (3, 2999, 700), (4, 400, 1)] {
+        let partition = range(seed, 3000, first);
+        let expected = partition.triangles();
+        for cuts in cuts(seed, 3000) {
+            let frames = frames(&partition, first, &cuts, in_part);
+            let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+            let size = partition.size(limit);
+            let runs: Vec<StoredRun> = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
+            gpu.reserve_for_stored_rows(ARENA).unwrap();
+            assert!(device_bytes(size.locals, size.arcs, limit) < ARENA / 2 && gpu.scratch() > 0);
+            let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
+            runs.iter().for_each(|run| counter.resident(&run.slices()).unwrap());
+            frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+            assert_eq!(counter.finish().unwrap().triangles, expected, "lstc, from {first}, {cuts:?}");
+            let mut counter = packed::Counter::begin(&mut gpu, size).unwrap();
+            runs.iter().for_each(|run| counter.resident(&run.slices()).unwrap());
+            let bins = counter.bins().unwrap();
+            assert_eq!(bins.iter().sum::<u64>(), size.arcs);
+            frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+            assert_eq!(counter.finish().unwrap().triangles, expected, "packed, from {first}, {cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn stored_rows_that_are_none_are_refused() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = range(7, 2000, 500);
+    let frames = frames(&partition, 500, &[100], 40);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let size = partition.size(limit);
+    gpu.reserve_for_stored_rows(ARENA).unwrap();
+    for damaged in [0, 1, 5] {
+        let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
+        for mut run in partition.stored_runs(size.locals as usize / 3 + 1, 30) {
+            run.damage(damaged);
+            counter.resident(&run.slices()).unwrap();
+        }
+        frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+        assert!(matches!(counter.finish(), Err(Error::Rows)), "{damaged}");
+    }
+}

@@ -1,0 +1,414 @@
+//! The one loop that counts: partitions in a queue, and a thread for each device that takes the next one.
+//!
+//! A partition of the graph stream is a rank range, and all of them are in the queue from the beginning. Those of the partition
+//! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill goes when it was counted.
+//! Whatever overlaps shares one pool of threads, and where the device has memory of its own, the next partition's first rows are
+//! read while the last one is counted. With several devices the largest partitions come first, so that no device is left with one
+//! of them at the end; `super::crew` says what happens when a device fails. With a run directory each result is recorded, what
+//! earlier starts counted is left out, and spills that they finished are taken.
+
+use std::ops::{ControlFlow, Range};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use super::build::{Builder, Built, file_name};
+use super::building::{Builders, Building};
+use super::busy::Busy;
+use super::count::partition_result;
+use super::crew::{all_or_cause, counted_by_all};
+use super::planned::Planned;
+use super::queue::{Hand, Queue};
+use super::room::Room;
+use super::setup::Setup;
+use super::spill_dir::SpillDir;
+use crate::bytes::Bytes;
+use crate::control::{Control, Task, Unit};
+use crate::count::Backend;
+use crate::count::cuda::RUNS_AHEAD;
+use crate::disk;
+use crate::error::{Error, Kind, Result};
+use crate::graph::OrientedGraph;
+use crate::job::Job;
+use crate::lock;
+use crate::partition::locals::Locals;
+use crate::partition::sizes::PartitionSize;
+use crate::plan::predict::Prediction;
+use crate::plan::{Cut, Plan};
+use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::run_dir::Journal;
+use crate::spill::{SpillReader, SpillSummary};
+use crate::stream::ahead::Ahead;
+use crate::stream::ranges::{RankRange, RowBlocks};
+use crate::stream::source::{PartitionSource, Spilled};
+use crate::stream::{Counted, Failed, count_partition};
+use crate::threads::{guarded, joined};
+
+/// What messages call the thread that builds.
+const BUILDER: &str = "the thread that builds partitions";
+
+/// What messages call the thread that reads the next partition.
+const READER_AHEAD: &str = "the thread that reads the next partition";
+
+/// What a device's thread has to show.
+#[derive(Default)]
+pub(super) struct Share {
+    pub(super) results: Vec<PartitionResult>,
+    kept: Vec<SpillSummary>,
+    pub(super) busy: Busy,
+}
+
+/// A partition in the queue.
+pub(super) enum Item {
+    /// A rank range.
+    Range(u32),
+    /// A spill.
+    Built(Box<Built>),
+}
+
+impl Item {
+    pub(super) fn part(&self) -> u32 {
+        match self {
+            Self::Range(part) => *part,
+            Self::Built(built) => built.part,
+        }
+    }
+}
+
+/// The graph and how its rows are cut, where partitions are rank ranges.
+pub(super) struct Ranges<'a> {
+    graph: &'a OrientedGraph,
+    ranges: &'a [Range<u32>],
+    blocks: &'a RowBlocks,
+}
+
+/// What is known of all partitions before they are counted.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) sizes: &'a [PartitionSize],
+    pub(super) predictions: &'a [Prediction],
+}
+
+/// What the threads of all devices have in common.
+pub(super) struct Work<'a> {
+    pub(super) known: Known<'a>,
+    pub(super) ranges: Option<Ranges<'a>>,
+    pub(super) setup: &'a Setup,
+    pub(super) queue: &'a Queue<Item>,
+    /// What builds spills, and removes them once they were counted.
+    pub(super) spills: Option<&'a Spills<'a>>,
+    /// Where results are recorded, with a run directory.
+    pub(super) journal: Option<&'a Journal>,
+    pub(super) task: &'a Task,
+    /// Stops builder and devices together when one of them fails.
+    pub(super) control: &'a Control,
+}
+
+/// What the partition stream has besides.
+pub(super) struct Spills<'a> {
+    builders: Builders<'a>,
+    builder: Builder<'a>,
+    dir: Mutex<SpillDir>,
+}
+
+/// Counts all partitions of a plan.
+///
+/// # Errors
+/// The first error of the builder or of a device; the others are then stopped. A work directory without room; a stop.
+pub(super) fn count_partitions(
+    job: &Job,
+    planned: &mut Planned,
+    setup: &Setup,
+    control: &Control,
+    stations: &mut Vec<Station>,
+) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
+    let mut backends = std::mem::take(&mut planned.backends);
+    let (plan, parts) = (&planned.plan, planned.plan.parts());
+    let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
+    let room = Room::new(setup.spill_memory(job));
+    let place = match &plan.cut {
+        Cut::Ranges(..) => None,
+        Cut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
+    };
+    let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
+    let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
+    let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    let mut before = Share::default();
+    if let Some(journal) = &journal {
+        resume(journal, (&path, planned.fingerprint, keeps), &mut before)?;
+        task.advance(before.results.len() as u64);
+    }
+    let mut order = order(plan, backends.len());
+    order.retain(|&part| before.results.iter().all(|result| result.id != part));
+    let together = control.part();
+    let spilling = match place {
+        None => None,
+        Some((locals, mut dir)) => {
+            let memory = setup.building_memory(job, planned);
+            let building = Building::choose((&planned.graph, plan, order.len()), job, (backends.len(), memory), setup)?;
+            dir.check_space(building.disk_at_least())?;
+            order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
+            let builder = builder(planned, locals, job, (&path, &room));
+            let builders = Builders::new(builder, building, &setup.pool);
+            Some((Spills { builders, builder, dir: Mutex::new(dir) }, building))
+        }
+    };
+    let queue = match &spilling {
+        None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
+        Some((_, building)) => Queue::new(building.waiting(backends.len()), backends.len()),
+    };
+    let spills = spilling.as_ref().map(|(spills, _)| spills);
+    let work = Work {
+        known: Known { sizes: &plan.sizes, predictions: &plan.predictions },
+        ranges: match &plan.cut {
+            Cut::Ranges(ranges, blocks) => Some(Ranges { graph: &planned.graph, ranges, blocks }),
+            Cut::Sets(_) => None,
+        },
+        setup,
+        queue: &queue,
+        spills,
+        journal: journal.as_ref(),
+        task: &task,
+        control: &together,
+    };
+    let outcomes = std::thread::scope(|scope| {
+        let builds = spills.map(|spills| scope.spawn(|| build_all(&order, spills, &work)));
+        let mut outcomes = count_all(&mut backends, &work);
+        if let Some(builds) = builds {
+            // Where all devices have failed, nobody takes what is built.
+            together.stop();
+            if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
+                outcomes.push(Err(error));
+            }
+        }
+        outcomes
+    });
+    let shares = all_or_cause(outcomes, control)?;
+
+    let (mut all, devices) = together_of(shares, &backends);
+    all.results.extend(before.results);
+    all.kept.extend(before.kept);
+    match spilling {
+        None => stations.extend(all.busy.streamed_stations(all.busy.read(&planned.graph))),
+        Some((spills, _)) => {
+            stations.extend(all.busy.stations(&planned.graph));
+            let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if dir.is_kept() {
+                all.kept.sort_by_key(|spill| spill.header.partition);
+                let manifest = super::partition::manifest(job, planned, &all.kept);
+                let path = manifest.write(dir.path())?;
+                dir.wrote(&path);
+            }
+            dir.complete();
+        }
+    }
+    Ok((all.results, devices))
+}
+
+/// Counts what is in the queue and what comes, on all devices; what each has to show.
+pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Share>> {
+    counted_by_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
+}
+
+/// Where the spills of a job go.
+fn spill_dir(job: &Job, setup: &Setup, fingerprint: u128, lasting: bool) -> Result<SpillDir> {
+    match lasting {
+        true => SpillDir::lasting(&setup.spill_dir, job.keep_spill, fingerprint),
+        false => SpillDir::open(&setup.spill_dir, job.keep_spill, fingerprint),
+    }
+}
+
+/// What builds the partitions of a job.
+pub(super) fn builder<'a>(
+    planned: &'a Planned,
+    locals: &'a Locals,
+    job: &Job,
+    (dir, room): (&'a std::path::Path, &'a Room),
+) -> Builder<'a> {
+    let Planned { graph, plan, fingerprint, .. } = planned;
+    Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room }
+}
+
+/// What all devices have to show together, and each one's part.
+pub(super) fn together_of(shares: Vec<Share>, backends: &[Box<dyn Backend>]) -> (Share, Vec<DeviceResult>) {
+    let mut all = Share::default();
+    let mut devices = Vec::new();
+    for (share, backend) in shares.into_iter().zip(backends) {
+        devices.extend(device_result(backend.as_ref(), &share.results, share.busy.counting()));
+        all.busy.merge(&share.busy);
+        all.results.extend(share.results);
+        all.kept.extend(share.kept);
+    }
+    (all, devices)
+}
+
+/// What a device did, if it is one of its own.
+pub(super) fn device_result(
+    backend: &dyn Backend,
+    results: &[PartitionResult],
+    counting: std::time::Duration,
+) -> Option<DeviceResult> {
+    let device = backend.device()?;
+    Some(DeviceResult {
+        device: device.ordinal,
+        name: device.name,
+        partitions: results.len() as u32,
+        triangles: results.iter().map(|result| u128::from(result.triangles)).sum(),
+        stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
+        seconds: counting.as_secs_f64(),
+        budget_bytes: device.budget,
+        peak_bytes: results.iter().map(|result| result.peak_bytes).max().unwrap_or_default(),
+        context_bytes: device.context,
+        used_bytes: device.used,
+    })
+}
+
+/// The order in which partitions are counted: theirs, or with several devices the largest first.
+pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..plan.parts()).collect();
+    if devices > 1 {
+        order.sort_by_key(|&part| std::cmp::Reverse(plan.predictions[part as usize].stream));
+    }
+    order
+}
+
+/// Takes what earlier starts counted. Where spills are kept, a partition whose spill is gone is counted again with a new one.
+fn resume(journal: &Journal, (dir, fingerprint, keeps): (&std::path::Path, u128, bool), all: &mut Share) -> Result<()> {
+    for (part, result) in journal.counted()? {
+        if keeps {
+            let Some(built) = Built::found(dir, part, fingerprint)? else { continue };
+            all.kept.push(built.spill);
+        }
+        all.results.push(result);
+    }
+    Ok(())
+}
+
+/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
+fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> {
+    // The spill that an earlier start left.
+    let found = |part| match work.journal {
+        Some(_) => Built::found(spills.builder.dir, part, spills.builder.fingerprint),
+        None => Ok(None),
+    };
+    let put = |built| match work.queue.put(Item::Built(Box::new(built))) {
+        true => ControlFlow::Continue(()),
+        false => ControlFlow::Break(()),
+    };
+    let build = || spills.builders.build(order, work.control, found, put);
+    let built = guarded(BUILDER, build).and_then(|built| built);
+    if built.is_err() {
+        work.control.stop();
+    }
+    work.queue.close();
+    built
+}
+
+/// A partition that was taken, and its source or why there is none.
+type Taken<'a> = (Hand<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+
+impl<'a> Work<'a> {
+    /// A partition, of whose resident section up to `room` bytes are read, in runs of `chunk`; with stored rows, where the counter
+    /// takes such.
+    fn open(&self, hand: Hand<'a, Item>, (chunk, room): (Bytes, Bytes), stored: Option<Bytes>) -> Taken<'a> {
+        let source = || Ahead::new(self.source(&hand.item, stored)?, chunk, room);
+        let source = self.setup.pool.install(source);
+        (hand, source)
+    }
+
+    fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
+        match (item, &self.ranges) {
+            (Item::Built(built), _) => Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?))),
+            (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
+                let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
+                Ok(Box::new(range.stored(blocks, stored)))
+            }
+            (Item::Range(_), None) => {
+                Err(Error::resource("a rank range that was not planned").advice("this is a defect; please report it"))
+            }
+        }
+    }
+}
+
+/// A device's thread: counts what it takes from the queue until all is counted.
+fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Share) -> Result<(), Failed> {
+    let device = backend.device().map(|device| device.ordinal);
+    let (chunk, stored) = (backend.resident_chunk(), backend.stored_rows());
+    let mut next: Option<Taken<'a>> = None;
+    loop {
+        let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), stored));
+        let Some((mut hand, source)) = next.take().or_else(first) else { return Ok(()) };
+        let start = Instant::now();
+        let (counted, ahead) = std::thread::scope(|scope| {
+            let read = |chunk: Bytes| {
+                Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), stored))
+            };
+            let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
+            let counted = count_item(&mut hand.item, source, backend, work);
+            (counted, ahead.map(|thread| joined(READER_AHEAD, thread.join())))
+        });
+        next = ahead.transpose()?.flatten();
+        let counted = match counted {
+            Ok(counted) => counted,
+            Err(failed) => {
+                let part = hand.item.part();
+                if let Failed::Device(_) = failed {
+                    next.into_iter().for_each(|(hand, _)| hand.put_back());
+                    hand.put_back();
+                }
+                return Err(failed.at_partition(part));
+            }
+        };
+        let spill = match &hand.item {
+            Item::Range(_) => Bytes::ZERO,
+            Item::Built(built) => Bytes(built.spill.bytes),
+        };
+        let result = partition_result(work.known, hand.item.part(), &counted, spill, start.elapsed());
+        let result = PartitionResult { device, ..result };
+        if let Some(journal) = work.journal {
+            journal.record(&result)?;
+        }
+        share.results.push(result);
+        share.busy.add_counted(&counted);
+        if let (Item::Built(built), Some(spills)) = (&hand.item, work.spills) {
+            share.busy.add_built(built);
+            if lock(&spills.dir).is_kept() {
+                share.kept.push(built.spill.clone());
+            } else if built.spill.memory.is_none() {
+                disk::remove(&built.spill.path)?;
+            }
+        }
+        work.task.advance(1);
+    }
+}
+
+/// Counts a partition. A spill that turns out to be damaged is built from the graph once more.
+fn count_item(
+    item: &mut Item,
+    source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
+    backend: &mut dyn Backend,
+    work: &Work<'_>,
+) -> Result<Counted, Failed> {
+    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, backend: &mut dyn Backend| {
+        let mut source = source?;
+        let mut counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
+        counted.reading += source.reading();
+        Ok(counted)
+    };
+    match (count(source, backend), item, work.spills) {
+        (Err(Failed::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
+            tracing::warn!("{error}: partition {} is built again", built.part);
+            if built.spill.memory.is_none() {
+                disk::remove(&built.spill.path)?;
+            }
+            let again = || spills.builders.batches.build(&[built.part], work.control);
+            **built = work.setup.pool.install(again)?.remove(0);
+            let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
+            count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), backend)
+        }
+        (counted, ..) => counted,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

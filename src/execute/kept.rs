@@ -1,0 +1,171 @@
+//! What `trimill count` does with a directory of kept spills: counts them, without the graph.
+//!
+//! Enters: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` left them. Leaves: the same answer.
+//! Each spill is checked against the manifest before it is counted, and stays where it is.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::build::Built;
+use super::count::input_report;
+use super::counting::{Item, Known, Work, count_all, together_of};
+use super::crew::all_or_cause;
+use super::machine;
+use super::queue::Queue;
+use super::setup::{Chosen, Setup};
+use crate::bytes::Bytes;
+use crate::control::{Control, Unit};
+use crate::count::Terms;
+use crate::error::{Error, Result};
+use crate::job::{Job, Partitioner, Parts, Stream};
+use crate::partition::section::FrameSize;
+use crate::partition::sizes::PartitionSize;
+use crate::plan::predict::{Layout, Prediction, predict};
+use crate::report::RunResult;
+use crate::spill::manifest::MANIFEST_NAME;
+use crate::spill::{Manifest, ManifestGraph, SpillReader};
+
+/// Counts the spills of the manifest in `dir`.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
+/// [`crate::error::Kind::Usage`] for settings that were settled when the graph was partitioned;
+/// [`crate::error::Kind::Resource`] when a partition does not fit the device.
+pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
+    machine::forget_peak();
+    let begin = Instant::now();
+    refuse_settled(job, dir)?;
+    let manifest = Manifest::read(dir)?;
+    let Some(ManifestGraph { size, wedges, report }) = manifest.graph.clone() else {
+        return Err(Error::data(
+            dir.join(MANIFEST_NAME),
+            "is of version 1, which does not say enough to count its spills",
+        )
+        .advice("partition the graph again"));
+    };
+    let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
+    let Chosen { mut backends, device, methods, .. } = setup.backend(job, &size)?;
+    if backends[0].whole() && manifest.partitions.len() > 1 {
+        return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
+            .at(dir)
+            .expected("a method that counts partitions"));
+    }
+    let terms = backends[0].terms();
+    let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
+    for (i, partition) in manifest.partitions.iter().enumerate() {
+        control.check()?;
+        if partition.id as usize != i {
+            return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
+                .expected("all partitions in their order"));
+        }
+        let spill = manifest.open(dir, partition)?;
+        let (size, predicted) = known(&spill, &terms);
+        if predicted.peak > device {
+            return Err(Error::resource(format!(
+                "partition {i} takes {} bytes ({})",
+                predicted.peak.get(),
+                predicted.peak
+            ))
+            .at(spill.path())
+            .expected(format!("at most {device}, the device budget"))
+            .advice("raise --device-memory, or partition the graph into more parts"));
+        }
+        let [inducing, pruning, spilling] = [Duration::ZERO; 3];
+        let part = partition.id;
+        let built = Built { part, spill: spill.summary(), held: None, inducing, pruning, spilling };
+        items.push(Item::Built(Box::new(built)));
+        sizes.push(size);
+        predictions.push(predicted);
+    }
+    let (parts, together) = (items.len() as u64, control.part());
+    if backends.len() > 1 {
+        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
+    }
+    let queue = Queue::of(items, backends.len());
+    let task = control.task("count", Some(parts), Unit::Partitions);
+    let work = Work {
+        known: Known { sizes: &sizes, predictions: &predictions },
+        ranges: None,
+        setup: &setup,
+        queue: &queue,
+        spills: None,
+        journal: None,
+        task: &task,
+        control: &together,
+    };
+    let (backend, method) = (backends[0].name(), backends[0].method());
+    let outcomes = count_all(&mut backends, &work);
+    let (all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
+    let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
+    let result = RunResult {
+        vertices: u64::from(size.vertices),
+        edges: size.edges,
+        wedges,
+        input: input_report(&report),
+        stream: Stream::Partition,
+        partitioner: manifest.job.partitioner.clone(),
+        prune: manifest.job.prune.parse().unwrap_or_default(),
+        backend: backend.into(),
+        method: method.into(),
+        methods,
+        stations: all.busy.streamed_stations(spilled),
+        partitions: all.results,
+        devices,
+        peak_host_bytes: machine::peak_memory(),
+        device_memory: device,
+        host_memory: setup.host_memory,
+        seconds: begin.elapsed().as_secs_f64(),
+        ..RunResult::of(job)
+    };
+    Ok(result.complete())
+}
+
+/// What a spill holds, and what counting it takes.
+fn known(spill: &SpillReader, terms: &Terms) -> (PartitionSize, Prediction) {
+    let header = spill.header();
+    let size = PartitionSize {
+        locals: header.locals.into(),
+        resident_arcs: spill.resident_arcs(),
+        proxies_induced: header.proxies_induced,
+        arcs_induced: header.arcs_induced,
+        proxies_kept: header.proxies_kept,
+        arcs_kept: header.arcs_kept,
+    };
+    let frames: Vec<Bytes> = (0..spill.frames())
+        .map(|i| {
+            let frame = spill.frame_info(i);
+            FrameSize { range: frame.range.len() as u32, rows: frame.rows.into(), arcs: frame.arcs }.bytes()
+        })
+        .collect();
+    let largest_frame = frames.iter().copied().max().unwrap_or_default();
+    let layout = Layout {
+        frames: frames.len() as u64,
+        largest_frame,
+        two_frames: Bytes(largest_frame.get() * frames.len().min(2) as u64),
+        all_frames: frames.into_iter().sum(),
+        spill: Bytes(spill.bytes()),
+    };
+    (size, predict(&size, terms, &layout))
+}
+
+/// Refuses settings that say how a graph is read or partitioned.
+fn refuse_settled(job: &Job, dir: &Path) -> Result<()> {
+    let settled = [
+        (job.partitioner != Partitioner::Auto, "a partitioner"),
+        (job.parts != Parts::Auto, "a number of parts"),
+        (job.stream.is_some(), "a prune level"),
+        (job.block_bytes.is_some(), "a size of row blocks"),
+        (job.format.is_some(), "a format"),
+        (job.header.is_some(), "a header"),
+        (job.run_dir.is_some(), "a run directory"),
+        (job.keep_spill, "to keep the spills"),
+    ];
+    match settled.into_iter().find(|(named, _)| *named) {
+        Some((_, what)) => {
+            Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(
+                "settings of budgets, backend, devices and output only: all else was settled by 'trimill partition'",
+            ))
+        }
+        None => Ok(()),
+    }
+}

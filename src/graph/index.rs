@@ -1,0 +1,133 @@
+//! What of a graph file stays in memory: which rows each file block has, and how many vertices have each degree.
+//!
+//! Invariants of an [`Index`]: blocks tile the ranks and the arcs, each has at least one row, and its bytes are enough for a
+//! byte for each of its rows and arcs; so nothing that is read by it is larger than the file. Invariants of [`Degrees`]: degrees
+//! fall strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. 32 bytes a block, 8
+//! a degree that occurs.
+
+use std::ops::Range;
+
+use super::layout::Layout;
+
+/// A file block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BlockEntry {
+    /// The rank of its first row.
+    pub(crate) first_rank: u64,
+    /// The arcs of all rows before it.
+    pub(crate) first_arc: u64,
+    /// Where it begins among the bytes of all blocks.
+    pub(crate) position: u64,
+    /// The xxh3 of its bytes.
+    pub(crate) checksum: u64,
+}
+
+impl BlockEntry {
+    /// As it is stored.
+    pub(super) fn stored(self) -> [u64; 4] {
+        [self.first_rank, self.first_arc, self.position, self.checksum]
+    }
+
+    /// From what is stored.
+    pub(super) fn of([first_rank, first_arc, position, checksum]: [u64; 4]) -> Self {
+        Self { first_rank, first_arc, position, checksum }
+    }
+}
+
+/// Vertices of equal degree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DegreeRun {
+    /// Their degree.
+    pub degree: u32,
+    /// How many they are.
+    pub vertices: u32,
+}
+
+/// The file blocks, in rank order.
+#[derive(Debug, Clone)]
+pub(super) struct Index {
+    /// One more at the end, which says where all end.
+    entries: Vec<BlockEntry>,
+}
+
+impl Index {
+    /// Takes entries over, if they hold together with the counts of `layout`.
+    pub(super) fn new(mut entries: Vec<BlockEntry>, layout: &Layout) -> Option<Self> {
+        let end = BlockEntry {
+            first_rank: layout.vertices.into(),
+            first_arc: layout.edges,
+            position: layout.block_bytes,
+            checksum: 0,
+        };
+        entries.push(end);
+        let starts = entries[0].first_rank == 0 && entries[0].first_arc == 0 && entries[0].position == 0;
+        let follows = |pair: &[BlockEntry]| {
+            let [a, b] = pair else { return false };
+            let (rows, arcs) = (b.first_rank.checked_sub(a.first_rank), b.first_arc.checked_sub(a.first_arc));
+            let bytes = b.position.checked_sub(a.position);
+            match (rows, arcs, bytes) {
+                (Some(rows), Some(arcs), Some(bytes)) => {
+                    let least = rows.checked_add(arcs).is_some_and(|least| least <= bytes);
+                    rows > 0 && arcs <= u64::from(u32::MAX) && least && a.first_rank <= u64::from(u32::MAX)
+                }
+                _ => false,
+            }
+        };
+        (starts && entries.windows(2).all(follows)).then_some(Self { entries })
+    }
+
+    /// How many blocks there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len() - 1
+    }
+
+    /// The ranks of block `i`.
+    pub(super) fn ranks(&self, i: usize) -> Range<u32> {
+        self.entries[i].first_rank as u32..self.entries[i + 1].first_rank as u32
+    }
+
+    /// The arcs of block `i`, among all of the graph.
+    pub(super) fn arcs(&self, i: usize) -> Range<u64> {
+        self.entries[i].first_arc..self.entries[i + 1].first_arc
+    }
+
+    /// The bytes of block `i`, among those of all blocks.
+    pub(super) fn bytes(&self, i: usize) -> Range<u64> {
+        self.entries[i].position..self.entries[i + 1].position
+    }
+
+    /// The xxh3 of block `i`.
+    pub(super) fn checksum(&self, i: usize) -> u64 {
+        self.entries[i].checksum
+    }
+
+    /// The block that has the row of `rank`.
+    pub(super) fn block_of(&self, rank: u32) -> usize {
+        self.entries.partition_point(|entry| entry.first_rank <= u64::from(rank)) - 1
+    }
+
+    /// The last of the blocks from `first` on that begins with a rank and an arc that `holds`; true of `first`.
+    pub(super) fn last_where(&self, first: usize, holds: impl Fn(u32, u64) -> bool) -> usize {
+        let rest = &self.entries[first + 1..self.len()];
+        first + rest.partition_point(|entry| holds(entry.first_rank as u32, entry.first_arc))
+    }
+}
+
+/// How many vertices have each degree, falling.
+#[derive(Debug, Clone)]
+pub(super) struct Degrees(pub(super) Vec<DegreeRun>);
+
+impl Degrees {
+    /// Takes runs over, if they hold together with the counts of `layout`.
+    pub(super) fn new(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Self> {
+        let falls = runs.windows(2).all(|pair| pair[0].degree > pair[1].degree);
+        let ends_in_range =
+            runs.first().is_none_or(|run| run.degree < layout.vertices) && runs.last().is_none_or(|run| run.degree > 0);
+        let sum = |of: fn(&DegreeRun) -> u128| runs.iter().map(of).sum::<u128>();
+        let vertices = sum(|run| u128::from(run.vertices));
+        let ends = sum(|run| u128::from(run.vertices) * u128::from(run.degree));
+        let counts = vertices == u128::from(layout.vertices) && ends == 2 * u128::from(layout.edges);
+        let inhabited = runs.iter().all(|run| run.vertices > 0);
+        (falls && ends_in_range && counts && inhabited).then_some(Self(runs))
+    }
+}

@@ -1,0 +1,86 @@
+//! Where the bytes of the file blocks are: in a graph file, read when they are asked for, or in memory.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::disk::{self, TemporaryFile};
+use crate::error::{Error, Result};
+
+/// A graph file that is open: whatever becomes of its name, it is this one.
+#[derive(Debug)]
+pub(super) struct GraphFile {
+    pub(super) file: File,
+    /// What messages call it.
+    pub(super) path: PathBuf,
+    /// Keeps a graph file that is not cached alive, and removes it in the end.
+    pub(super) temporary: Option<TemporaryFile>,
+}
+
+impl GraphFile {
+    /// Reads the bytes from `at` on into `into`.
+    pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
+        disk::read_at(&self.file, into, at).map_err(|error| Error::read(&self.path, error))
+    }
+}
+
+/// The bytes of some consecutive file blocks, in memory.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// Where they begin among the bytes of all blocks.
+    pub(crate) position: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Where the sections are.
+#[derive(Debug)]
+pub(super) enum Store {
+    /// In a graph file, whose blocks begin at `rows`.
+    File { file: GraphFile, rows: u64 },
+    /// In memory.
+    Memory {
+        /// The blocks, in their order.
+        pieces: Vec<Piece>,
+        /// The vertex of each rank.
+        order: Vec<u32>,
+        /// The input's ids, where they are not consecutive.
+        ids: Vec<u64>,
+    },
+}
+
+impl Store {
+    /// The bytes `range` of all blocks, which are those of one block; `buffer` is where they are read if they have to be.
+    pub(super) fn bytes<'a>(&'a self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        match self {
+            Self::File { file, rows } => {
+                buffer.resize((range.end - range.start) as usize, 0);
+                file.read(rows + range.start, buffer)?;
+                Ok(buffer)
+            }
+            Self::Memory { pieces, .. } => {
+                let piece = &pieces[pieces.partition_point(|piece| piece.position <= range.start) - 1];
+                let at = (range.start - piece.position) as usize;
+                Ok(&piece.bytes[at..at + (range.end - range.start) as usize])
+            }
+        }
+    }
+
+    /// Reads the bytes `range` of all blocks, which are those of one block, into `into`.
+    pub(super) fn read(&self, range: Range<u64>, into: &mut [u8]) -> Result<()> {
+        match self {
+            Self::File { file, rows } => file.read(rows + range.start, into),
+            Self::Memory { .. } => {
+                into.copy_from_slice(self.bytes(range, &mut Vec::new())?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The file, where there is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File { file, .. } => Some(&file.path),
+            Self::Memory { .. } => None,
+        }
+    }
+}

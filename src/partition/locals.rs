@@ -1,0 +1,53 @@
+//! Which partition each vertex is local in, by rank: what all work on rows asks.
+
+use rayon::prelude::*;
+
+use super::assignment::Assignment;
+
+/// For every rank the one partition where its vertex is local. 4 bytes a vertex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locals {
+    part_of: Vec<u32>,
+    /// How many locals each partition has.
+    counts: Vec<u64>,
+}
+
+impl Locals {
+    /// From the part of each rank; every value is below `parts`.
+    ///
+    /// # Panics
+    /// When a value is not.
+    pub fn new(part_of: Vec<u32>, parts: u32) -> Self {
+        let mut counts = vec![0; parts as usize];
+        part_of.iter().for_each(|&part| counts[part as usize] += 1);
+        Self { part_of, counts }
+    }
+
+    /// From an assignment of vertices, and the vertex of each rank.
+    pub fn of(assignment: &Assignment, order: &[u32]) -> Self {
+        let part_of = order.par_iter().map(|&vertex| assignment.part_of()[vertex as usize]).collect();
+        let counts = (0..assignment.parts()).map(|part| assignment.locals(part).len() as u64).collect();
+        Self { part_of, counts }
+    }
+
+    /// The number of partitions.
+    pub fn parts(&self) -> u32 {
+        self.counts.len() as u32
+    }
+
+    /// The partition where the vertex of `rank` is local.
+    #[inline]
+    pub fn part(&self, rank: u32) -> u32 {
+        self.part_of[rank as usize]
+    }
+
+    /// How many locals a partition has.
+    pub fn count(&self, part: u32) -> u64 {
+        self.counts[part as usize]
+    }
+
+    /// The partition of each rank.
+    pub fn part_of(&self) -> &[u32] {
+        &self.part_of
+    }
+}

@@ -1,0 +1,159 @@
+//! Plans rank ranges, beside which the graph's own rows pass.
+//!
+//! Ranges are as few as fit the budget, or as many as are wanted, and even in the bytes of their resident rows. All of it follows
+//! from the index of the graph's file blocks and the lengths of some rows: nothing of `O(n)` is made or read. What each range
+//! takes is known exactly.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use super::predict::Prediction;
+use super::{Cut, Divided, Limits, Plan, divided, undivided};
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::{Terms, Wish};
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::partition::sizes::PartitionSize;
+use crate::stream::ranges::{RankRange, RowBlocks};
+use crate::stream::source::PartitionSource;
+
+/// Ranges consist of whole file blocks where there are so many for each.
+const BLOCKS: u64 = 16;
+
+/// Ranges are even to one part in so many.
+const EVEN: u64 = 64;
+
+/// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
+/// cannot be read; a stop.
+pub fn ranges(
+    graph: &OrientedGraph,
+    parts: Option<u32>,
+    terms: &Terms,
+    limits: &Limits,
+    control: &Control,
+) -> Result<Plan> {
+    let start = Instant::now();
+    let Divided { space, frame_limit, most } = divided(graph, terms, limits)?;
+    undivided(limits, parts)?;
+    let wanted = match limits.whole {
+        Some(_) => 1,
+        None => parts.unwrap_or(limits.parts).max(1),
+    };
+    let cuts = Cuts { graph, terms, control };
+    let all = 0..graph.vertices();
+    let ranges = if wanted == 1 && space.whole_fits() { Vec::from([all]) } else { cuts.even(wanted, most)? };
+    let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
+    let assigning = start.elapsed();
+    let start = Instant::now();
+    let blocks = RowBlocks::new(graph, frame_limit)?;
+    let (sizes, predictions) = predictions(graph, (&ranges, &blocks), terms, limits.device)?;
+    Ok(Plan {
+        cut: Cut::Ranges(ranges, blocks),
+        frame_limit,
+        sizes,
+        predictions,
+        times: [assigning, start.elapsed()],
+        parts_asked,
+        estimates: None,
+    })
+}
+
+/// What `parts` even ranges would take, whether they fit or not.
+///
+/// # Errors
+/// As [`ranges`].
+pub fn even_ranges(
+    graph: &OrientedGraph,
+    parts: u32,
+    terms: &Terms,
+    limits: &Limits,
+    control: &Control,
+) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    let frame_limit = divided(graph, terms, limits)?.frame_limit;
+    let ranges = Cuts { graph, terms, control }.even(parts, Bytes(u64::MAX))?;
+    predictions(graph, (&ranges, &RowBlocks::new(graph, frame_limit)?), terms, limits.device)
+}
+
+/// What each of `ranges` will take, exactly.
+///
+/// # Errors
+/// When rows cannot be read.
+pub(super) fn predictions(
+    graph: &OrientedGraph,
+    (ranges, blocks): (&[Range<u32>], &RowBlocks),
+    terms: &Terms,
+    budget: Bytes,
+) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    let predicted = |ranks: &Range<u32>| {
+        let range = RankRange::new(graph, blocks, ranks.clone())?;
+        let (rows, frames, largest) = (range.resident_size(), range.frames() as u64, range.largest_frame());
+        let resident = terms.resident(rows.locals, rows.arcs);
+        let least = resident + terms.overhead(range.numbered()) + Bytes(largest.get() * (terms.slots)(frames));
+        let wish = Wish { resident: rows, numbered: range.numbered(), frame: largest };
+        let prediction = Prediction {
+            resident,
+            frames,
+            largest_frame: largest,
+            spill: Bytes::ZERO,
+            stream: rows.bytes() + range.passing_bytes(),
+            peak: terms.taken(least, budget, wish),
+        };
+        Ok((range.size(), prediction))
+    };
+    let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
+    Ok(all.into_iter().unzip())
+}
+
+/// Cuts ranges.
+struct Cuts<'a> {
+    graph: &'a OrientedGraph,
+    terms: &'a Terms,
+    control: &'a Control,
+}
+
+impl Cuts<'_> {
+    /// About `wanted` ranges, or as many as there must be for none to weigh more than `most`; about even.
+    fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
+        let all = self.terms.resident(self.graph.vertices().into(), self.graph.edges());
+        // Of many file blocks whole ones are taken: these can be sent as they are stored.
+        let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
+        let fewest = self.of(most.get(), false)?.len() as u64;
+        let target = fewest.max(wanted.into());
+        let whole = whole(target);
+        let mut ranges = self.of(most.get(), whole)?;
+        let target = (ranges.len() as u64).max(target);
+        // The least weight with which there are no more than that.
+        let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
+        while high - low > (all.get() / target / EVEN).max(1) {
+            let middle = low + (high - low) / 2;
+            let tried = self.of(middle, whole)?;
+            if tried.len() as u64 > target {
+                low = middle;
+            } else {
+                (high, ranges) = (middle, tried);
+            }
+        }
+        Ok(ranges)
+    }
+
+    /// Ranges none of which weighs more than `most`, unless it is a single row, or of `whole` file blocks a single block.
+    fn of(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
+        let (mut ranges, mut first) = (Vec::new(), 0);
+        while first < self.graph.vertices() || ranges.is_empty() {
+            self.control.check()?;
+            let fits = |rows, arcs| self.terms.resident(rows, arcs).get() <= most;
+            let end = match whole {
+                _ if self.graph.vertices() == 0 => 0,
+                true => self.graph.last_fitting_block(first, fits)?,
+                false => self.graph.last_fitting(first, fits)?,
+            };
+            ranges.push(first..end);
+            first = end;
+        }
+        Ok(ranges)
+    }
+}

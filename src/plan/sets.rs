@@ -1,0 +1,159 @@
+//! Plans partitions of any sets of locals, beside which the rows of their proxies pass.
+//!
+//! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
+//! passes over the graph ([`crate::partition::sizes`]). Resident rows and what is kept are known exactly from that; the number of
+//! row blocks about; peaks, spills and what passes are bounds: each block is taken to be full, and nothing to be compressed.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use super::predict::{Layout, Prediction, predict};
+use super::ranges::ranges;
+use super::{Assign, Cut, Divided, Limits, Plan, divided, undivided};
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::{Terms, Wish};
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::mapped::zeros;
+use crate::partition::assignment::Assignment;
+use crate::partition::locals::Locals;
+use crate::partition::section::ResidentSize;
+use crate::partition::sizes::{PartitionSize, sizes};
+
+/// What partitioners ask of vertices: 8 bytes each.
+pub struct Vertices {
+    /// The vertex of each rank.
+    pub order: Vec<u32>,
+    /// How many successors each vertex has.
+    pub out_degrees: Vec<u32>,
+}
+
+impl Vertices {
+    /// Of `graph`: one reading of it.
+    ///
+    /// # Errors
+    /// When rows cannot be read.
+    pub fn of(graph: &OrientedGraph) -> Result<Self> {
+        let (order, lengths) = (graph.order()?, graph.out_degrees()?);
+        let mut out_degrees: Vec<u32> = zeros(order.len());
+        order.iter().zip(lengths).for_each(|(&vertex, length)| out_degrees[vertex as usize] = length);
+        Ok(Self { order, out_degrees })
+    }
+}
+
+/// Plans the graph as one partition where it fits as that, is not to be spilled, and the partitioner has no say in it.
+///
+/// # Errors
+/// As [`sets`].
+pub fn whole(
+    graph: &OrientedGraph,
+    assign: &dyn Assign,
+    terms: &Terms,
+    limits: &Limits,
+    control: &Control,
+) -> Result<Option<Plan>> {
+    let Divided { space, .. } = divided(graph, terms, limits)?;
+    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
+    let one = assign.is_cheap() && assign.parts().unwrap_or(least_parts) <= 1;
+    if limits.spills_whole || !space.whole_fits() || !one {
+        return Ok(None);
+    }
+    ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control).map(Some)
+}
+
+/// Plans the parts of a partitioner. A graph that fits as one partition is a rank range, unless it is to be spilled.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
+/// partitioner reports.
+pub fn sets(
+    graph: &OrientedGraph,
+    vertices: &Vertices,
+    assign: &dyn Assign,
+    terms: &Terms,
+    limits: &Limits,
+    control: &Control,
+) -> Result<Plan> {
+    let Divided { space, frame_limit, most } = divided(graph, terms, limits)?;
+    undivided(limits, assign.parts())?;
+    let (whole, whole_fits) = (space.whole, space.whole_fits());
+    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
+    let weight = |vertex: u32| terms.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
+    let start = Instant::now();
+    let assignment = match assign.parts() {
+        Some(parts) => assign.assign(parts)?,
+        None if whole_fits && least_parts <= 1 => assign.assign(1)?,
+        None => fewest(assign, (whole, most), least_parts, &weight, control)?,
+    };
+    let parts_asked = assignment.parts();
+    let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
+    let assignment = assignment.split(bound.get(), weight);
+    if assignment.parts() == 1 && whole_fits && !limits.spills_whole {
+        return ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control);
+    }
+    let locals = Locals::of(&assignment, &vertices.order);
+    drop(assignment);
+    let assigning = start.elapsed();
+    let start = Instant::now();
+    let (sizes, predictions) = sized(graph, &locals, terms, (limits, frame_limit), control)?;
+    Ok(Plan {
+        cut: Cut::Sets(locals),
+        frame_limit,
+        sizes,
+        predictions,
+        times: [assigning, start.elapsed()],
+        parts_asked,
+        estimates: None,
+    })
+}
+
+/// The sizes of all partitions, and what each takes at most with row blocks of at most `frame_limit`.
+///
+/// # Errors
+/// When rows cannot be read, or when stopped.
+pub(crate) fn sized(
+    graph: &OrientedGraph,
+    locals: &Locals,
+    terms: &Terms,
+    (limits, frame_limit): (&Limits, Bytes),
+    control: &Control,
+) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
+    let predicted = |size: &PartitionSize| {
+        let mut predicted = predict(size, terms, &Layout::bound(size, frame_limit));
+        let resident = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
+        let wish = Wish { resident, numbered: size.numbered() as u32, frame: predicted.largest_frame };
+        predicted.peak = terms.taken(predicted.peak, limits.device, wish);
+        predicted
+    };
+    let predictions = sizes.iter().map(predicted).collect();
+    Ok((sizes, predictions))
+}
+
+/// The fewest parts whose resident sections fit `most`; asks a cheap partitioner until they do.
+fn fewest(
+    assign: &dyn Assign,
+    (whole, most): (Bytes, Bytes),
+    least: u32,
+    weight: &(impl Fn(u32) -> u64 + Sync),
+    control: &Control,
+) -> Result<Assignment> {
+    let mut parts = whole.get().div_ceil(most.get().max(1)).clamp(u64::from(least.max(1)), u64::from(u32::MAX)) as u32;
+    loop {
+        control.check()?;
+        let assignment = assign.assign(parts)?;
+        let weigh = |part| assignment.locals(part).par_iter().map(|&id| weight(id)).sum::<u64>();
+        let heaviest = (0..assignment.parts()).into_par_iter().map(weigh).max().unwrap_or(0);
+        if heaviest <= most.get() || !assign.is_cheap() {
+            return Ok(assignment);
+        }
+        // Parts shrink about in proportion; past a few thousand, splitting the heavy ones is as good.
+        let next = (u64::from(parts) * heaviest).div_ceil(most.get()).max(u64::from(parts) + 1);
+        if next > 4096 {
+            return Ok(assignment);
+        }
+        parts = next as u32;
+    }
+}

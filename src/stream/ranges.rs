@@ -1,0 +1,387 @@
+//! The graph stream: a partition is a rank range, and beside it pass the rows of the graph below it.
+//!
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the row block passes that has the row of `b`: each
+//! triangle once, because each vertex is local once and each row is in one block. Successors have smaller ranks, so a range
+//! `lo..hi` needs no row beyond its own. Its own rows are resident; blocks without rows stand for them, cut as the graph is, since
+//! a counter's tables grow with a block's range. So `P` ranges of equal rows see `(P + 1) / 2` times the graph. The whole graph
+//! is the range `0..n`: one block without rows, which is not cut.
+//!
+//! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
+//! straight into the buffers from which the device copies.
+
+use std::ops::Range;
+
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
+use crate::partition::sizes::PartitionSize;
+
+use super::source::PartitionSource;
+
+/// Arcs of a block: more than 32-bit offsets can address.
+const MOST_ARCS: u64 = u32::MAX as u64;
+
+/// All rows of a graph, cut into row blocks.
+///
+/// Invariants: blocks tile the ranks; none takes more than the limit unless it is a single row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowBlocks {
+    /// The first rank of each, and the arcs before it; one more at the end.
+    starts: Vec<(u32, u64)>,
+    /// Whether each begins with a file block: then they can be sent as they are stored.
+    whole: bool,
+}
+
+/// Row blocks from this size on consist of whole file blocks.
+const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
+
+impl RowBlocks {
+    /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
+    ///
+    /// # Errors
+    /// When rows cannot be read.
+    pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
+        let fits = |rows: u64, arcs: u64| {
+            let range = u32::try_from(rows).unwrap_or(u32::MAX);
+            arcs <= MOST_ARCS && FrameSize { range, rows, arcs }.bytes() <= limit
+        };
+        let whole = limit >= LEAST_OF_WHOLE && graph.largest_block()[1] <= LEAST_OF_WHOLE;
+        let mut starts = vec![(0, 0)];
+        let mut first = 0;
+        while first < graph.vertices() {
+            first = if whole { graph.last_fitting_block(first, fits)? } else { graph.last_fitting(first, fits)? };
+            starts.push((first, graph.first_arc(first)?));
+        }
+        Ok(Self { starts, whole })
+    }
+
+    /// The block that has the row of `rank`.
+    fn block_of(&self, rank: u32) -> usize {
+        self.starts.partition_point(|&(first, _)| first <= rank) - 1
+    }
+}
+
+/// A row block as it passes beside one range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Passing {
+    ranks: Range<u32>,
+    /// Its arcs among all of the graph; none where its rows are resident.
+    arcs: Option<Range<u64>>,
+}
+
+impl Passing {
+    fn size(&self) -> FrameSize {
+        let range = self.ranks.len() as u32;
+        match &self.arcs {
+            Some(arcs) => FrameSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
+            None => FrameSize { range, rows: 0, arcs: 0 },
+        }
+    }
+}
+
+/// A rank range and what passes beside it.
+#[derive(Debug)]
+pub struct RankRange<'g> {
+    graph: &'g OrientedGraph,
+    ranks: Range<u32>,
+    arcs: u64,
+    passing: Vec<Passing>,
+    /// The rank whose row is read next.
+    next: u32,
+    /// Whether rows are read as they are stored.
+    stored: bool,
+}
+
+impl<'g> RankRange<'g> {
+    /// The range `ranks` of `graph`, whose rows are cut into `blocks`.
+    ///
+    /// # Errors
+    /// When rows cannot be read.
+    pub fn new(graph: &'g OrientedGraph, blocks: &RowBlocks, ranks: Range<u32>) -> Result<Self> {
+        let (begin, end) = (graph.first_arc(ranks.start)?, graph.first_arc(ranks.end)?);
+        let mut passing = Vec::new();
+        if ranks.start == 0 {
+            passing.push(Passing { ranks: ranks.clone(), arcs: None });
+        } else {
+            let below = blocks.starts.windows(2).take_while(|pair| pair[0].0 < ranks.start);
+            passing.extend(below.map(|pair| Passing {
+                ranks: pair[0].0..pair[1].0.min(ranks.start),
+                arcs: Some(pair[0].1..pair[1].1.min(begin)),
+            }));
+            let own = blocks.starts[blocks.block_of(ranks.start)..].windows(2);
+            passing.extend(
+                own.take_while(|pair| pair[0].0 < ranks.end)
+                    .map(|pair| Passing { ranks: pair[0].0.max(ranks.start)..pair[1].0.min(ranks.end), arcs: None }),
+            );
+        }
+        Ok(Self { graph, next: ranks.start, arcs: end - begin, ranks, passing, stored: false })
+    }
+
+    /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
+    /// bytes; `None`: the counter does not take such rows.
+    #[must_use]
+    pub fn stored(mut self, blocks: &RowBlocks, longest: Option<Bytes>) -> Self {
+        let [stored, plain] = self.graph.largest_block();
+        let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
+        let passes = blocks.whole || self.ranks.start == 0;
+        self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
+        self
+    }
+
+    /// The end of a run of resident rows from `first` on, of at most so many rows and arcs.
+    fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
+        let fits = |rows: u64, arcs: u64| rows.max(arcs) <= most;
+        let end = match self.stored {
+            true => self.graph.last_fitting_block(first, fits)?,
+            false => self.graph.last_fitting(first, fits)?,
+        };
+        Ok(end.min(self.ranks.end))
+    }
+
+    /// The size of the partition.
+    pub fn size(&self) -> PartitionSize {
+        PartitionSize::of_rows(self.ranks.len() as u64, self.arcs)
+    }
+
+    /// Bytes of what passes, beside the resident rows.
+    pub fn passing_bytes(&self) -> Bytes {
+        self.passing.iter().map(|block| block.size().bytes()).sum()
+    }
+}
+
+impl PartitionSource for RankRange<'_> {
+    fn numbered(&self) -> u32 {
+        self.ranks.end
+    }
+
+    fn frames(&self) -> usize {
+        self.passing.len()
+    }
+
+    fn frame_size(&self, i: usize) -> FrameSize {
+        self.passing[i].size()
+    }
+
+    fn frame_words(&self, i: usize) -> u64 {
+        let Passing { ranks, arcs } = &self.passing[i];
+        match arcs {
+            Some(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
+            _ => self.frame_size(i).words(),
+        }
+    }
+
+    fn resident_size(&self) -> ResidentSize {
+        ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs }
+    }
+
+    fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
+        let first = self.next;
+        // No more rows than that, either: their places count, too.
+        let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
+        self.next = match limit {
+            Some(_) if first < self.ranks.end => self.end_of_run(first, most)?,
+            _ => self.ranks.end,
+        };
+        let ranks = first..self.next;
+        into.numbers.clear();
+        into.numbers.reserve_exact(ranks.len());
+        into.numbers.extend(ranks.clone());
+        into.offsets.reserve_exact((ranks.len() + 1).saturating_sub(into.offsets.len()));
+        into.offsets.resize(ranks.len() + 1, 0);
+        into.stored.clear();
+        if self.stored {
+            let bytes = self.graph.stored_of(&ranks).get();
+            into.heads.resize(bytes.div_ceil(4))?;
+            let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.heads);
+            into.stored = self.graph.read_stored(ranks, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
+        } else {
+            into.heads.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
+            self.graph.read(ranks, &mut into.offsets, &mut into.heads)?;
+        }
+        Ok(self.next < self.ranks.end)
+    }
+
+    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+        let Passing { ranks, arcs } = &self.passing[i];
+        match arcs {
+            None => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
+            Some(_) if self.stored => {
+                let bytes = self.graph.stored_of(ranks).get();
+                let (offsets, words, parts) =
+                    into.reset_stored(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
+                let words: &mut [u8] = bytemuck::cast_slice_mut(words);
+                *parts = self.graph.read_stored(ranks.clone(), offsets, &mut words[..bytes as usize])?;
+            }
+            Some(arcs) => {
+                let (offsets, heads) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
+                self.graph.read(ranks.clone(), offsets, heads)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clean::Workspace;
+    use crate::clean::ids::mix;
+    use crate::control::Control;
+    use crate::graph::Direction;
+    use crate::input::arcs::ArcList;
+    use crate::partition::section::smallest_frame_limit;
+    use crate::prepare::prepare;
+
+    fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
+        let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
+        let source = ArcList { arcs, declared: None };
+        prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+    }
+
+    fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
+        let mut rows = Vec::new();
+        let each = |block: crate::graph::RowBlock<'_>| {
+            rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
+            Ok(())
+        };
+        graph.pass(Bytes::mib(1), Direction::Rising, &Control::silent(), each).unwrap();
+        rows
+    }
+
+    /// The rows that are stored in a run, read number by number.
+    fn unpacked(compact: &trimill_kernels::CompactSlices<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
+        let (mut rows, mut lengths) = (Vec::new(), lengths);
+        for part in compact.parts {
+            let mut bytes = compact.bytes[part.begin as usize..part.end as usize].iter();
+            for _ in 0..part.rows {
+                let mut least = 0;
+                let length = lengths.next().unwrap();
+                rows.push(
+                    (0..length)
+                        .map(|_| {
+                            let (mut number, mut shift) = (0u32, 0);
+                            for byte in bytes.by_ref() {
+                                number |= u32::from(byte & 0x7f) << shift;
+                                shift += 7;
+                                if *byte < 0x80 {
+                                    break;
+                                }
+                            }
+                            least += number + 1;
+                            least - 1
+                        })
+                        .collect(),
+                );
+            }
+            assert_eq!(bytes.len(), 0);
+        }
+        assert_eq!(lengths.next(), None);
+        rows
+    }
+
+    type Read = (Vec<(u32, Vec<u32>)>, Vec<(Range<u32>, Vec<Vec<u32>>)>);
+
+    /// Reads a range to its end: each resident rank's row, and for each block its ranks and rows.
+    fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
+        let (mut resident, mut more, mut run) = (Vec::new(), true, Resident::default());
+        while more {
+            more = range.read_resident(limit, &mut run).unwrap();
+            let length = |pair: &[u64]| (pair[1] - pair[0]) as usize;
+            let rows = match run.compact() {
+                Some(compact) => unpacked(&compact, run.offsets.windows(2).map(length)),
+                None => (0..run.numbers.len()).map(|i| run.row(i).to_vec()).collect(),
+            };
+            resident.extend(run.numbers.iter().copied().zip(rows));
+        }
+        let (mut frame, mut blocks) = (Frame::default(), Vec::new());
+        for i in 0..range.frames() {
+            range.read_frame(i, &mut frame).unwrap();
+            let view = frame.view();
+            assert_eq!(view.size(), range.frame_size(i));
+            let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
+            let rows = match &view.stored {
+                Some(compact) => unpacked(compact, view.offsets.windows(2).map(length)),
+                None => (0..view.offsets.len() - 1).map(|i| view.row(i).to_vec()).collect(),
+            };
+            blocks.push((view.range.clone(), rows));
+        }
+        (resident, blocks)
+    }
+
+    /// What must be read of a range: its own rows, all rows below it, and nothing of its own in the blocks.
+    fn assert_read(rows: &[Vec<u32>], ranks: &Range<u32>, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
+        let (resident, blocks) = read(range, run);
+        assert!(resident.iter().map(|(rank, _)| *rank).eq(ranks.clone()));
+        assert!(resident.iter().all(|(rank, row)| *row == rows[*rank as usize]));
+        let mut next = 0;
+        for (of, found) in blocks {
+            assert_eq!(of.start, next);
+            next = of.end;
+            if of.start >= ranks.start {
+                assert!(found.is_empty());
+                continue;
+            }
+            assert!(found == rows[of.start as usize..of.end as usize]);
+            let arcs = found.iter().map(|row| row.len() as u64).sum();
+            let size = FrameSize { range: of.len() as u32, rows: of.len() as u64, arcs };
+            assert!(size.bytes() <= limit || of.len() == 1, "{} of {limit}", size.bytes());
+        }
+        assert_eq!(next, ranks.end);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_range_has_its_rows_and_those_below_pass(
+            arcs in prop::collection::vec((0u64..200, 0u64..200), 1..900),
+            ends in prop::collection::vec(0u32..200, 0..6),
+            limit in 0u64..3000,
+            run in prop::option::of(1u64..4000),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
+            let rows = rows_of(&graph);
+            let limit = smallest_frame_limit(graph.longest_row()) + Bytes(limit);
+            let blocks = RowBlocks::new(&graph, limit).unwrap();
+            let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
+            ends.extend([0, graph.vertices()]);
+            ends.sort_unstable();
+            for pair in ends.windows(2) {
+                let ranks = pair[0]..pair[1];
+                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap();
+                assert_read(&rows, &ranks, limit, range, run.map(Bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn stored_rows_are_the_same_rows() {
+        let n = 60_000u64;
+        let arcs = (0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let graph = graph(arcs, dir.path());
+        let (rows, limit) = (rows_of(&graph), Bytes::mib(4));
+        let blocks = RowBlocks::new(&graph, limit).unwrap();
+        assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());
+        let inner = graph.last_fitting_block(0, |_, arcs| arcs < 400_000).unwrap();
+        assert!(0 < inner && inner < graph.vertices() && graph.begins_block(inner));
+        for (ranks, whole) in [
+            (0..graph.vertices(), true),
+            (0..inner, true),
+            (inner..graph.vertices(), true),
+            (0..inner - 1, false),
+            (inner + 1..graph.vertices(), false),
+        ] {
+            for (longest, takes) in [(Some(Bytes::mib(1)), true), (Some(Bytes(10)), false), (None, false)] {
+                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap().stored(&blocks, longest);
+                assert_eq!(range.stored, whole && takes, "{ranks:?} {longest:?}");
+                assert_read(&rows, &ranks, limit, range, Some(Bytes(1_000_000)));
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The sections of a partition, put together from all rows and what is kept: one row after another, nothing in blocks.
+
+use trimill::bytes::Bytes;
+use trimill::partition::batch::Kept;
+use trimill::partition::cuts::Cuts;
+use trimill::partition::locals::Locals;
+use trimill::partition::section::{Frame, Resident};
+
+/// The rows of locals in full, and those of proxies, in frames of at most `limit` bytes.
+pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<Frame>) {
+    let number = |&rank: &u32| kept.kept.rank(rank);
+    let mut resident = Resident { offsets: vec![0], ..Resident::default() };
+    let (mut cuts, mut proxies) = (Cuts::new(limit), Vec::new());
+    for (place, rank) in (0..).zip(kept.kept.iter(0..rows.len() as u32)) {
+        let row = rows[rank as usize].iter();
+        if locals.part(rank) == kept.part {
+            resident.numbers.push(place);
+            resident.heads.extend_from_slice(&row.map(number).collect::<Vec<u32>>());
+            resident.offsets.push(resident.heads.len() as u64);
+        } else {
+            let row: Vec<u32> = row.filter(|&&successor| kept.keeps(successor)).map(number).collect();
+            cuts.row(place, row.len() as u32);
+            proxies.push(row);
+        }
+    }
+    let frames = cuts.finish(kept.kept.count()).into_iter().map(|cut| {
+        let rows = &proxies[cut.rows];
+        let mut ends = vec![0];
+        rows.iter().for_each(|row| ends.push(ends[ends.len() - 1] + row.len() as u32));
+        Frame::of(cut.range, &ends, &rows.concat()).unwrap()
+    });
+    (resident, frames.collect())
+}
