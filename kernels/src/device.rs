@@ -249,6 +249,10 @@ impl Engine for Gpu {
         self.staging.copy(to, pieces)
     }
 
+    fn sent(&mut self) -> Result<()> {
+        self.staging.sent()
+    }
+
     fn unpack(&mut self, order: &Unpack<'_>) -> Result<()> {
         let CompactSlices { bytes, parts } = order.compact;
         let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };

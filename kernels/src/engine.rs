@@ -61,12 +61,16 @@ pub(crate) trait Engine {
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
 
-    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once this
+    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`. They may be changed once [`Self::sent`]
     /// returns.
     fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;
 
-    /// Orders in the copy queue: rows as they are stored, to be made rows that kernels read. They may be changed once this returns.
+    /// Orders in the copy queue: rows as they are stored, to be made rows that kernels read. They may be changed once [`Self::sent`]
+    /// returns.
     fn unpack(&mut self, order: &Unpack<'_>) -> Result<()>;
+
+    /// Waits until all that was to be copied or unpacked may be changed.
+    fn sent(&mut self) -> Result<()>;
 
     /// Orders in the copy queue: nothing was wrong with unpacked rows yet, and none was counted; numbers are below `numbered`.
     fn begin_unpacking(&mut self, numbered: u32) -> Result<()>;

@@ -106,7 +106,10 @@ impl<'g> Counter<'g> {
     /// # Errors
     /// [`crate::Error::Section`], or what the device fails with.
     pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        self.0.resident(run)
+        let queued = self.0.resident(run);
+        // In any case, since what is on its way is only borrowed.
+        let sent = self.0.engine.sent();
+        queued.and(sent)
     }
 
     /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
@@ -115,7 +118,9 @@ impl<'g> Counter<'g> {
     /// # Errors
     /// [`crate::Error::FrameTooLarge`], [`crate::Error::Section`], or what the device fails with, which may be due to an earlier frame.
     pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        self.0.frame(frame)
+        let queued = self.0.frame(frame);
+        let sent = self.0.engine.sent();
+        queued.and(sent)
     }
 
     /// Bytes of the arena in use.

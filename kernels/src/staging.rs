@@ -93,6 +93,8 @@ pub(crate) struct Staging {
     stream: Arc<CudaStream>,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
+    /// Whether pieces are on their way from where they lie.
+    direct: bool,
     /// None where they cannot be started: then one copies alone.
     threads: Option<ThreadPool>,
 }
@@ -102,33 +104,23 @@ impl Staging {
         let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC));
         let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
         let buffers = (0..BUFFERS).map(buffer).collect::<Result<_>>()?;
-        Ok(Self { stream: Arc::clone(stream), buffers, next: 0, threads: threads() })
+        Ok(Self { stream: Arc::clone(stream), buffers, next: 0, direct: false, threads: threads() })
     }
 
-    /// Copies `pieces`, one after another, to the device memory at `to`. Pieces may be changed once this returns; the copy itself
-    /// is queued on the stream.
+    /// Queues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are read where they
+    /// lie, so none may be changed before [`Self::sent`] was called.
     pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
-        let mut direct = false;
-        let sent = self.queue(to, pieces, &mut direct);
-        if direct {
-            // Pieces that the device reads where they lie are only borrowed, also when another one could not be queued.
-            self.stream.synchronize().map_err(driver("copying to the device"))?;
-        }
-        sent
-    }
-
-    /// Queues the copies of `pieces`; says whether any of them is read where it lies.
-    fn queue(&mut self, to: u64, pieces: &[&[u8]], direct: &mut bool) -> Result<()> {
         let mut to = to;
         let mut filled = 0;
         for piece in pieces {
             if piece.len() > ALONE && is_pinned(piece) {
                 to = self.send(to, filled)?;
                 filled = 0;
-                // SAFETY: as in `send`; whoever calls this waits for the end of the copy while the piece is borrowed. The device only reads it, and page-locked memory remains where it is.
+                self.direct = true;
+                // SAFETY: as in `send`; whoever calls this calls `sent`, too, while the piece is borrowed. The device only reads it, and
+                // page-locked memory remains where it is.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
-                *direct = true;
                 to += piece.len() as u64;
                 continue;
             }
@@ -149,6 +141,14 @@ impl Staging {
             }
         }
         self.send(to, filled)?;
+        Ok(())
+    }
+
+    /// Waits until all pieces that were to be copied may be changed.
+    pub(crate) fn sent(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.direct) {
+            self.stream.synchronize().map_err(driver("copying to the device"))?;
+        }
         Ok(())
     }
 

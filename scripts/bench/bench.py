@@ -54,8 +54,10 @@ class Graph:
 class Bench:
     """Runs the program and keeps what it said."""
 
-    def __init__(self, options, command):
+    def __init__(self, options, command, method=None):
+        """`method` is what counts on a GPU, where a script measures one method whatever the program's default is."""
         self.options = options
+        self.method = method if options.backend == "cuda" else None
         folder = os.environ.get("TRIMILL_BIN_DIR")
         self.program = (Path(folder) if folder else ROOT / "target/release").resolve() / "trimill"
         if not self.program.exists():
@@ -106,7 +108,8 @@ class Bench:
     def flags(self, cache=None):
         """What every command is given; with `cache` False, none is used."""
         kept = ["--no-cache"] if cache is False else ["--cache-dir", cache or self.work / "cache"]
-        return ["--backend", self.options.backend, *kept, "--work-dir", self.work / "tmp", "--json", "--quiet"]
+        method = ["--method", self.method] if self.method else []
+        return ["--backend", self.options.backend, *method, *kept, "--work-dir", self.work / "tmp", "--json", "--quiet"]
 
     def checked(self, graph, result):
         if result["triangles"] != graph.triangles:

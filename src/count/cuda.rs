@@ -23,6 +23,7 @@ use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::graph::GraphSize;
+use crate::partition::numbers::Gathered;
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
@@ -266,8 +267,7 @@ impl Backend for Cuda {
         // Where all are local, there is one frame and nothing to choose.
         let into =
             (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
-        let numbers = Vec::with_capacity(size.locals as usize);
-        Ok(Box::new(Counting { counter, numbers, arcs: 0, into, binned: false, scratch }))
+        Ok(Box::new(Counting { counter, numbers: Gathered::default(), arcs: 0, into, binned: false, scratch }))
     }
 }
 
@@ -322,7 +322,7 @@ fn terms_of(paper: &papers::Method) -> Terms {
 struct Counting<'a> {
     counter: Counter<'a>,
     /// The locals' numbers so far: all that the host keeps of the resident section.
-    numbers: Vec<u32>,
+    numbers: Gathered,
     /// Arcs of the resident section so far.
     arcs: u64,
     /// Where they lead, for a method that asks.
@@ -339,7 +339,7 @@ impl PartitionCounter for Counting<'_> {
         self.arcs += run.size().arcs;
         // The threads of the pool are reading the next run.
         run.offsets.iter_mut().for_each(|offset| *offset += base);
-        self.numbers.extend_from_slice(&run.numbers);
+        self.numbers.add(&run.numbers);
         let compact = run.compact();
         match &mut self.into {
             Some(_) if compact.is_some() => self.binned = true,
@@ -357,7 +357,7 @@ impl PartitionCounter for Counting<'_> {
         {
             into.add_bins(&self.counter.bins().map_err(translated)?);
         }
-        let rows = Resident::rows_in(&self.numbers, frame, Some(pool));
+        let rows = Resident::rows_in(self.numbers.all(), frame, Some(pool));
         let everything = FrameSlices {
             range: frame.range.clone(),
             offsets: frame.offsets,

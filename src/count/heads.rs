@@ -1,5 +1,6 @@
 //! The rows of all heads in a frame's range: locals' rows are resident, proxies' rows are in the frame.
 
+use crate::partition::numbers::Numbers;
 use crate::partition::section::{FrameView, Resident, RowsIn};
 
 /// Where a head's row is.
@@ -19,7 +20,7 @@ pub(super) struct HeadRows<'a> {
 
 impl<'a> HeadRows<'a> {
     pub(super) fn new(resident: &'a Resident, frame: &'a FrameView<'a>) -> Self {
-        Self { resident, frame, rows: Resident::rows_in(&resident.numbers, frame, None) }
+        Self { resident, frame, rows: Resident::rows_in(Numbers::List(&resident.numbers), frame, None) }
     }
 
     /// Where the row of `b` is, a number in the frame's range.

@@ -6,6 +6,7 @@ pub mod bit_counter;
 pub mod cuts;
 pub mod locals;
 mod masks;
+pub mod numbers;
 pub mod prune;
 pub mod section;
 pub mod sizes;

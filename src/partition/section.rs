@@ -8,6 +8,7 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::numbers::Numbers;
 use super::words::{Lent, Words};
 use crate::bytes::Bytes;
 use crate::error::Result;
@@ -83,18 +84,18 @@ impl Resident {
 
     /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; what takes long runs in `pool`,
     /// or else in the current one.
-    pub fn rows_in(numbers: &[u32], frame: &FrameView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
+    pub fn rows_in(numbers: Numbers<'_>, frame: &FrameView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
         let range = &frame.range;
-        let first = numbers.partition_point(|&number| number < range.start);
+        let first = numbers.below(range.start);
         if frame.holds_all() && !range.is_empty() {
             return RowsIn::Frame { first };
         }
-        let end = numbers.partition_point(|&number| number < range.end);
+        let end = numbers.below(range.end);
         if end - first == range.len() {
             return RowsIn::Resident { first };
         }
         let marks = Marks::new(range.len() as u32);
-        let mark = || numbers[first..end].par_iter().for_each(|&number| marks.set(number - range.start));
+        let mark = || (first..end).into_par_iter().for_each(|i| marks.set(numbers.at(i) - range.start));
         pool.map_or_else(mark, |pool| pool.install(mark));
         RowsIn::Both { first, local: marks.finish() }
     }

@@ -85,16 +85,16 @@ impl ResidentSlices<'_> {
         if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
             return wrong("more rows or heads than were announced");
         }
-        for row in self.offsets.windows(2) {
-            match row[1].checked_sub(row[0]) {
-                None => return wrong("offsets descend"),
-                Some(length) if length >= u64::from(size.numbered) => {
-                    return wrong("a row is as long as the numbering");
-                }
-                // The kernel looks up to a block's threads beyond a row's end.
-                Some(length) if length > u64::from(u32::MAX - 1024) => return wrong("a row is too long"),
-                Some(_) => {}
-            }
+        if !self.offsets.is_sorted() {
+            return wrong("offsets descend");
+        }
+        let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1] - row[0]));
+        if longest > 0 && longest >= u64::from(size.numbered) {
+            return wrong("a row is as long as the numbering");
+        }
+        // The kernel looks up to a block's threads beyond a row's end.
+        if longest > u64::from(u32::MAX - 1024) {
+            return wrong("a row is too long");
         }
         Ok(())
     }

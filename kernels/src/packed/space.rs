@@ -96,13 +96,15 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Takes the rows' ends of a run that begins where the last one ended.
     pub(super) fn extend(&mut self, ends: &[u64]) {
-        for &end in ends {
-            if self.locals.is_multiple_of(BLOCK) {
-                self.begin();
+        let first = self.locals.next_multiple_of(BLOCK) - self.locals;
+        for row in (first as usize..ends.len()).step_by(BLOCK as usize) {
+            if row > 0 {
+                self.arcs = ends[row - 1];
             }
-            self.locals += 1;
-            self.arcs = end;
+            self.begin();
         }
+        self.locals += ends.len() as u32;
+        self.arcs = ends.last().copied().unwrap_or(self.arcs);
     }
 
     fn begin(&mut self) {

@@ -146,7 +146,9 @@ impl Machine for Lane<'_> {
     fn upload(&mut self, to: u64, bytes: &[u8]) -> Result<()> {
         // Kernels before it may still use what it overwrites.
         self.gpu.await_kernels()?;
-        self.gpu.copy(to, &[bytes])?;
+        let queued = self.gpu.copy(to, &[bytes]);
+        let sent = self.gpu.sent();
+        queued.and(sent)?;
         self.gpu.await_copies()
     }
 

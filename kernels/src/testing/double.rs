@@ -168,6 +168,10 @@ impl Engine for Double {
         Ok(())
     }
 
+    fn sent(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     fn unpack(&mut self, order: &Unpack<'_>) -> Result<()> {
         let successors = unpacked(order);
         if order.counted {

@@ -1,0 +1,90 @@
+//! The local numbers of a partition's locals: ascending, and all in a row where the partition is a rank range.
+
+use std::ops::Range;
+
+/// Ascending numbers.
+#[derive(Debug, Clone, Copy)]
+pub enum Numbers<'a> {
+    /// All from the first to before the second.
+    Run(u32, u32),
+    /// Each by itself.
+    List(&'a [u32]),
+}
+
+impl Numbers<'_> {
+    /// How many are below `number`.
+    pub fn below(&self, number: u32) -> usize {
+        match *self {
+            Self::Run(start, end) => (number.clamp(start, end) - start) as usize,
+            Self::List(numbers) => numbers.partition_point(|&other| other < number),
+        }
+    }
+
+    /// The number at a place.
+    #[inline]
+    pub fn at(&self, place: usize) -> u32 {
+        match *self {
+            Self::Run(start, _) => start + place as u32,
+            Self::List(numbers) => numbers[place],
+        }
+    }
+}
+
+/// Numbers that come a run at a time, kept in few bytes while there is no gap in them.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    run: Range<u32>,
+    /// Empty while there was no gap.
+    list: Vec<u32>,
+}
+
+impl Gathered {
+    /// Adds numbers, which ascend and are above those so far.
+    pub fn add(&mut self, numbers: &[u32]) {
+        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return };
+        let joins = self.run.is_empty() || first == self.run.end;
+        if self.list.is_empty() && joins && (last - first) as usize == numbers.len() - 1 {
+            let start = if self.run.is_empty() { first } else { self.run.start };
+            self.run = start..last + 1;
+            return;
+        }
+        if self.list.is_empty() {
+            self.list.extend(self.run.clone());
+        }
+        self.list.extend_from_slice(numbers);
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Numbers<'_> {
+        if self.list.is_empty() { Numbers::Run(self.run.start, self.run.end) } else { Numbers::List(&self.list) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gathered_numbers_are_those_that_came() {
+        for runs in [
+            &[][..],
+            &[&[][..]],
+            &[&[0], &[1, 2, 3]],
+            &[&[5, 6, 7], &[], &[8]],
+            &[&[5, 6, 7], &[9]],
+            &[&[5, 7], &[8, 9]],
+            &[&[0, 1], &[2, 4], &[5, 6]],
+            &[&[3], &[u32::MAX - 1]],
+        ] {
+            let mut gathered = Gathered::default();
+            runs.iter().for_each(|run| gathered.add(run));
+            let (expected, all) = (runs.concat(), gathered.all());
+            for number in [0, 1, 3, 5, 6, 8, 9, 10, u32::MAX - 1, u32::MAX] {
+                assert_eq!(all.below(number), expected.iter().filter(|&&other| other < number).count(), "{runs:?}");
+            }
+            assert!(expected.iter().enumerate().all(|(place, &number)| all.at(place) == number), "{runs:?}");
+            let gap = expected.windows(2).any(|pair| pair[1] != pair[0] + 1);
+            assert_eq!(matches!(all, Numbers::List(_)), gap, "{runs:?}");
+        }
+    }
+}
