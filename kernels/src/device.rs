@@ -71,7 +71,10 @@ impl Gpu {
         let device = found.ok_or(Error::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        let (copies, kernels) = (context.new_stream().map_err(&opening)?, context.new_stream().map_err(&opening)?);
+        // Rows are unpacked between copies: were that to wait until a counting kernel is done, so would the copies behind it.
+        let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
+        let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
+        let kernels = context.new_stream().map_err(&opening)?;
         // With timing, and a host that sleeps while it waits.
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
