@@ -107,6 +107,7 @@ impl Backend for Holder {
             slots: if self.own_memory.is_some() { |_| 2 } else { |frames| frames.min(2) },
             wish: None,
             fixed: Bytes(8),
+            scratch: Bytes::ZERO,
         }
     }
     fn resident_chunk(&self) -> Option<Bytes> {

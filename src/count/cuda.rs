@@ -130,7 +130,7 @@ impl Cuda {
 
     /// What a method takes beside what is set apart for stored rows.
     fn beside_scratch(&self, terms: Terms) -> Terms {
-        Terms { fixed: terms.fixed + Bytes(self.gpu.scratch()), ..terms }
+        Terms { scratch: Bytes(self.gpu.scratch()), ..terms }
     }
 
     /// Does without memory that is set apart for stored rows: rows come plain then.
@@ -143,8 +143,7 @@ impl Cuda {
 
     /// The smallest budget for a graph.
     pub fn floor(&self, graph: &GraphSize) -> Floor {
-        let terms = self.terms();
-        floor(graph, &Terms { fixed: terms.fixed - Bytes(self.gpu.scratch()), ..terms })
+        floor(graph, &Terms { scratch: Bytes::ZERO, ..self.terms() })
     }
 
     /// Bytes of the device that are free now.
@@ -282,6 +281,7 @@ pub fn terms() -> Terms {
         slots: |_| 2,
         wish: None,
         fixed: Bytes(terms.fixed),
+        scratch: Bytes::ZERO,
     }
 }
 
@@ -295,6 +295,7 @@ fn packed_terms() -> Terms {
         workers: 1,
         slots: |_| packed::FRAMES,
         fixed: Bytes(terms.fixed),
+        scratch: Bytes::ZERO,
         wish: Some(|Wish { resident: ResidentSize { locals, arcs }, numbered, frame }| {
             Bytes(packed::wished_bytes(&Size { locals, arcs, numbered, frame_limit: frame.get() }))
         }),
@@ -316,6 +317,7 @@ fn terms_of(paper: &papers::Method) -> Terms {
         slots: if paper.whole() { |_| 0 } else { |_| 1 },
         wish: None,
         fixed: Bytes(terms.fixed),
+        scratch: Bytes::ZERO,
     }
 }
 

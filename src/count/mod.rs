@@ -37,6 +37,8 @@ pub struct Terms {
     pub slots: fn(frames: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
+    /// What the device sets apart to unpack rows in, whatever the method.
+    pub scratch: Bytes,
     /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
     pub wish: Option<fn(Wish) -> Bytes>,
 }
@@ -60,12 +62,12 @@ impl Terms {
 
     /// What is taken under a budget, when at `least` so much must be.
     pub fn taken(&self, least: Bytes, budget: Bytes, wish: Wish) -> Bytes {
-        self.wish.map_or(least, |wished| least.max(budget.min(wished(wish))))
+        self.wish.map_or(least, |wished| least.max(budget.min(wished(wish) + self.scratch)))
     }
 
     /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its frames.
     pub fn overhead(&self, numbered: u32) -> Bytes {
-        (self.tables)(numbered, self.workers) + self.fixed
+        (self.tables)(numbered, self.workers) + self.fixed + self.scratch
     }
 }
 
@@ -194,4 +196,31 @@ pub enum CounterMemory {
     BesidesSections(Bytes),
     /// The device has memory of its own, and so much of it is taken, all in all.
     All(Bytes),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_apart_comes_on_top_of_what_a_method_takes() {
+        let least = Terms {
+            per_resident_arc: 4,
+            per_local: 8,
+            tables: |_, _| Bytes::ZERO,
+            workers: 1,
+            slots: |_| 1,
+            fixed: Bytes(100),
+            scratch: Bytes(1000),
+            wish: None,
+        };
+        let wishing = Terms { wish: Some(|_| Bytes(5000)), ..least };
+        let wish = Wish { resident: ResidentSize { locals: 1, arcs: 1 }, numbered: 1, frame: Bytes(4) };
+        assert_eq!(least.overhead(1), Bytes(1100));
+        for (terms, budget, taken) in
+            [(&least, 9000, 1200), (&wishing, 9000, 6000), (&wishing, 5500, 5500), (&wishing, 1100, 1200)]
+        {
+            assert_eq!(terms.taken(Bytes(1200), Bytes(budget), wish), Bytes(taken));
+        }
+    }
 }

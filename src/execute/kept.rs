@@ -59,7 +59,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
                 .expected("all partitions in their order"));
         }
         let spill = manifest.open(dir, partition)?;
-        let (size, predicted) = known(&spill, &terms);
+        let (size, predicted) = known(&spill, &terms, device);
         if predicted.peak > device {
             return Err(Error::resource(format!(
                 "partition {i} takes {} bytes ({})",
@@ -121,7 +121,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
 }
 
 /// What a spill holds, and what counting it takes.
-fn known(spill: &SpillReader, terms: &Terms) -> (PartitionSize, Prediction) {
+fn known(spill: &SpillReader, terms: &Terms, budget: Bytes) -> (PartitionSize, Prediction) {
     let header = spill.header();
     let size = PartitionSize {
         locals: header.locals.into(),
@@ -145,7 +145,7 @@ fn known(spill: &SpillReader, terms: &Terms) -> (PartitionSize, Prediction) {
         all_frames: frames.into_iter().sum(),
         spill: Bytes(spill.bytes()),
     };
-    (size, predict(&size, terms, &layout))
+    (size, predict(&size, terms, &layout, budget))
 }
 
 /// Refuses settings that say how a graph is read or partitioned.

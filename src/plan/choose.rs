@@ -101,6 +101,7 @@ mod tests {
             workers: 1,
             slots: |_| 2,
             fixed: Bytes(1000),
+            scratch: Bytes::ZERO,
             wish: None,
         }
     }

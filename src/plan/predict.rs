@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::bytes::Bytes;
-use crate::count::Terms;
+use crate::count::{Terms, Wish};
 use crate::partition::section::{ResidentSize, frame_bytes, longest_frame_range};
 use crate::partition::sizes::PartitionSize;
 use crate::spill::{BLOCK_BYTES, bytes_beside_blocks, raw_bytes};
@@ -63,10 +63,12 @@ impl Layout {
     }
 }
 
-/// Predicts what a partition takes under a method.
-pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout) -> Prediction {
+/// Predicts what a partition takes under a method and a budget.
+pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout, budget: Bytes) -> Prediction {
+    let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
+    let numbered = size.numbered() as u32;
     let resident = terms.resident(size.locals, size.resident_arcs);
-    let overhead = terms.overhead(size.numbered() as u32);
+    let overhead = terms.overhead(numbered);
     // A method that sets room apart for two frames does so for one frame, too; others hold what there is.
     let frames = match (terms.slots)(1) {
         1 => layout.two_frames,
@@ -77,7 +79,11 @@ pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout) -> Predicti
         frames: layout.frames,
         largest_frame: layout.largest_frame,
         spill: layout.spill,
-        stream: ResidentSize { locals: size.locals, arcs: size.resident_arcs }.bytes() + layout.all_frames,
-        peak: resident + overhead + frames,
+        stream: rows.bytes() + layout.all_frames,
+        peak: terms.taken(
+            resident + overhead + frames,
+            budget,
+            Wish { resident: rows, numbered, frame: layout.largest_frame },
+        ),
     }
 }

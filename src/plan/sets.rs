@@ -13,13 +13,12 @@ use super::ranges::ranges;
 use super::{Assign, Cut, Divided, Limits, Plan, divided, undivided};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::{Terms, Wish};
+use crate::count::Terms;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::mapped::zeros;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
-use crate::partition::section::ResidentSize;
 use crate::partition::sizes::{PartitionSize, sizes};
 
 /// What partitioners ask of vertices: 8 bytes each.
@@ -121,13 +120,7 @@ pub(crate) fn sized(
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
-    let predicted = |size: &PartitionSize| {
-        let mut predicted = predict(size, terms, &Layout::bound(size, frame_limit));
-        let resident = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
-        let wish = Wish { resident, numbered: size.numbered() as u32, frame: predicted.largest_frame };
-        predicted.peak = terms.taken(predicted.peak, limits.device, wish);
-        predicted
-    };
+    let predicted = |size| predict(size, terms, &Layout::bound(size, frame_limit), limits.device);
     let predictions = sizes.iter().map(predicted).collect();
     Ok((sizes, predictions))
 }

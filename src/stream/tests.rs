@@ -71,6 +71,7 @@ impl Backend for Onlooker {
             slots: |_| 2,
             wish: None,
             fixed: Bytes::ZERO,
+            scratch: Bytes::ZERO,
         }
     }
     fn begin<'a>(&'a mut self, _: ResidentSize, _: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {

@@ -108,6 +108,7 @@ impl Backend for Cpu {
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
+            scratch: Bytes::ZERO,
         }
     }
 

@@ -89,6 +89,7 @@ impl Method {
             wish: None,
             // The offsets of the resident section are one more than its rows.
             fixed: Bytes(8),
+            scratch: Bytes::ZERO,
         }
     }
 }

@@ -43,7 +43,8 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
 fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, frame_limit: Bytes) -> Plan {
     let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
     let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
-    let predictions = sizes.iter().map(|size| predict(size, &terms, &Layout::bound(size, frame_limit))).collect();
+    let bound = |size| predict(size, &terms, &Layout::bound(size, frame_limit), Bytes::ZERO);
+    let predictions = sizes.iter().map(bound).collect();
     let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
     Plan { cut, frame_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
 }
