@@ -8,7 +8,7 @@
 //! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 1 to 2 bytes an
 //! edge written to the graph file. Memory: the given bytes and 8 bytes an id.
 //!
-//! Inputs that are clean as they lie have a shorter way ([`rows`]).
+//! Inputs that are clean already have a shorter way ([`rows`]).
 
 mod place;
 pub(crate) mod ranked;

@@ -102,7 +102,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
             assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
             let stream = result.stations.iter().find(|station| station.name == "stream").unwrap();
-            // What is stored takes less than what passes.
+            // Stored rows take fewer bytes than those on the device.
             assert!(Bytes::ZERO < stream.bytes_in && stream.bytes_in < stream.bytes_out, "{name} {settings}");
             let streamed: u64 = result.partitions.iter().map(|part| part.stream_bytes.get()).sum();
             assert_eq!(stream.bytes_out.get(), streamed);

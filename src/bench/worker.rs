@@ -1,6 +1,6 @@
 //! The child processes of a comparison, one for each method: started when first asked, and again after one that ended.
 //!
-//! What passes between parent and child stands at [`super::child`]. A child that takes too long is asked to stop, so that it
+//! The messages between parent and child are described at [`super::child`]. A child that takes too long is asked to stop, so that it
 //! removes its temporary files, and killed where it does not; a thread reads its answers, so that waiting has an end.
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -34,7 +34,7 @@ pub struct Built {
 pub struct Builder<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
-    /// Who is local where.
+    /// The partition where each vertex is local.
     pub locals: &'a Locals,
     /// The plan.
     pub plan: &'a Plan,

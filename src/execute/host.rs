@@ -40,7 +40,7 @@ pub(super) fn arrays(planned: &Planned) -> Bytes {
     };
     let planning = match planned.plan.cut {
         Cut::Ranges(..) => Bytes::ZERO,
-        // Who is local where, by vertex and by rank, orders and degrees; or the words that size partitions.
+        // The partition of each vertex, by vertex and by rank, orders and degrees; or the words that size partitions.
         Cut::Sets(_) => Bytes(4 * n) + Bytes(20 * n).max(sizes::array_bytes(graph.vertices())),
     };
     preparing.max(planning)

@@ -235,7 +235,7 @@ impl Planning<'_> {
 /// What a partitioner knows that is not asked to assign.
 static NOTHING: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
 
-/// Marks the partitions of a job: the input, how it was cut, what passes, what was pruned, how large row blocks are.
+/// Marks the partitions of a job: the input, how it was cut, the stream, the prune level, how large row blocks are.
 fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &str, plan: &Plan) -> u128 {
     let text = format!(
         "{identity}\n{}\n{}\n{}\n{}\n{}\n{}",

@@ -157,7 +157,7 @@ impl InputFile {
         if self.is_packed()? { self.decompressed(work_dir, control) } else { Ok(Self { compression: None, ..self }) }
     }
 
-    /// The first bytes as they lie on disk, at most `most`.
+    /// The first bytes as stored on disk, at most `most`.
     pub(super) fn raw_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         Pread { file: &self.file, at: 0, task: None }

@@ -1,4 +1,4 @@
-//! Serialized graphs of the GAP Benchmark Suite (`.sg`): a CSR as it lies in memory, little-endian.
+//! Serialized graphs of the GAP Benchmark Suite (`.sg`): the memory image of a CSR, little-endian.
 //!
 //! ```text
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]

@@ -1,6 +1,6 @@
 //! Inputs whose arcs stand in rows: all heads of a vertex together, the vertices in the order of their ids.
 //!
-//! An input that lists every edge from both ends, with ascending rows, is clean as it lies, and can be oriented row by row
+//! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
 //! without sorting arcs first ([`crate::orient::rows`]). Nothing is promised here but the form: whether rows ascend, lead to
 //! vertices and have their reverse is for the reader of the rows to find out. An input that contradicts itself has no
 //! rows; [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then says what is wrong.

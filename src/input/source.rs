@@ -196,7 +196,7 @@ impl Source {
         &self.paths
     }
 
-    /// The size of what is read, in bytes: all files as they lie on disk.
+    /// The size of what is read, in bytes: all files as stored on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! Copies of inputs that cannot be read as they lie: standard input, a pipe, the plain text of a compressed file whose format
+//! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
 //! cannot be read in one pass.
 //!
 //! Enters: bytes in pieces. Leaves: a file without a name, which is gone when it is closed. The copy ends with an error before

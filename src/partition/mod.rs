@@ -1,4 +1,4 @@
-//! Partitions: who is local where, what each takes, what is kept of it, and the sections that travel.
+//! Partitions: which vertices are local, what each takes, what is kept of it, and the sections that travel.
 
 pub mod assignment;
 pub mod batch;

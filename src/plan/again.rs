@@ -21,7 +21,7 @@ use crate::stream::ranges::RowBlocks;
 pub enum Settled {
     /// Rank ranges.
     Ranges(Vec<Range<u32>>),
-    /// Who is local where.
+    /// The partition where each vertex is local.
     Sets(Locals),
 }
 

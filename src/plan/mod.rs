@@ -135,7 +135,7 @@ impl Cut {
         }
     }
 
-    /// What passes beside a partition.
+    /// The stream that the partitions are counted by.
     pub fn stream(&self) -> Stream {
         match self {
             Self::Ranges(..) => Stream::Graph,
@@ -147,7 +147,7 @@ impl Cut {
 /// Partitions that fit, and what each will take.
 #[derive(Debug)]
 pub struct Plan {
-    /// Who is local where.
+    /// The partition where each vertex is local.
     pub cut: Cut,
     /// The most bytes of a row block.
     pub frame_limit: Bytes,

@@ -19,7 +19,7 @@ pub struct Prediction {
     pub largest_frame: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// What passes to the device: the resident section and all frames; of a spilled partition at most.
+    /// Bytes streamed to the device: the resident section and all frames; of a spilled partition at most.
     pub stream: Bytes,
     /// The most that is on the device at a time; of a spilled partition, and where the host counts, a bound.
     pub peak: Bytes,

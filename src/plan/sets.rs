@@ -2,7 +2,7 @@
 //!
 //! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
 //! passes over the graph ([`crate::partition::sizes`]). Resident rows and what is kept are known exactly from that; the number of
-//! row blocks about; peaks, spills and what passes are bounds: each block is taken to be full, and nothing to be compressed.
+//! row blocks about; peaks, spills and streamed bytes are upper bounds: each block is taken to be full, and nothing to be compressed.
 
 use std::time::Instant;
 

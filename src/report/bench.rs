@@ -65,7 +65,7 @@ pub struct Settings {
     pub seed: u64,
     /// The prune level; without effect in the graph stream.
     pub prune: Prune,
-    /// What passes beside resident rows; none: what is estimated to be sooner done.
+    /// The stream; null: the one that is estimated to be faster.
     pub stream: Option<Stream>,
 }
 

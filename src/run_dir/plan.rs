@@ -1,4 +1,4 @@
-//! The plan of a run directory: `plan.json`, and who is local where beside it.
+//! The plan of a run directory: `plan.json`, and beside it the partition of each vertex.
 //!
 //! Enters: a plan that was just made. Leaves: its partitions and the size of row blocks on a later start, so that partitions are
 //! the same ones whatever the budgets are then. Rank ranges stand in `plan.json`. Other partitions are written as the part of each
@@ -23,7 +23,7 @@ use crate::plan::{Cut, Plan, Settled};
 const KIND: &str = "trimill plan 2";
 /// The name of the plan's file.
 const NAME: &str = "plan.json";
-/// The name of the file that says who is local where.
+/// The name of the file with the partition of each vertex.
 const LOCALS: &str = "locals.zst";
 
 /// What was settled when the job was planned.
@@ -36,7 +36,7 @@ pub struct PlanRecord {
     pub fingerprint: u128,
     /// The number of parts, those included that were split.
     pub parts: u32,
-    /// What passes beside them.
+    /// The stream that they are counted by.
     pub stream: Stream,
     /// The most bytes of a row block.
     pub block_bytes: Bytes,
@@ -44,7 +44,7 @@ pub struct PlanRecord {
     vertices: u32,
     /// Where each rank range ends; none where partitions are no rank ranges.
     range_ends: Vec<u32>,
-    /// Of the file that says who is local where; 0 without it.
+    /// Of the file with the partition of each vertex; 0 without it.
     #[serde(with = "hex::of_u64")]
     locals_checksum: u64,
 }

@@ -62,7 +62,7 @@ impl RowBlocks {
     }
 }
 
-/// A row block as it passes beside one range.
+/// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Passing {
     ranks: Range<u32>,
@@ -80,7 +80,7 @@ impl Passing {
     }
 }
 
-/// A rank range and what passes beside it.
+/// A rank range and the row blocks that are streamed for it.
 #[derive(Debug)]
 pub struct RankRange<'g> {
     graph: &'g OrientedGraph,
@@ -144,7 +144,7 @@ impl<'g> RankRange<'g> {
         PartitionSize::of_rows(self.ranks.len() as u64, self.arcs)
     }
 
-    /// Bytes of what passes, beside the resident rows.
+    /// Bytes of the row blocks that are streamed, without the resident rows.
     pub fn passing_bytes(&self) -> Bytes {
         self.passing.iter().map(|block| block.size().bytes()).sum()
     }

@@ -1,4 +1,4 @@
-//! Rows that are clean as they lie are oriented without buckets: byte for byte the graph that cleaning makes of their arcs,
+//! Rows that are clean already are oriented without buckets: byte for byte the graph that cleaning makes of their arcs,
 //! and where anything is wrong with them, cleaning is what happens.
 
 use std::collections::BTreeSet;
@@ -41,7 +41,7 @@ impl ArcSource for General<'_> {
     }
 }
 
-/// Whether the rows of the input at `path` are taken as they lie; if so, checks that the graph is the one that cleaning makes.
+/// Whether the rows of the input at `path` are taken without cleaning; if so, checks that the graph is the one that cleaning makes.
 fn taken(path: &Path, memory: Bytes) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let (space, control) = (Workspace { memory, dir: dir.path(), graph: Bytes::ZERO }, Control::silent());

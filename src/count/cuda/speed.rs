@@ -2,7 +2,7 @@
 //! only rank the two.
 //!
 //! From `docs/results`: kernels and preprocessing of the standard graphs whole (arcs and probes), and GAP-kron 24 under
-//! budgets from a quarter of its rows to a 64th (what passes).
+//! budgets from a quarter of its rows to a 64th (the bytes streamed).
 
 use crate::plan::choose::Speed;
 
