@@ -29,6 +29,7 @@ use trimill::count::cpu::Cpu;
 use trimill::generate::{Family, generate};
 use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
+use trimill::memory::HostMemory;
 use trimill::partition::section::{FrameView, Resident};
 use trimill::prepare::prepare;
 use trimill::stream::ranges::{RankRange, RowBlocks};
@@ -139,7 +140,7 @@ fn measure(
 
 fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes(8 << 30), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
     let mut stations = Vec::new();
     let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stations).unwrap();
     let seconds = stations.iter().filter(|station| station.name == "orient").map(|station| station.seconds).sum();

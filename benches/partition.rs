@@ -18,6 +18,7 @@ use trimill::count::cpu::Cpu;
 use trimill::generate::{Family, generate};
 use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
+use trimill::memory::HostMemory;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::batch::kept;
 use trimill::partition::locals::Locals;
@@ -104,6 +105,6 @@ fn kronecker(scale: u32, dir: &Path) -> OrientedGraph {
     let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
     let arcs = std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes(8 << 30), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
 }

@@ -56,6 +56,7 @@ pub mod disk;
 pub mod error;
 mod hex;
 pub mod mapped;
+pub mod memory;
 mod path_text;
 pub mod sealed;
 pub mod text;

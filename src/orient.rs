@@ -6,7 +6,7 @@
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
 //! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 1 to 2 bytes an
-//! edge written to the graph file. Memory: the given bytes and 8 bytes an id.
+//! edge written to the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
 //!
 //! Inputs that are clean already have a shorter way ([`rows`]).
 
@@ -19,7 +19,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
-use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace};
+use crate::clean::workspace::Ids;
+use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
 use crate::control::{Control, Task, Unit};
 use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
@@ -55,8 +56,13 @@ pub fn orient(
     if writer.layout().has_ids {
         writer.ids(vertices.ids(&ids))?;
     }
+    let of_ids = match &ids {
+        InputIds::Plain => Ids::Plain(degrees.len() as u64),
+        InputIds::Ranked(table) => Ids::Ranked(table.len() as u64),
+    };
+    let shares = space.beside(&needs(of_ids, edges, space))?;
     drop(ids);
-    let arcs = RankedArcs::new(&degrees, edges, space);
+    let arcs = RankedArcs::new(&degrees, edges, &shares);
     let rank_of = numbers(&degrees);
     drop(degrees);
     writer.order(&order(&rank_of, &vertices.present))?;
@@ -117,7 +123,7 @@ impl Vertices {
 
     /// The input's ids of all vertices, ascending, in runs.
     fn ids<'a>(&'a self, ids: &'a InputIds) -> impl Iterator<Item = Vec<u64>> + 'a {
-        const RUN: u32 = 1 << 20;
+        const RUN: u32 = 1 << 17;
         let original = move |id: u32| match ids {
             InputIds::Plain => u64::from(id),
             InputIds::Ranked(table) => table[id as usize],

@@ -92,8 +92,8 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
         for settings in [
             "partition.parts = 5",
             "partition.parts = 3\nmemory.block = '64KiB'",
-            // The host has no room for the rows, whatever the input is: they are read from a file.
-            "partition.parts = 2\nmemory = { host = '34MiB', device = '16MiB' }",
+            // Nothing of the host's memory is left for the rows, whatever the input is: they are read from a file.
+            "partition.parts = 2\nspill.to = 'memory'\nmemory.device = '16MiB'",
             "partition.parts = 4\ncache.dir = 'cache'",
         ] {
             let result = count(&(input.clone() + settings), dir.path()).unwrap();
@@ -217,7 +217,7 @@ fn hubs_have_their_exact_counts_under_every_partitioner_and_small_budgets() {
         "partition = { partitioner = 'metis', parts = 2 }",
         "partition = { partitioner = 'contiguous', parts = 4 }\nmemory.block = '8KiB'\nspill.to = 'memory'",
         "partition = { partitioner = 'rank', parts = 6 }\nmemory.block = '8KiB'",
-        "memory = { device = '400KiB', host = '4MiB', block = '8KiB' }\ncount.threads = 2",
+        "memory = { device = '400KiB', host = '160MiB', block = '8KiB' }\ncount.threads = 2",
         "memory = { device = '300KiB', block = '8KiB' }\npartition.partitioner = 'random'\ncount.threads = 1",
     ];
     let mut split = 0;
@@ -291,7 +291,7 @@ fn settings() -> impl Strategy<Value = String> {
         "",
     ]);
     let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
-    let host = prop::sample::select(vec!["", "memory.host = '1MiB'", "memory.host = '64MiB'"]);
+    let host = prop::sample::select(vec!["", "memory.host = '160MiB'", "memory.host = '400MiB'"]);
     let spill = prop::sample::select(vec!["disk", "memory"]);
     (partitioner, 1u32..10, kind, block, host, spill, any::<u32>(), 1usize..4).prop_map(
         |(partitioner, parts, kind, block, host, spill, seed, threads)| {
@@ -386,7 +386,7 @@ fn kept_spills_are_counted_without_their_graph() {
         let first = count(&keep, dir.path()).unwrap();
         assert_eq!((first.triangles, first.stream), (triangles, Stream::Partition), "{name}");
         let files = listing(&kept);
-        for settings in ["", "count.method = 'reverse-edge'", "memory.host = '64MiB'\ncount.threads = 1"] {
+        for settings in ["", "count.method = 'reverse-edge'", "memory.host = '160MiB'\ncount.threads = 1"] {
             let again = count(&format!("input.path = 'kept'\n{settings}"), dir.path()).unwrap();
             assert_eq!(
                 (again.triangles, again.wedges, again.vertices, again.edges),

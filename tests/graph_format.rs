@@ -19,6 +19,7 @@ use trimill::graph::file::{Place, open};
 use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
+use trimill::memory::HostMemory;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::batch::kept;
 use trimill::partition::locals::Locals;
@@ -44,7 +45,7 @@ fn edges() -> BTreeSet<(u64, u64)> {
 /// Writes the graph file of some edges into `dir`.
 fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs: edges.iter().copied().collect(), declared: None };
-    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let mut origin = Origin { format: Format::Text, header: None, identity: Identity::default() };
     let control = Control::silent();

@@ -26,7 +26,7 @@ use trimill::partition::sizes::{PartitionSize, sizes};
 use trimill::pipeline::Pipeline;
 use trimill::plan::ranges::ranges;
 use trimill::plan::rates::Rates;
-use trimill::plan::sets::{Vertices, sets};
+use trimill::plan::sets::{Vertices, assigned, sets};
 use trimill::plan::{Assign, BudgetFrom, Cut, Limits};
 use trimill::spill::{Manifest, SpillReader};
 use trimill::stream::count_partition;
@@ -463,7 +463,8 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             host_block: Bytes::mib(1),
         };
         let control = Control::silent();
-        let of_sets = sets(&graph, &vertices, &Runs(&graph), &terms, &limits, &control).unwrap();
+        let cut = assigned(&graph, &vertices, &Runs(&graph), &terms, &limits, &control).unwrap();
+        let of_sets = sets(&graph, cut, &terms, &limits, &control).unwrap();
         let of_ranges = ranges(&graph, None, &terms, &limits, &control).unwrap();
         assert!(matches!((&of_sets.cut, &of_ranges.cut), (Cut::Sets(_), Cut::Ranges(..))));
         for plan in [of_sets, of_ranges] {

@@ -33,7 +33,7 @@ use trimill::pipeline::Pipeline;
 use trimill::plan::predict::Prediction;
 use trimill::plan::ranges::ranges;
 use trimill::plan::rates::Rates;
-use trimill::plan::sets::{Vertices, sets};
+use trimill::plan::sets::{Vertices, assigned, sets};
 use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, again, floor};
 use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::stream::ranges::RankRange;
@@ -329,7 +329,8 @@ fn check(case: u64, graphs: &[Known]) {
     check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
     let vertices = Vertices::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
-    let of_sets = planned(sets(graph, &vertices, &cut, &terms, &limits, &control));
+    let cut = assigned(graph, &vertices, &cut, &terms, &limits, &control);
+    let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &terms, &limits, &control)));
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
     for plan in [of_ranges, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
@@ -489,7 +490,8 @@ fn bounds_of_larger_graphs_are_near() {
         let mut holder = Holder { own_memory: None };
         let vertices = Vertices::of(graph).unwrap();
         let cut = Partitioner { vertices: &vertices, way, parts: Some(parts) };
-        let plan = sets(graph, &vertices, &cut, &holder.terms(), &limits, &control).unwrap();
+        let cut = assigned(graph, &vertices, &cut, &holder.terms(), &limits, &control).unwrap();
+        let plan = sets(graph, cut, &holder.terms(), &limits, &control).unwrap();
         let Cut::Sets(locals) = &plan.cut else { panic!("{told}") };
         assert_eq!(plan.parts(), parts);
         for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {

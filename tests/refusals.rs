@@ -238,7 +238,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let arguments = |partitioner| {
-        ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "8MiB", "--partitioner", partitioner]
+        ["count", "k.bin", "--no-cache", "--parts", "40", "--host-memory", "128MiB", "--partitioner", partitioner]
     };
     let start = Instant::now();
     assert_eq!(place.run(&arguments("random")).status.code(), Some(0));

@@ -48,12 +48,12 @@ fn child() {
         (
             &made,
             usual,
-            "memory = { device = '1MiB', host = '4MiB' }\npartition.partitioner = 'random'\ncache.dir = 'cache'",
+            "memory = { device = '1MiB', host = '48MiB' }\npartition.partitioner = 'random'\ncache.dir = 'cache'",
         ),
         (
             &made,
             usual,
-            "memory = { device = '1MiB', host = '4MiB' }\npartition.partitioner = 'rank'\ncache.dir = 'cache'",
+            "memory = { device = '1MiB', host = '48MiB' }\npartition.partitioner = 'rank'\ncache.dir = 'cache'",
         ),
         (&made, "backend = 'cpu', threads = 1, method = 'forward'", "cache.dir = 'cache'"),
         (&crawl, usual, "partition.parts = 3\ncache.enabled = false"),

@@ -8,6 +8,7 @@ use trimill::control::Control;
 use trimill::error::Result;
 use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
+use trimill::memory::HostMemory;
 use trimill::prepare::prepare;
 
 use super::{Place, first};
@@ -27,7 +28,8 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     let wanted: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
     let count = arcs.len() as u64;
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes::mib(1), dir: place.dir(), graph: Bytes::ZERO };
+    let space =
+        Workspace { buckets: Some(Bytes::mib(1)), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), place.dir()) };
     let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
         .expect("any arcs are a graph");
     assert_eq!(edges(&graph).expect("a graph that was just made"), wanted);

@@ -74,11 +74,12 @@ mod tests {
     use super::*;
     use crate::clean::Workspace;
     use crate::input::arcs::ArcList;
+    use crate::memory::HostMemory;
     use crate::prepare::prepare;
 
     fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
         let dir = tempfile::tempdir().unwrap();
-        let space = Workspace { memory: Bytes::mib(8), dir: dir.path(), graph: Bytes::ZERO };
+        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
         let source = ArcList { arcs, declared: None };
         let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
         probes(&graph, &Control::silent()).unwrap()

@@ -24,7 +24,7 @@ pub struct Buckets {
     /// Staging areas of threads that are not at work just now.
     idle: Mutex<Vec<Stage>>,
     block: usize,
-    memory: u64,
+    memory: AtomicU64,
     held: AtomicU64,
     written: AtomicU64,
     parent: PathBuf,
@@ -56,7 +56,7 @@ impl Buckets {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
             idle: Mutex::default(),
             block,
-            memory,
+            memory: AtomicU64::new(memory),
             held: AtomicU64::new(0),
             written: AtomicU64::new(0),
             parent: parent.to_path_buf(),
@@ -140,11 +140,34 @@ impl Buckets {
     /// Keeps a block in memory, or writes it and all that its lane holds.
     fn keep(&self, lane: usize, slot: &mut Lane, block: Vec<u64>) -> Result<()> {
         let bytes = block.capacity() as u64 * 8;
-        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory * 3 / 4 {
+        if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory.load(Ordering::Relaxed) / 4 * 3 {
             slot.full.push(block);
             return Ok(());
         }
         slot.full.push(block);
+        self.write(lane, slot)
+    }
+
+    /// Holds at most about `memory` bytes of keys from now on: lanes that hold more go to their files.
+    ///
+    /// # Errors
+    /// As [`Self::extend`].
+    pub fn keep_at_most(&self, memory: u64) -> Result<()> {
+        self.memory.store(memory, Ordering::Relaxed);
+        for lane in 0..self.lanes.len() {
+            if self.held.load(Ordering::Relaxed) <= memory / 4 * 3 {
+                break;
+            }
+            let mut slot = lock(&self.lanes[lane]);
+            if !slot.full.is_empty() {
+                self.write(lane, &mut slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all whole blocks that a lane holds.
+    fn write(&self, lane: usize, slot: &mut Lane) -> Result<()> {
         let path = self.file_of(lane)?;
         let file = disk::append_to(&path)?;
         for block in slot.full.drain(..) {
@@ -246,7 +269,7 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out_whether_it_fits_or_not() {
         let dir = tempfile::tempdir().unwrap();
-        for memory in [0, 1 << 14, 1 << 30] {
+        for (memory, later) in [(0, 0), (1 << 14, 1 << 14), (1 << 30, 1 << 30), (1 << 30, 1 << 14), (1 << 30, 0)] {
             let buckets = Buckets::new(7, memory, dir.path());
             (0u64..50)
                 .into_par_iter()
@@ -254,6 +277,9 @@ mod tests {
                 .unwrap();
             buckets.flush().unwrap();
             assert_eq!(buckets.bytes_written() > 0, memory < 1 << 20);
+            buckets.keep_at_most(later).unwrap();
+            assert_eq!(buckets.bytes_written() > 0, later < 1 << 20);
+            assert!(buckets.held.load(Ordering::Relaxed) <= later);
             let mut all = Vec::new();
             for lane in 0..7 {
                 let before = all.len();

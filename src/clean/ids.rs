@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::ArcSink;
 use crate::lock;
 
@@ -62,9 +62,12 @@ impl Seen {
     }
 }
 
-/// Collects the distinct ids of arcs; memory is at most about 24 bytes a distinct id.
+/// Collects the distinct ids of arcs, at most so many; memory is at most 24 bytes a distinct id.
 pub struct Distinct {
     shards: Vec<Mutex<Shard>>,
+    most: u64,
+    /// Those that are known to be distinct.
+    found: AtomicU64,
 }
 
 #[derive(Default)]
@@ -83,14 +86,22 @@ impl Shard {
     }
 }
 
-impl Default for Distinct {
-    /// No ids yet.
-    fn default() -> Self {
-        Self { shards: (0..64).map(|_| Mutex::default()).collect() }
-    }
-}
-
 impl Distinct {
+    /// No ids yet; collecting ends early with more than `most`.
+    pub fn new(most: u64) -> Self {
+        Self { shards: (0..64).map(|_| Mutex::default()).collect(), most, found: AtomicU64::new(0) }
+    }
+
+    /// The most ids.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Whether there are more.
+    pub fn is_full(&self) -> bool {
+        self.found.load(Ordering::Relaxed) > self.most
+    }
+
     /// All distinct ids, ascending.
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<Shard> =
@@ -111,8 +122,14 @@ impl ArcSink for Distinct {
         for run in ids.chunk_by(|a, b| a.0 == b.0) {
             let mut shard = lock(&self.shards[run[0].0 as usize]);
             shard.fresh.extend(run.iter().map(|&(_, id)| id));
-            if shard.fresh.len() > shard.sorted.len() + 65_536 {
+            if self.is_full() {
+                return Err(Error::resource("more distinct ids than find room"));
+            }
+            // As many bytes again while they are merged.
+            if shard.fresh.len() > shard.sorted.len() / 4 + 8192 {
+                let before = shard.sorted.len();
                 shard.settle();
+                self.found.fetch_add((shard.sorted.len() - before) as u64, Ordering::Relaxed);
             }
         }
         Ok(())

@@ -8,14 +8,14 @@
 //! bucket is then sorted, freed of duplicates and compared with its other direction, all buckets in parallel.
 //!
 //! Cost: one reading of the input (two where ids must be ranked), a sort of `arcs / B` keys for each bucket; `8 arcs`
-//! bytes written and read once where they do not fit the memory, then 8 bytes an edge. Memory: the given bytes, plus
-//! 4 bytes for each id up to the largest (plain ids) or 12 bytes a vertex (ranked ids).
+//! bytes written and read once where they do not fit the memory, then 8 bytes an edge. Memory: within the host's budget,
+//! [`PER_ID`] or [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
 
 pub mod buckets;
 pub mod cache;
 pub mod ids;
+pub mod workspace;
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ use crate::input::arcs::ArcSource;
 use crate::input::{ArcSink, MOST_VERTICES};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
+use workspace::{Ids, PER_KEY, Turn};
+pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
 
 /// What came in, and what was removed or added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,30 +48,6 @@ pub struct CleanReport {
     /// Distinct arcs whose reverse is not in the input. If the input was meant to be undirected and lists both
     /// directions, this is 0.
     pub arcs_without_reverse: u64,
-}
-
-/// Where the station may work, and in how much memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Workspace<'a> {
-    /// Bytes of host memory for buckets and sorting.
-    pub memory: Bytes,
-    /// Where buckets go that do not fit.
-    pub dir: &'a Path,
-    /// Bytes of host memory that an oriented graph may take which is not cached; one that takes more goes to a file.
-    pub graph: Bytes,
-}
-
-impl Workspace<'_> {
-    /// The share of one set of buckets. One set is emptied while the next is filled, so there are two; what is left is
-    /// for sorting.
-    pub fn for_buckets(&self) -> u64 {
-        self.memory.get() * 5 / 16
-    }
-
-    /// The share of rows that had to be decoded before they could be oriented.
-    pub fn for_rows(&self) -> Bytes {
-        Bytes(self.memory.get() / 4)
-    }
 }
 
 /// How the ids of the clean graph relate to those of the input.
@@ -118,9 +96,12 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         return Err(too_many(n));
     }
     let start = Instant::now();
-    let buckets = bucket_count(source, space);
+    // How many ids and arcs there are is not known yet, but that there is room for some.
+    let shares = space.beside(&needs(Ids::Plain(0), 0, space))?;
+    let estimate = source.arcs_at_most();
+    let buckets = shares.bucket_count(estimate);
     let seen = Seen::default();
-    let plain = Distribute::new(buckets, space, Some, Some(&seen), plain_ids(source));
+    let plain = Distribute::new(buckets, &shares, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -138,19 +119,27 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
                 symmetric: source.symmetric(),
                 reading: start.elapsed(),
             };
-            return unite(plain.finish()?, range as usize, InputIds::Plain, &came, space, control);
+            let shares = space.beside(&needs(Ids::Plain(range), arcs, space))?;
+            return unite(plain.finish()?, range as usize, InputIds::Plain, &came, &shares, control);
         }
     }
     drop(plain);
 
-    let distinct = Distinct::default();
-    source.scan(&distinct, control)?;
+    // 24 bytes each, with what is collected in vain.
+    let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
+    let collected = source.scan(&distinct, control);
+    if distinct.is_full() {
+        // More than find room: one more than those names a budget that is too small by itself.
+        space.beside(&needs(Ids::Ranked(distinct.most() + 1), 0, space))?;
+    }
+    let arcs = collected?;
     let table = distinct.finish();
     if table.len() as u64 > MOST_VERTICES {
         return Err(too_many(table.len() as u64));
     }
+    let shares = space.beside(&needs(Ids::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked = Distribute::new(buckets, space, rank, None, MOST_VERTICES);
+    let ranked = Distribute::new(shares.bucket_count(estimate), &shares, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -166,32 +155,20 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         reading: start.elapsed(),
     };
     let keyed = ranked.finish()?;
-    unite(keyed, n, InputIds::Ranked(table), &came, space, control)
+    unite(keyed, n, InputIds::Ranked(table), &came, &shares, control)
 }
 
 /// Ids from here on are too sparse to index arrays, so the first reading ends with the first of them: what it notes of ids
-/// takes a bit for each id below, so a few bytes for each arc. Estimates of arcs may be low, hence the factor.
-fn plain_ids(source: &dyn ArcSource) -> u64 {
-    source.arcs_at_most().saturating_mul(64).clamp(1 << 22, MOST_VERTICES)
+/// takes a bit for each id below, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more
+/// ids would not find room in `left` bytes either.
+fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
+    let wanted = source.arcs_at_most().saturating_mul(64).clamp(1 << 22, MOST_VERTICES);
+    wanted.min((left.get() / PER_ID).max(1 << 16))
 }
 
 fn too_many(n: u64) -> Error {
     Error::data("input", format!("{n} vertices"))
         .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
-}
-
-/// How many keys a thread sorts at once: a quarter of the memory is for that, and a bucket, its other direction and
-/// their union are there at a time.
-fn keys_at_once(space: Workspace<'_>) -> u64 {
-    (space.memory.get() / 4 / rayon::current_num_threads() as u64 / 24).max(1024)
-}
-
-/// A power of two: buckets of about a million keys sort in a core's cache; the staging areas of all threads (two lanes
-/// a bucket, 2 KiB each) take at most an eighth of the memory.
-fn bucket_count(source: &dyn ArcSource, space: Workspace<'_>) -> usize {
-    let wanted = source.arcs_at_most() / keys_at_once(space).min(1 << 20);
-    let most = (space.memory.get() / 8 / rayon::current_num_threads() as u64 / 4096).clamp(8, 2048);
-    1 << wanted.clamp(8, most).ilog2()
 }
 
 /// The sink that sends arcs to their lanes.
@@ -207,9 +184,9 @@ struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    fn new(buckets: usize, space: Workspace<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+    fn new(buckets: usize, shares: &Shares<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         Self {
-            buckets: Buckets::new(2 * buckets, space.for_buckets(), space.dir),
+            buckets: Buckets::new(2 * buckets, shares.buckets(), shares.dir),
             shift: 64 - buckets.ilog2(),
             rename,
             seen,
@@ -278,21 +255,26 @@ fn unite(
     range: usize,
     ids: InputIds,
     came: &Came,
-    space: Workspace<'_>,
+    shares: &Shares<'_>,
     control: &Control,
 ) -> Result<CleanGraph> {
-    let piece = keys_at_once(space) as usize;
+    arcs.keep_at_most(shares.buckets())?;
+    let piece = shares.keys_at_once() as usize;
+    let turn = Turn::of_sorting(shares);
     let mut degrees: Vec<AtomicU32> = Vec::new();
     degrees.resize_with(range, AtomicU32::default);
-    let pairs = Buckets::new(arcs.lanes() / 2, space.for_buckets(), space.dir);
+    let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
     let task = control.task("clean", Some(came.arcs), Unit::Arcs);
     let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
         .into_par_iter()
         .map(|bucket| -> Result<(u64, u64, u64)> {
             control.check()?;
             let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-            let forward = distinct_keys(&arcs, 2 * bucket, piece)?;
-            let backward = distinct_keys(&arcs, 2 * bucket + 1, piece)?;
+            let turn = turn.of(incoming * PER_KEY);
+            let forward = distinct_keys(&arcs, 2 * bucket, piece, |keys| turn.check(keys * PER_KEY))?;
+            let before = forward.len() as u64;
+            let check = |keys| turn.check((before + keys) * PER_KEY);
+            let backward = distinct_keys(&arcs, 2 * bucket + 1, piece, check)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;
@@ -333,14 +315,14 @@ fn unite(
 }
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
-/// piece by piece, so memory follows the distinct keys.
-fn distinct_keys(buckets: &Buckets, lane: usize, piece: usize) -> Result<Vec<u64>> {
+/// piece by piece, so memory follows the distinct keys, of which `check` is told how many there are so far.
+fn distinct_keys(buckets: &Buckets, lane: usize, piece: usize, check: impl Fn(u64) -> Result<()>) -> Result<Vec<u64>> {
     let mut all = Vec::new();
     buckets.take_in_pieces(lane, piece, |mut keys| {
         keys.sort_unstable();
         keys.dedup();
         all = merge(std::mem::take(&mut all), keys);
-        Ok(())
+        check(all.len() as u64)
     })?;
     Ok(all)
 }

@@ -31,15 +31,20 @@ use buffers::Buffers;
 use counter::Counter;
 use into::ArcsInto;
 
-/// Bytes of the resident section that pass at a time.
-const CHUNK: Bytes = Bytes::mib(32);
+/// Bytes of the resident section that pass at a time, at most.
+pub const CHUNK: Bytes = Bytes::mib(32);
+
+/// And at least.
+pub const LEAST_CHUNK: Bytes = Bytes::mib(1);
 
 /// Runs of the next partition's resident section that may be read ahead.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Bytes of the host's memory for one GPU, apart from its frames: two runs and those read ahead, whose offsets may take as
-/// much as their heads or twice that, and page-locked buffers.
-pub const ON_HOST: Bytes = Bytes((2 + RUNS_AHEAD) * 3 * CHUNK.get() + trimill_kernels::STAGING_BYTES);
+/// Bytes of the host's memory for one GPU, apart from its frames and staging buffers: two runs and those read ahead, whose offsets
+/// may take as much as their heads or twice that.
+pub const fn on_host(chunk: Bytes) -> Bytes {
+    Bytes((2 + RUNS_AHEAD) * 3 * chunk.get())
+}
 
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
@@ -52,6 +57,8 @@ pub struct Cuda {
     shape: (Shape, bool),
     /// Whether the method is its own choice.
     chose: bool,
+    /// Bytes of the resident section that pass at a time.
+    chunk: Bytes,
 }
 
 /// What counts on the GPU.
@@ -100,6 +107,7 @@ impl Cuda {
             method,
             shape: (shape, asked),
             chose: method == CudaMethod::Auto,
+            chunk: CHUNK,
         })
     }
 
@@ -126,6 +134,11 @@ impl Cuda {
             _ => (CudaMethod::Packed, Kernels::Packed),
         };
         estimates
+    }
+
+    /// Resident rows pass in runs of so many bytes from now on.
+    pub fn pass_in_runs_of(&mut self, chunk: Bytes) {
+        self.chunk = chunk;
     }
 
     /// What a method takes beside what is set apart for stored rows.
@@ -241,7 +254,7 @@ impl Backend for Cuda {
     }
 
     fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
-        let words = size.arcs.min(CHUNK.get() / 4);
+        let words = size.arcs.min(self.chunk.get() / 4);
         self.buffers.lend(&self.gpu, words).map_or_else(Resident::default, Resident::lent)
     }
 
@@ -251,7 +264,7 @@ impl Backend for Cuda {
     }
 
     fn resident_chunk(&self) -> Option<Bytes> {
-        Some(CHUNK)
+        Some(self.chunk)
     }
 
     fn begin<'a>(

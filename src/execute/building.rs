@@ -12,6 +12,7 @@ use rayon::ThreadPool;
 
 use super::batch::{BUFFERS, BatchBuilder};
 use super::build::{Builder, Built, disk_at_most};
+use super::host::LEAST_BLOCK;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
@@ -43,20 +44,20 @@ pub struct Building {
 }
 
 impl Building {
-    /// Chooses for so many `parts` of a plan, which so many devices count, with `memory` bytes of the host for building.
+    /// Chooses for so many `parts` of a plan, which so many devices count, with `memory` bytes of the host for building and `spills` for spills that wait.
     ///
     /// # Errors
     /// When the disks do not tell how much is free.
     pub fn choose(
         (graph, plan, parts): (&OrientedGraph, &Plan, usize),
         job: &Job,
-        (devices, memory): (usize, Bytes),
+        (devices, memory, spills): (usize, Bytes, Bytes),
         setup: &Setup,
     ) -> Result<Self> {
-        let block = setup.host_block();
+        let block = Bytes(memory.get() / 8).clamp(LEAST_BLOCK, setup.host_block());
         let disk = |many: usize| {
             let at_a_time = if job.keep_spill { parts } else { parts.min(2 * many + devices) };
-            disk_at_most(plan, at_a_time).saturating_sub(setup.spill_memory(job))
+            disk_at_most(plan, at_a_time).saturating_sub(spills)
         };
         let chosen = |many: usize| Self { many, block, disk: disk(many) };
         if let Some(many) = std::env::var(VARIABLE).ok().and_then(|many| many.parse().ok()) {
@@ -82,12 +83,6 @@ impl Building {
     /// Bytes that must be free on disk, or spilling cannot end well.
     pub fn disk_at_least(&self) -> Bytes {
         Bytes(self.disk.get() / COMPRESSED)
-    }
-
-    /// Bytes of the host that building takes: two blocks and what is filtered of one, and the partitions of a batch.
-    pub fn memory(&self, graph: &OrientedGraph) -> Bytes {
-        let each = Kept::bytes(graph.vertices()) + BUFFERS;
-        Bytes(3 * self.block.get() + self.many as u64 * each.get())
     }
 }
 

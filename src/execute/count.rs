@@ -81,9 +81,10 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         partitions,
         devices,
         stations,
-        peak_host_bytes: machine::peak_memory().max(planned.peak),
+        peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
+        driver_host_bytes: planned.driver,
         device_memory: planned.device,
-        host_memory: setup.host_memory,
+        host_memory: setup.host.budget(),
         seconds: begin.elapsed().as_secs_f64(),
         ..RunResult::of(job)
     };

@@ -124,7 +124,7 @@ pub(super) fn count_partitions(
     let mut backends = std::mem::take(&mut planned.backends);
     let (plan, parts) = (&planned.plan, planned.plan.parts());
     let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
-    let room = Room::new(setup.spill_memory(job));
+    let room = Room::new(planned.spills);
     let place = match &plan.cut {
         Cut::Ranges(..) => None,
         Cut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
@@ -143,8 +143,8 @@ pub(super) fn count_partitions(
     let spilling = match place {
         None => None,
         Some((locals, mut dir)) => {
-            let memory = setup.building_memory(job, planned);
-            let building = Building::choose((&planned.graph, plan, order.len()), job, (backends.len(), memory), setup)?;
+            let of = (&planned.graph, plan, order.len());
+            let building = Building::choose(of, job, (backends.len(), planned.building, planned.spills), setup)?;
             dir.check_space(building.disk_at_least())?;
             order.iter().for_each(|&part| dir.wrote(&path.join(file_name(part))));
             let builder = builder(planned, locals, job, (&path, &room));

@@ -29,7 +29,7 @@ impl Input {
     /// What is wrong with the files; the wish to stop.
     pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         setup.pool.install(|| {
-            let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
+            let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
             let (format, header) = (source.format(), source.header());
             let origin = source.identity()?.map(|identity| Origin { format, header, identity });
             Ok(Self { source, origin })

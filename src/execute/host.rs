@@ -1,83 +1,193 @@
-//! What a job takes of the host's memory at most, from its plan.
+//! How the host's memory is divided once the graph is there: what counts, what builds partitions, what plans them.
 //!
-//! Enters: a job up to its plan, and what the process holds then. Leaves: a bound of what is resident until the answer is there.
-//! Up to the plan nothing needs to be predicted: `trimill plan` goes the same way as `trimill count`, and its own peak is the
-//! answer. What comes after follows from the sizes of buffers:
-//!
-//! ```text
-//! what is held once the plan stands + what counts + a block a thread + sets and buffers of partitions that are built + spills
-//! ```
+//! Enters: a job and its graph. Leaves: a [`Division`], or the error that names the floor. What all threads read with comes
+//! first, and a graph that is in memory; then the least that building a partition takes, where the job may build any; what is left
+//! is for counting (on GPUs five eighths of it) and for more partitions at a time.
 
-use super::building::Building;
-use super::planned::Planned;
+use super::batch::BUFFERS;
 use super::setup::Setup;
 use crate::bytes::Bytes;
-use crate::job::Job;
-use crate::partition::{section::ResidentSize, sizes};
-use crate::plan::Cut;
+use crate::count::cuda;
+use crate::error::Result;
+use crate::graph::GraphSize;
+use crate::job::{Job, SpillTo, Stream};
+use crate::memory::{HostFloor, Needs};
+use crate::partition::batch::Kept;
+use crate::partition::section::smallest_frame_limit;
+use crate::partition::sizes;
 use crate::spill::BLOCK_BYTES;
+
+/// For each thread: a file block, stored and decoded. A longer row takes more.
+const FILE_BLOCK: u64 = 2 << 20;
 
 /// For each thread: a block as values, planes and stored bytes on its way to a spill; planes and stored bytes on its way back.
 const CODERS: u64 = 5 * BLOCK_BYTES;
 
-/// For each thread: a file block of the graph, stored and decoded. A longer row takes more.
-const FILE_BLOCK: u64 = 3 << 20;
+/// The least bytes of a row block of the host, when the graph is passed over; there are three.
+pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 
-/// The most that is resident from the plan to the answer, when `held` is resident once the plan stands.
-pub(super) fn counting(job: &Job, planned: &Planned, setup: &Setup, held: Bytes) -> Bytes {
-    held + counters(planned) + threads(planned, setup) + building(job, planned, setup)
+/// Bytes for each vertex while partitions are planned: where each is local, and what [`sizes`] takes.
+const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
+
+/// Bytes for each vertex while partitions are built: where each is local.
+const PER_BUILT: u64 = 4;
+
+/// The host's memory from the graph to the answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Division {
+    /// For counting.
+    pub counting: Bytes,
+    /// For building partitions; nothing where there is no room for that.
+    pub building: Option<Bytes>,
+    /// For spills that wait in memory.
+    pub spills: Bytes,
 }
 
-/// The arrays of `O(n)` that a job needs beside its budget, at their largest.
-pub(super) fn arrays(planned: &Planned) -> Bytes {
-    let graph = &planned.graph;
-    let n = u64::from(graph.vertices());
-    // Degrees and ranks of all ids up to the largest, and the order; or a table of the ids that occur, made from what threads
-    // collected.
-    let preparing = match graph.declared_lines() {
-        Some(lines) => Bytes(9 * (lines + graph.first_declared_id()) + 8 * n),
-        None => Bytes(40 * n),
-    };
-    let planning = match planned.plan.cut {
-        Cut::Ranges(..) => Bytes::ZERO,
-        // The partition of each vertex, by vertex and by rank, orders and degrees; or the words that size partitions.
-        Cut::Sets(_) => Bytes(4 * n) + Bytes(20 * n).max(sizes::array_bytes(graph.vertices())),
-    };
-    preparing.max(planning)
+/// What a job asks of the host's memory beside what counts.
+pub(super) struct Asked<'a> {
+    job: &'a Job,
+    setup: &'a Setup,
+    size: GraphSize,
+    held: Bytes,
 }
 
-/// What counts: sections and tables where the host counts, else runs of resident rows, page-locked buffers, and two row blocks
-/// for each device.
-fn counters(planned: &Planned) -> Bytes {
-    let predictions = &planned.plan.predictions;
-    match planned.gpus {
-        0 => {
-            let of = |(size, predicted): (&sizes::PartitionSize, &crate::plan::predict::Prediction)| {
-                let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
-                predicted.peak.max(rows.bytes())
-            };
-            planned.plan.sizes.iter().zip(predictions).map(of).max().unwrap_or_default()
+impl<'a> Asked<'a> {
+    /// For a graph, of which so many bytes are in memory.
+    pub(super) fn new(job: &'a Job, setup: &'a Setup, (size, held): (GraphSize, Bytes)) -> Self {
+        Self { job, setup, size, held }
+    }
+
+    /// Divides the budget; `least`: what counting takes at least.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] below the floor.
+    pub(super) fn divided(&self, least: Bytes) -> Result<Division> {
+        let host = self.setup.host;
+        let counting = |needs: Needs| host.left(&needs.buffers(least));
+        let streaming = counting(self.streaming());
+        if self.job.stream == Some(Stream::Graph) || self.job.kept_spills().is_some() {
+            return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
         }
-        gpus => {
-            let largest = predictions.iter().map(|predicted| predicted.largest_frame).max().unwrap_or_default();
-            planned.on_host + Bytes(2 * gpus * largest.get())
+        let planned = host.left(&self.planning());
+        let built = planned.and_then(|_| counting(self.building()));
+        match (built, streaming) {
+            // Rank ranges need nothing for each vertex: what leaves them less than half is not set aside to be chosen from.
+            (built, Ok(streaming))
+                if self.job.stream.is_none()
+                    && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
+            {
+                Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
+            }
+            (built, _) => {
+                let left = built?;
+                let spills = match self.job.spill_to {
+                    SpillTo::Disk => Bytes::ZERO,
+                    // Half of what counting can do without.
+                    SpillTo::Memory => Bytes(left.saturating_sub(least).get() / 2),
+                };
+                let counting = left.saturating_sub(spills);
+                Ok(Division { counting, building: Some(self.least_building()), spills })
+            }
         }
+    }
+
+    /// The floors of what the job may do.
+    pub(super) fn floors(&self, least: Bytes) -> Vec<HostFloor> {
+        let host = self.setup.host;
+        let graph = host.floor(&self.streaming().buffers(least));
+        let partitions = [host.floor(&self.planning()), host.floor(&self.building().buffers(least))];
+        match self.job.stream {
+            Some(Stream::Graph) => vec![graph],
+            Some(Stream::Partition) => partitions.into(),
+            None => std::iter::once(graph).chain(partitions).collect(),
+        }
+    }
+
+    /// What is there whatever is done.
+    fn always(&self, needs: Needs) -> Needs {
+        let threads = self.setup.host.threads();
+        let row = 12 * u64::from(self.size.longest_row);
+        needs
+            .fixed("the graph in memory", self.held)
+            .fixed(format!("file blocks of {threads} threads"), Bytes(threads * (FILE_BLOCK + row)))
+    }
+
+    fn streaming(&self) -> Needs {
+        self.always(Needs::to("count by the graph stream"))
+    }
+
+    fn planning(&self) -> Needs {
+        let vertices = (u64::from(self.size.vertices), "vertices");
+        self.always(Needs::to("plan partitions")).array(PER_PLANNED, vertices).buffers(Bytes(3 * LEAST_BLOCK.get()))
+    }
+
+    /// With the least that building takes, apart from `Self::always`.
+    fn building(&self) -> Needs {
+        let (threads, n) = (self.setup.host.threads(), self.size.vertices);
+        self.always(Needs::to("count by the partition stream"))
+            .array(PER_BUILT, (n.into(), "vertices"))
+            .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
+            .fixed("a partition that is built", self.least_building())
+    }
+
+    /// A partition, and blocks of rows.
+    fn least_building(&self) -> Bytes {
+        Bytes(3 * LEAST_BLOCK.get()) + Kept::bytes(self.size.vertices) + BUFFERS
     }
 }
 
-/// What threads read and decode rows with.
-fn threads(planned: &Planned, setup: &Setup) -> Bytes {
-    let row = Bytes(8 * u64::from(planned.graph.longest_row()));
-    Bytes(setup.pool.current_num_threads() as u64 * (FILE_BLOCK + row.get()))
+/// The least that counting on the CPU takes: its floor, and enough for rows of about a hundredth of the graph at a time.
+pub(super) fn least_on_cpu(floor: Bytes, size: &GraphSize) -> Bytes {
+    floor + Bytes((4 * size.edges + 16 * u64::from(size.vertices)) / 100)
 }
 
-/// What is built and what waits, in the partition stream.
-fn building(job: &Job, planned: &Planned, setup: &Setup) -> Bytes {
-    let Cut::Sets(locals) = &planned.plan.cut else { return Bytes::ZERO };
-    let memory = setup.building_memory(job, planned);
-    let parts = locals.parts() as usize;
-    let chosen = Building::choose((&planned.graph, &planned.plan, parts), job, (planned.devices, memory), setup);
-    // Where the disks do not tell how much is free, the job itself says so.
-    let building = chosen.map_or(Bytes::ZERO, |chosen| chosen.memory(&planned.graph));
-    building + Bytes(setup.pool.current_num_threads() as u64 * CODERS) + setup.spill_memory(job)
+/// What counts on the CPU may take: what was asked for, or half of what there is; never more than is left.
+pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
+    asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
+}
+
+/// How the host's share of counting is divided among GPUs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnGpus {
+    /// Bytes of a run of resident rows.
+    pub(super) chunk: Bytes,
+    /// The largest row block.
+    pub(super) block: Bytes,
+    /// All of it: runs, row blocks and staging buffers of all GPUs.
+    pub(super) all: Bytes,
+}
+
+/// The least that so many GPUs take of the host's memory.
+pub(super) fn least_on_gpus(gpus: u64, longest_row: u32) -> Bytes {
+    let blocks = 2 * smallest_frame_limit(longest_row).get();
+    Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
+}
+
+/// Divides `left` among so many GPUs: runs of resident rows take three eighths, two row blocks of each a quarter.
+pub(super) fn on_gpus(gpus: u64, left: Bytes) -> OnGpus {
+    let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
+    let each = left.saturating_sub(staging).get() / gpus;
+    let chunk = Bytes(each / 32).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
+    let block = Bytes(each / 8);
+    let all = staging + Bytes(gpus * (cuda::on_host(chunk).get() + 2 * block.get()));
+    OnGpus { chunk, block, all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gpus_take_together_is_within_their_share() {
+        for gpus in [1, 2, 8] {
+            for longest in [1, 1000, 1_000_000] {
+                let least = least_on_gpus(gpus, longest);
+                for left in [least, Bytes(least.get() + 1), Bytes(3 * least.get()), Bytes(100 << 30)] {
+                    let OnGpus { chunk, block, all } = on_gpus(gpus, left);
+                    assert!(all <= left, "{gpus} GPUs take {all} of {left}");
+                    assert!(block >= smallest_frame_limit(longest) && chunk >= cuda::LEAST_CHUNK);
+                }
+            }
+        }
+    }
 }

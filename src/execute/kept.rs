@@ -44,7 +44,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         .advice("partition the graph again"));
     };
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
-    let Chosen { mut backends, device, methods, .. } = setup.backend(job, &size)?;
+    let Chosen { mut backends, device, methods, driver, .. } = setup.backend(job, (size, Bytes::ZERO))?;
     if backends[0].whole() && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
             .at(dir)
@@ -111,9 +111,10 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         stations: all.busy.streamed_stations(spilled),
         partitions: all.results,
         devices,
-        peak_host_bytes: machine::peak_memory(),
+        peak_host_bytes: machine::peak_memory().saturating_sub(driver),
+        driver_host_bytes: driver,
         device_memory: device,
-        host_memory: setup.host_memory,
+        host_memory: setup.host.budget(),
         seconds: begin.elapsed().as_secs_f64(),
         ..RunResult::of(job)
     };

@@ -61,8 +61,7 @@ fn spill(
     let mut dir = SpillDir::open(directory, true, *fingerprint)?;
     let parts = plan.parts();
     let order: Vec<u32> = (0..parts).collect();
-    let memory = setup.building_memory(job, planned);
-    let building = Building::choose((graph, plan, order.len()), job, (1, memory), setup)?;
+    let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
     dir.check_space(building.disk_at_least())?;
     let room = Room::new(Bytes::ZERO);
     let builder = builder(planned, locals, job, (directory, &room));
@@ -112,7 +111,7 @@ fn spill(
         parts,
         partitions,
         stations,
-        peak_host_bytes: machine::peak_memory().max(planned.peak),
+        peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
         device_memory: planned.device,
         partitioner: planned.partitioner.to_string(),
         ..PartitionReport::of(job)

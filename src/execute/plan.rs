@@ -7,12 +7,15 @@ use super::building::Building;
 use super::graph::{Input, unless_damaged};
 use super::planned::{Planning, planned};
 use super::setup::Setup;
-use super::{host, machine};
 use crate::assign::Helper;
 use crate::bytes::Bytes;
+use crate::clean::workspace::Ids;
+use crate::clean::{Workspace, needs};
 use crate::control::Control;
 use crate::error::Result;
+use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Stream};
+use crate::memory::Needs;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
@@ -28,20 +31,12 @@ use crate::report::{PlanReport, PlannedPartition};
 /// # Errors
 /// What any station up to the plan reports; a budget below the floor.
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
-    machine::forget_peak();
     let setup = Setup::new(job, helper)?;
-    let program = machine::resident_memory();
     let mut stations = Vec::new();
     let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stations)?;
-    let preparing = (stations.iter().all(|station| station.name != "cached")).then(machine::peak_memory);
-    machine::forget_peak();
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stations);
     let planned = unless_damaged(planned, path.as_deref())?;
-    let counting = host::counting(job, &planned, &setup, machine::resident_memory());
-    // Without the cache the job that follows prepares the graph again.
-    let again = preparing.filter(|_| setup.cache.is_none()).unwrap_or_default();
-    let host_peak = planned.peak.max(counting).max(again);
     let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
     let spills = plan.cut.stream() == Stream::Partition;
     let partitions: Vec<PlannedPartition> = plan
@@ -65,7 +60,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         })
         .collect();
     let parts = plan.parts();
-    let planning = Planning { job, setup: &setup, graph, terms: &terms, limits: &planned.limits, control };
+    let limits = &planned.limits;
+    let planning = Planning { job, setup: &setup, graph, terms: &terms, limits, builds: planned.builds, control };
     let alternatives = match planned.limits.whole {
         Some(_) => Vec::new(),
         None => {
@@ -74,7 +70,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         }
     };
     let mut estimates = plan.estimates;
-    if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized) {
+    if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planned.builds) {
         let child_peak = AtomicU64::new(0);
         let runs = setup.pool.install(|| planning.sets(&Partitioner::Contiguous, &child_peak))?;
         estimates.partition = partition_sized(&planned.limits.rates, &runs.sizes, &runs.predictions);
@@ -87,10 +83,10 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
             plan.parts_asked, planned.device
         ));
     }
-    let n = u64::from(graph.vertices());
-    let host_arrays = program + host::arrays(&planned);
+    let mut host_floors = planned.host_floors.clone();
+    host_floors.insert(0, setup.host.floor(&preparing(graph, setup.workspace())));
     Ok(PlanReport {
-        vertices: n,
+        vertices: graph.vertices().into(),
         edges: graph.edges(),
         backend: planned.backends[0].name().into(),
         method: planned.backends[0].method().into(),
@@ -99,14 +95,12 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         device_memory: planned.device,
         smallest_device_memory: planned.floor.device,
         block_bytes: plan.frame_limit,
-        host_memory: setup.host_memory,
-        host_arrays_bytes: host_arrays,
-        host_peak_bytes: host_peak,
-        prepare_peak_bytes: preparing,
+        host_memory: setup.host.budget(),
+        host_floors,
         disk_bytes: match spills {
             false => Bytes::ZERO,
             true => {
-                let on = (planned.devices, setup.building_memory(job, &planned));
+                let on = (planned.devices, planned.building, planned.spills);
                 Building::choose((graph, plan, parts as usize), job, on, &setup)?.disk
             }
         },
@@ -118,6 +112,15 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         ..PlanReport::of(job)
     }
     .complete())
+}
+
+/// What preparing the graph took, or would, at least.
+fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
+    let ids = match graph.declared_lines() {
+        Some(lines) => Ids::Plain(lines + graph.first_declared_id()),
+        None => Ids::Ranked(graph.vertices().into()),
+    };
+    needs(ids, graph.report().arcs, space)
 }
 
 /// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::host::Asked;
 use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
@@ -15,6 +16,7 @@ use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
 use crate::mapped::give_back_the_rest;
+use crate::memory::HostFloor;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::ranges::ranges;
@@ -33,13 +35,20 @@ pub(super) struct Planned {
     pub(super) plan: Plan,
     /// What the plan keeps to.
     pub(super) limits: Limits,
-    /// Bytes of the host's memory that counting takes.
-    pub(super) on_host: Bytes,
+    /// Bytes of the host's memory that building takes; of one partition at a time it is enough.
+    pub(super) building: Bytes,
+    /// And spills that wait in its memory.
+    pub(super) spills: Bytes,
+    /// Whether the host has room for that.
+    pub(super) builds: bool,
+    /// The floors of the host's memory for this job.
+    pub(super) host_floors: Vec<HostFloor>,
+    /// Bytes that the drivers of GPUs mapped in the process.
+    pub(super) driver: Bytes,
     /// What counts: at least one, one for each device.
     pub(super) backends: Vec<Box<dyn Backend>>,
-    /// How many, and how many of them have memory of their own.
+    /// How many.
     pub(super) devices: usize,
-    pub(super) gpus: u64,
     /// The budget of the device.
     pub(super) device: Bytes,
     /// The smallest budget that works.
@@ -68,12 +77,15 @@ pub(super) fn planned(
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
-    let chosen = setup.backend(job, &graph.size())?;
-    let on_host = chosen.on_host();
+    let of_graph = (graph.size(), graph.held_bytes());
+    let chosen = setup.backend(job, of_graph)?;
+    let (division, driver) = (chosen.division, chosen.driver);
+    let host_floors = Asked::new(job, setup, of_graph).floors(chosen.least_on_host);
+    let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus(), cached);
     let gpus = chosen.gpus() as u64;
-    let Chosen { mut backends, device, largest_frame, floor, methods } = chosen;
+    let Chosen { mut backends, device, largest_frame, floor, methods, .. } = chosen;
     let whole = backends[0].whole().then(|| backends[0].method());
     let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
     let limits = Limits {
@@ -94,7 +106,11 @@ pub(super) fn planned(
         let (terms, child_peak) = (backends[0].terms(), AtomicU64::new(0));
         let plan = setup.pool.install(|| match &recorded {
             Some((record, settled)) => again(&graph, (settled, record.block_bytes), &terms, &limits, control),
-            None => Planning { job, setup, graph: &graph, terms: &terms, limits: &limits, control }.plan(&child_peak),
+            None => {
+                let builds = division.building.is_some();
+                Planning { job, setup, graph: &graph, terms: &terms, limits: &limits, builds, control }
+                    .plan(&child_peak)
+            }
         })?;
         Ok((plan, Bytes(child_peak.into_inner())))
     };
@@ -139,10 +155,13 @@ pub(super) fn planned(
         partitioner,
         plan,
         limits,
-        on_host,
+        building,
+        spills: division.spills,
+        builds: division.building.is_some(),
+        host_floors,
+        driver,
         backends,
         devices,
-        gpus,
         device,
         floor,
         methods,
@@ -167,6 +186,8 @@ pub(super) struct Planning<'a> {
     pub(super) graph: &'a OrientedGraph,
     pub(super) terms: &'a Terms,
     pub(super) limits: &'a Limits,
+    /// Whether the host has room for building partitions.
+    pub(super) builds: bool,
     pub(super) control: &'a Control,
 }
 
@@ -180,6 +201,7 @@ impl Planning<'_> {
         };
         match (&job.partitioner, job.stream) {
             (Partitioner::Rank, _) => ranges(graph, parts, terms, limits, control),
+            (Partitioner::Auto, None) if !self.builds => ranges(graph, parts, terms, limits, control),
             (Partitioner::Auto, None) => {
                 auto(graph, parts, terms, limits, control, || self.sets(&Partitioner::Contiguous, child_peak))
             }
@@ -195,16 +217,13 @@ impl Planning<'_> {
         if let Some(whole) = sets::whole(graph, &asked, terms, limits, control)? {
             return Ok(whole);
         }
-        let vertices = Vertices::of(graph)?;
-        let weight = |vertex: u32| terms.resident(1, vertices.out_degrees[vertex as usize].into()).get();
-        sets::sets(
-            graph,
-            &vertices,
-            &self.assigner(partitioner, &vertices, &weight, child_peak),
-            terms,
-            limits,
-            control,
-        )
+        let assigned = {
+            let vertices = Vertices::of(graph)?;
+            let weight = |vertex: u32| terms.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+            let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
+            sets::assigned(graph, &vertices, &assigner, terms, limits, control)?
+        };
+        sets::sets(graph, assigned, terms, limits, control)
     }
 
     /// A partitioner with the settings of the job.
@@ -223,7 +242,7 @@ impl Planning<'_> {
             seed: self.job.seed,
             weight,
             helper: self.setup.helper.as_ref(),
-            host_memory: self.setup.host_memory,
+            host_memory: self.setup.host.budget(),
             block: self.limits.host_block,
             work_dir: &self.setup.work_dir,
             control: self.control,

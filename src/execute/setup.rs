@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use rayon::ThreadPool;
 
+use super::host::{Asked, Division, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::machine;
-use super::planned::Planned;
 use super::reserve::reserve;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
@@ -13,7 +13,7 @@ use crate::clean::Workspace;
 use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::{self, Cuda, Settings};
+use crate::count::cuda::{Cuda, Settings};
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::disk::{self, TemporaryDir};
@@ -21,18 +21,22 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job, SpillTo};
 use crate::mapped::give_back_what_is_freed;
+use crate::memory::HostMemory;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
 use crate::threads;
 
+/// The environment variable that says how many bytes of a set of buckets stay in memory, whatever there is room for: for tests.
+const BUCKETS: &str = "TRIMILL_BUCKETS";
+
 /// The implementations that a job's settings stand for.
 pub struct Setup {
     /// All parallel work runs here.
     pub pool: ThreadPool,
-    /// The budget of the host.
-    pub host_memory: Bytes,
+    /// The memory of the host.
+    pub host: HostMemory,
     /// Where buckets and graphs are prepared.
     pub work_dir: PathBuf,
     /// Where partitions are spilled.
@@ -62,19 +66,17 @@ pub struct Chosen {
     pub floor: Floor,
     /// The methods between which `auto` chose; none where there was nothing to choose.
     pub methods: Vec<MethodEstimate>,
+    /// Bytes of the host's memory that counting takes, row blocks on their way to a GPU among them.
+    pub on_host: Bytes,
+    /// The host's memory, divided.
+    pub division: Division,
+    /// The least bytes of the host's memory that counting takes.
+    pub least_on_host: Bytes,
+    /// Bytes that the drivers of GPUs mapped in the process when they started.
+    pub driver: Bytes,
 }
 
 impl Chosen {
-    /// Bytes of the host's memory that counting takes, apart from frames on their way to a GPU: all of the budget where
-    /// the host counts, else runs of resident sections and page-locked buffers for each device.
-    pub fn on_host(&self) -> Bytes {
-        let devices = self.gpus() as u64;
-        match devices {
-            0 => self.device,
-            _ => Bytes(devices * cuda::ON_HOST.get()),
-        }
-    }
-
     /// The number of devices that have memory of their own.
     pub fn gpus(&self) -> usize {
         self.backends.iter().filter(|backend| backend.device().is_some()).count()
@@ -90,7 +92,7 @@ impl Setup {
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
         give_back_what_is_freed();
         let pool = threads::pool(job.threads)?;
-        let host_memory = job.host_memory.unwrap_or(default_host_memory());
+        let host = HostMemory::new(job.host_memory.unwrap_or(default_host_memory()), pool.current_num_threads());
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
         let (spill_dir, work_dir, work) = places(job, run.as_ref())?;
         for dir in [&spill_dir, &work_dir] {
@@ -111,19 +113,8 @@ impl Setup {
             (None, Some(run)) => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
-        let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host_memory));
-        Ok(Self {
-            pool,
-            host_memory,
-            work_dir,
-            spill_dir,
-            cache,
-            helper,
-            run,
-            _work: work,
-            device_memory,
-            graph_memory,
-        })
+        let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host.usable()));
+        Ok(Self { pool, host, work_dir, spill_dir, cache, helper, run, _work: work, device_memory, graph_memory })
     }
 
     /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
@@ -137,113 +128,110 @@ impl Setup {
 
     /// Where cleaning and orienting may work.
     pub fn workspace(&self) -> Workspace<'_> {
-        Workspace { memory: self.host_memory, dir: &self.work_dir, graph: self.graph_memory }
+        let buckets = std::env::var(BUCKETS).ok().and_then(|bytes| bytes.parse().ok()).map(Bytes);
+        Workspace { graph: self.graph_memory, buckets, ..Workspace::new(self.host, &self.work_dir) }
     }
 
-    /// The backend of a job for a graph, and its budget.
+    /// The backend of a job for a graph, of which so many bytes are in memory, and its budget.
     ///
     /// # Errors
+    /// A budget of the host below the floor ([`crate::error::Kind::Resource`]).
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
-    pub fn backend(&self, job: &Job, graph: &GraphSize) -> Result<Chosen> {
+    pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
+        let asked = Asked::new(job, self, graph);
         match Choice::of(job.backend, job.method.as_deref())? {
-            Choice::Cpu(method) => self.cpu(method, graph),
-            Choice::Cuda(method) => self.cuda(method, job, graph),
+            Choice::Cpu(method) => self.cpu(method, &graph.0, &asked),
+            Choice::Cuda(method) => self.cuda(method, job, &graph.0, &asked),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
-                Ok(_) => match self.cuda(gpu, job, graph) {
+                Ok(_) => match self.cuda(gpu, job, &graph.0, &asked) {
                     // A GPU that does not serve is no reason to stop; settings that contradict each other are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
-                        self.cpu(cpu, graph)
+                        self.cpu(cpu, &graph.0, &asked)
                     }
                     other => other,
                 },
                 Err(absence) => {
                     tracing::info!(target: crate::NOTE, "counting on the CPU: {absence}");
-                    self.cpu(cpu, graph)
+                    self.cpu(cpu, &graph.0, &asked)
                 }
             },
         }
     }
 
-    fn cpu(&self, method: CpuMethod, graph: &GraphSize) -> Result<Chosen> {
-        let device = self.device_memory.unwrap_or(Bytes(self.host_memory.get() / 2));
-        if device > self.host_memory {
+    fn cpu(&self, method: CpuMethod, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
+        // The number of tables follows the pool's threads.
+        let least = self.pool.install(|| match &method {
+            CpuMethod::Serial(method) => floor(graph, &Serial(*method).terms()),
+            CpuMethod::Bitmap => floor(graph, &Cpu::new(Bytes::ZERO, graph.vertices).terms()),
+        });
+        if let Some(asked) = self.device_memory.filter(|&asked| asked > self.host.budget()) {
             return Err(Error::usage(format!(
-                "a device budget of {device} within a host budget of {}",
-                self.host_memory
+                "a device budget of {asked} within a host budget of {}",
+                self.host.budget()
             ))
             .advice("on the CPU the device is the host's memory: lower --device-memory or raise --host-memory"));
         }
-        let chosen = |backend: Box<dyn Backend>, floor| Chosen {
+        let most = self.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
+        let least_on_host = least_on_cpu(least.device, graph).min(most);
+        let division = asked.divided(least_on_host)?;
+        let device = on_cpu(self.device_memory, least_on_host, division.counting);
+        let backend: Box<dyn Backend> = match method {
+            CpuMethod::Serial(method) => Box::new(Serial(method)),
+            // Tables beyond the necessary come out of what is left above the floor.
+            CpuMethod::Bitmap => {
+                let beyond = device.saturating_sub(least.device);
+                Box::new(self.pool.install(|| Cpu::new(beyond, graph.vertices)))
+            }
+        };
+        Ok(Chosen {
             backends: vec![backend],
             device,
             largest_frame: device,
-            floor,
+            floor: least,
             methods: Vec::new(),
-        };
-        match method {
-            CpuMethod::Serial(method) => {
-                let backend = Serial(method);
-                let floor = floor(graph, &backend.terms());
-                Ok(chosen(Box::new(backend), floor))
-            }
-            CpuMethod::Bitmap => {
-                // Tables beyond the necessary come out of what is left above the floor. Their number follows the pool's threads.
-                let vertices = graph.vertices;
-                let (cpu, least) = self.pool.install(|| {
-                    let least = floor(graph, &Cpu::new(Bytes::ZERO, vertices).terms());
-                    (Cpu::new(device.saturating_sub(least.device), vertices), least)
-                });
-                Ok(chosen(Box::new(cpu), least))
-            }
-        }
+            on_host: device,
+            division,
+            least_on_host,
+            driver: Bytes::ZERO,
+        })
     }
 
-    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize) -> Result<Chosen> {
+    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
         let settings = Settings { block_threads: job.block_threads, tile: job.tile };
         let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
+        let before = machine::resident_memory();
         let mut workers = match job.devices.clone().unwrap_or_default() {
             Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
             Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
         };
+        let driver = machine::resident_memory().saturating_sub(before);
+        let gpus = workers.len() as u64;
+        let least_on_host = least_on_gpus(gpus, graph.longest_row);
+        let division = asked.divided(least_on_host)?;
+        let OnGpus { chunk, block: largest_frame, all: on_host } = on_gpus(gpus, division.counting);
         // Where the method is open, that of the smallest.
         let least = floor(graph, &workers[0].terms()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
-        // Two frames of each device pass through the host's memory, in a quarter of its budget together.
-        let largest_frame = Bytes(self.host_memory.get() / 8 / workers.len() as u64);
-        let settled = |worker: &mut Cuda| self.pool.install(|| worker.settle(graph, largest_frame));
+        let settled = |worker: &mut Cuda| {
+            worker.pass_in_runs_of(chunk);
+            self.pool.install(|| worker.settle(graph, largest_frame))
+        };
         // Of one budget, all choose alike.
         let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
         let least = workers[0].floor(graph);
         if floor(graph, &workers[0].terms()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
-        let floor = least;
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, largest_frame, floor, methods })
-    }
-
-    /// Bytes of the host's memory in which spills may wait.
-    pub fn spill_memory(&self, job: &Job) -> Bytes {
-        match job.spill_to {
-            SpillTo::Disk => Bytes::ZERO,
-            SpillTo::Memory => Bytes(self.host_memory.get() / 4),
-        }
+        Ok(Chosen { backends, device, largest_frame, floor: least, methods, on_host, division, least_on_host, driver })
     }
 
     /// Bytes of a row block when the graph is passed over.
     pub fn host_block(&self) -> Bytes {
-        Bytes(self.host_memory.get() / 64).clamp(Bytes::mib(1), Bytes::mib(16))
-    }
-
-    /// Bytes of the host's memory that counting and the graph leave for partitions that are built.
-    pub(super) fn building_memory(&self, job: &Job, planned: &Planned) -> Bytes {
-        let graph = &planned.graph;
-        let counting = planned.on_host + Bytes(2 * planned.gpus * planned.plan.frame_limit.get());
-        let held = graph.held_bytes() + Bytes::of::<u32>(graph.vertices().into()) + self.spill_memory(job);
-        self.host_memory.saturating_sub(counting + held)
+        Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib(16))
     }
 }
 
@@ -295,9 +283,9 @@ fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<T
     Ok((spill, work, temporary))
 }
 
-/// What the oriented graph may take of the host's memory beside what counts it, whatever that will be: a quarter of the
-/// budget, as far as counting on the CPU and building partitions leave so much. Spills in memory leave nothing.
-fn graph_memory(job: &Job, host: Bytes) -> Bytes {
+/// What the oriented graph may take of the host's memory beside what counts it, whatever that will be: a quarter of it, as
+/// far as counting on the CPU in a budget that was asked for leaves so much. Spills in memory leave nothing.
+fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
     if job.spill_to == SpillTo::Memory {
         return Bytes::ZERO;
     }
@@ -306,11 +294,8 @@ fn graph_memory(job: &Job, host: Bytes) -> Bytes {
         Ok(Choice::Either(..)) => trimill_kernels::find().is_ok(),
         _ => false,
     };
-    let counting = job.device_memory.filter(|_| !on_gpu).unwrap_or(Bytes(host.get() / 2));
-    // A frame is an eighth of the device's budget where the user chose none.
-    let frame = job.block_bytes.unwrap_or(Bytes(counting.get() / 8));
-    let builder = Bytes(3 * frame.get()) + Bytes::mib(48);
-    host.saturating_sub(counting).saturating_sub(builder).min(Bytes(host.get() / 4))
+    let counting = job.device_memory.filter(|_| !on_gpu).unwrap_or(Bytes(usable.get() / 2));
+    Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
 }
 
 /// Half of the memory.

@@ -22,7 +22,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     setup.pool.install(|| {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
-        let verifier = verifier(&source, setup.host_memory, control)?;
+        let verifier = verifier(&source, setup.host.budget(), control)?;
         let scanned = source.scan(&verifier, control);
         // Data that is wrong because it changed is told as that.
         source.unchanged()?;

@@ -136,6 +136,7 @@ mod tests {
     use super::*;
     use crate::clean::Workspace;
     use crate::input::arcs::ArcList;
+    use crate::memory::HostMemory;
     use crate::prepare::prepare;
 
     proptest! {
@@ -155,11 +156,8 @@ mod tests {
             prop_assume!(!edges.is_empty());
             let dir = tempfile::tempdir().unwrap();
             let source = ArcList { arcs: edges.iter().copied().collect(), declared: None };
-            let space = Workspace {
-                memory: Bytes::mib(8),
-                dir: dir.path(),
-                graph: if in_file { Bytes::ZERO } else { Bytes::mib(8) },
-            };
+            let graph = if in_file { Bytes::ZERO } else { Bytes::mib(8) };
+            let space = Workspace { graph, ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
             let control = Control::silent();
             let graph = prepare(&source, None, Bytes::ZERO, space, None, &control, &mut Vec::new()).unwrap();
             let direction = if falling { Direction::Falling } else { Direction::Rising };
@@ -209,7 +207,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let edges = (0..n).flat_map(|u| (0..u).filter(move |v| (u * 7 + v * v) % 5 < 2).map(move |v| (u, v)));
             let source = ArcList { arcs: edges.chain([(0, 1)]).collect(), declared: None };
-            let space = Workspace { memory: Bytes::mib(8), dir: dir.path(), graph: Bytes::ZERO };
+            let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
             let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();
             let from = from % graph.vertices();
             let to = graph.last_fitting(from, |r, a| r <= rows && a <= arcs).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! Ids are `0..nodes`. Neither offsets nor any other file is needed or written. Rows refer to earlier rows, so without
 //! offsets one thread decodes all of them (about 90 million arcs a second) and hands batches of 65,536 arcs to the
-//! others. Memory: the rows of the reference window, and 1 MiB for each batch in flight.
+//! others. Memory: the rows of the reference window, and 256 KiB for each batch in flight.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ use crate::control::{Control, Task, Unit};
 use crate::error::{Error, Result};
 
 /// Arcs handed over at once.
-const BATCH: usize = 1 << 16;
+const BATCH: usize = 1 << 14;
 
 /// The two files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,6 +24,11 @@ pub(super) struct Sizes {
 impl Sizes {
     /// 8 MiB a task: about 10 ms of parsing. A longer line than 1 MiB is no line of two numbers.
     pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20 };
+
+    /// For readers that may take `bytes` together, one on each of `threads`: two windows each.
+    pub(super) fn within(bytes: u64, threads: u64) -> Self {
+        Self { window: (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window), ..Self::USUAL }
+    }
 }
 
 /// The ranges of `file` from byte `start` on.

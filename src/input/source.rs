@@ -21,6 +21,7 @@ use super::{ArcSink, Reader};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Kind, Result};
+use crate::memory::HostMemory;
 
 /// What the user says about an input; all else is told from its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -76,6 +77,21 @@ impl Source {
     /// cannot be written; [`crate::error::Kind::Interrupted`] when `control` is stopped while something is copied.
     pub fn open_as(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
         Self::open_sized(inputs, reading, work_dir, Sizes::USUAL, control)
+    }
+
+    /// As [`Self::open_as`]; what reads takes at most an eighth of `memory`, but 512 KiB a thread at least.
+    ///
+    /// # Errors
+    /// As [`Self::open_as`].
+    pub fn open_within(
+        inputs: &[PathBuf],
+        reading: Reading,
+        work_dir: &Path,
+        memory: HostMemory,
+        control: &Control,
+    ) -> Result<Self> {
+        let sizes = Sizes::within(memory.usable().get() / 8, memory.threads());
+        Self::open_sized(inputs, reading, work_dir, sizes, control)
     }
 
     /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of what lies across two windows.

@@ -7,18 +7,19 @@
 //! Within a bucket arcs are placed by counting, and each row is then sorted.
 //!
 //! Cost: 8 bytes an arc in buckets, on disk where they do not fit the memory; `O(m log d)` for rows of `d` successors. Memory: the
-//! buckets' share, and a quarter of the workspace while rows are made.
+//! buckets' share, and that of sorting while rows are made ([`crate::clean::workspace`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::clean::Workspace;
+use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
+use crate::clean::workspace::Turn;
 use crate::control::{Control, Task};
 use crate::error::Result;
 use crate::graph::file::RowsWritten;
@@ -28,6 +29,9 @@ use crate::lock;
 
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 2048;
+
+/// Buckets for each thread whose rows may wait for those before them.
+const AHEAD: usize = 2;
 
 /// Rows and bounds of arcs of a file block, unless one row has more. A block is read and decoded by one thread at a time, and
 /// it is what is read where a single row is wanted.
@@ -46,28 +50,28 @@ pub(super) struct RankedArcs {
     parts: Vec<Range<usize>>,
     index: RangeIndex,
     buckets: Buckets,
+    turn: Turn,
 }
 
 impl RankedArcs {
     /// None yet, of a graph with such degrees (0: no vertex) and so many edges.
-    pub(super) fn new(degrees: &[u32], edges: u64, space: Workspace<'_>) -> Self {
+    pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let longest = (2 * edges).isqrt() + 1;
         let degrees = degree_runs(degrees);
         let bounds: Vec<(u64, u32)> =
             degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect();
         let blocks = ranges(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
-        // A quarter of the memory, over all threads.
-        let threads = rayon::current_num_threads() as u64;
-        let share = (space.memory.get() / 4 / threads / PER_ARC).min(1 << 20).max(total / MOST_BUCKETS);
+        let most = shares.staged().min(MOST_BUCKETS);
+        let share = (shares.sorting() / PER_ARC).min(1 << 20).max(total / most);
         let per_bucket = (share / BLOCK).max(1) as usize;
         let parts: Vec<Range<usize>> =
             (0..blocks.len()).step_by(per_bucket).map(|first| first..blocks.len().min(first + per_bucket)).collect();
         let ends = parts.iter().map(|part| blocks[part.end - 1].end).collect();
-        let buckets = Buckets::new(parts.len(), space.for_buckets(), space.dir);
+        let buckets = Buckets::new(parts.len(), shares.buckets(), shares.dir);
         let end = blocks.last().map_or(0, |last| last.end);
         let blocks = blocks.iter().map(|block| block.start).chain([end]).collect();
-        Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets }
+        Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, turn: Turn::of_rows(shares) }
     }
 
     /// How many vertices have each degree, falling.
@@ -102,29 +106,31 @@ impl RankedArcs {
         control: &Control,
     ) -> Result<RowsWritten> {
         self.buckets.flush()?;
-        let (next, failed, joined) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Joined::default()));
+        let (next, joined) = (AtomicUsize::new(0), Ordered::default());
         let one = |bucket: usize| -> Result<()> {
             control.check()?;
+            let arcs = self.buckets.len(bucket);
+            let turn = self.turn.of(arcs * PER_ARC);
+            turn.check(arcs * PER_ARC)?;
             let keys = self.buckets.take(bucket)?;
             let made = self.made(&self.parts[bucket], &keys);
-            task.advance(keys.len() as u64);
-            drop(keys);
-            let ready = lock(&joined).add(bucket, made);
-            ready.into_iter().try_for_each(|(position, bytes)| write(position, bytes))
+            task.advance(arcs);
+            drop((keys, turn));
+            joined.add(bucket, made).into_iter().try_for_each(|(position, bytes)| write(position, bytes))
         };
         // Threads take buckets in their order, so that few are made before it is known where they begin.
+        let ahead = AHEAD * rayon::current_num_threads();
         (0..rayon::current_num_threads()).into_par_iter().with_max_len(1).try_for_each(|_| {
-            while !failed.load(Ordering::Relaxed) {
+            loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
-                if bucket >= self.parts.len() {
-                    break;
+                if bucket >= self.parts.len() || !joined.reaches(bucket, ahead) {
+                    return Ok(());
                 }
-                one(bucket).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+                one(bucket).inspect_err(|_| joined.fail())?;
             }
-            Ok(())
         })?;
         let Joined { entries, position, longest, probes, .. } =
-            joined.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            joined.joined.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(RowsWritten { entries, block_bytes: position, longest_row: longest, probes })
     }
 
@@ -182,9 +188,37 @@ struct Made {
     probes: u64,
 }
 
+/// The file blocks of all buckets so far, to which threads add theirs.
+#[derive(Default)]
+struct Ordered {
+    joined: Mutex<Joined>,
+    changed: Condvar,
+}
+
+impl Ordered {
+    /// Waits until all buckets but the last `ahead` before this one were added. `false`: a thread failed.
+    fn reaches(&self, bucket: usize, ahead: usize) -> bool {
+        let far = |joined: &mut Joined| !joined.failed && bucket > joined.next + ahead;
+        let joined = self.changed.wait_while(lock(&self.joined), far);
+        !joined.unwrap_or_else(PoisonError::into_inner).failed
+    }
+
+    fn add(&self, bucket: usize, made: Made) -> Vec<(u64, Vec<u8>)> {
+        let ready = lock(&self.joined).add(bucket, made);
+        self.changed.notify_all();
+        ready
+    }
+
+    fn fail(&self) {
+        lock(&self.joined).failed = true;
+        self.changed.notify_all();
+    }
+}
+
 /// The file blocks of all buckets so far.
 #[derive(Default)]
 struct Joined {
+    failed: bool,
     /// Buckets whose turn has not come.
     waiting: BTreeMap<usize, Made>,
     next: usize,

@@ -11,8 +11,8 @@
 //! of the arcs must be kept.
 //!
 //! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges (`ranked`), since
-//! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: 12
-//! bytes an id, the buckets' share of the workspace, and at most a sixteenth of it for pieces.
+//! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within
+//! the host's budget ([`crate::clean::workspace`]), of which pieces take a sixteenth.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -24,7 +24,8 @@ use super::Vertices;
 use super::place::make;
 use super::ranked::RankedArcs;
 use crate::clean::ids::mix;
-use crate::clean::{CleanReport, InputIds, Workspace};
+use crate::clean::workspace::Ids;
+use crate::clean::{CleanReport, InputIds, Shares, Workspace, needs};
 use crate::control::{Control, Task, Unit};
 use crate::error::Result;
 use crate::graph::numbering::numbers;
@@ -61,7 +62,11 @@ pub fn orient_rows(
     if is_sparse(declared, source.arcs_at_most()) {
         return Ok(None);
     }
-    let Some(rows) = source.rows(space.for_rows(), control)? else { return Ok(None) };
+    // Where arrays over all declared ids find no room, cleaning may need fewer.
+    let Ok(shares) = space.beside(&needs(Ids::Plain(declared), source.arcs_at_most() / 2, space)) else {
+        return Ok(None);
+    };
+    let Some(rows) = source.rows(shares.rows(), control)? else { return Ok(None) };
     let Some(lengths) = rows.lengths(control)? else { return Ok(None) };
     let arcs: u64 = lengths.par_iter().map(|&length| u64::from(length)).sum();
     let vertices = Vertices::new(&lengths);
@@ -76,8 +81,8 @@ pub fn orient_rows(
     let number_of = numbers(&lengths);
     let known = Known { rows: &*rows, vertices: &ids, lengths: &lengths, number_of: &number_of, key: random() };
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
-    let Some(arcs) = known.orient(edges, space, &task, control)? else { return Ok(None) };
-    drop(ids);
+    let Some(arcs) = known.orient(edges, &shares, &task, control)? else { return Ok(None) };
+    drop((ids, rows));
     let source = note()?;
     make(&arcs, place, layout, (&vertices, &number_of), source, (&task, control)).map(Some)
 }
@@ -120,11 +125,10 @@ struct Oriented {
 
 impl Known<'_> {
     /// The arcs that are kept, or nothing where the rows are not clean.
-    fn orient(&self, edges: u64, space: Workspace<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
-        let arcs = RankedArcs::new(self.lengths, edges, space);
-        let threads = rayon::current_num_threads() as u64;
+    fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
+        let arcs = RankedArcs::new(self.lengths, edges, shares);
         // Heads, kept heads and ends: at most 12 bytes an arc.
-        let size = (space.memory.get() / 16 / 12 / threads).clamp(SMALLEST_PIECE, PIECE);
+        let size = (shares.left.get() / 16 / 12 / shares.threads).clamp(SMALLEST_PIECE, PIECE);
         let clean = AtomicBool::new(true);
         let oriented =
             self.pieces(size).into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {

@@ -42,10 +42,8 @@ impl PartitionSize {
     }
 }
 
-/// Bytes of the arrays that [`sizes`] needs for a graph of `n` vertices.
-pub fn array_bytes(n: u32) -> Bytes {
-    Bytes(16 * u64::from(n))
-}
+/// Bytes for each vertex that [`sizes`] needs.
+pub const PER_VERTEX: u64 = 16;
 
 /// Sizes all partitions, in passes of blocks of at most `block` bytes; runs in the current thread pool.
 ///

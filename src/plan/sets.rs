@@ -4,7 +4,7 @@
 //! passes over the graph ([`crate::partition::sizes`]). Resident rows and what is kept are known exactly from that; the number of
 //! row blocks about; peaks, spills and streamed bytes are upper bounds: each block is taken to be full, and nothing to be compressed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
@@ -62,20 +62,29 @@ pub fn whole(
     ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control).map(Some)
 }
 
-/// Plans the parts of a partitioner. A graph that fits as one partition is a rank range, unless it is to be spilled.
+/// Which vertices are local where.
+pub struct Assigned {
+    /// The parts; nothing where the graph fits as one partition and is not to be spilled.
+    locals: Option<Locals>,
+    /// Parts before those that did not fit were split.
+    parts_asked: u32,
+    time: Duration,
+}
+
+/// Asks a partitioner for its parts, and splits those that do not fit.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
 /// partitioner reports.
-pub fn sets(
+pub fn assigned(
     graph: &OrientedGraph,
     vertices: &Vertices,
     assign: &dyn Assign,
     terms: &Terms,
     limits: &Limits,
     control: &Control,
-) -> Result<Plan> {
-    let Divided { space, frame_limit, most } = divided(graph, terms, limits)?;
+) -> Result<Assigned> {
+    let Divided { space, most, .. } = divided(graph, terms, limits)?;
     undivided(limits, assign.parts())?;
     let (whole, whole_fits) = (space.whole, space.whole_fits());
     let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
@@ -89,12 +98,26 @@ pub fn sets(
     let parts_asked = assignment.parts();
     let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
     let assignment = assignment.split(bound.get(), weight);
-    if assignment.parts() == 1 && whole_fits && !limits.spills_whole {
+    let one = assignment.parts() == 1 && whole_fits && !limits.spills_whole;
+    let locals = (!one).then(|| Locals::of(&assignment, &vertices.order));
+    Ok(Assigned { locals, parts_asked, time: start.elapsed() })
+}
+
+/// Plans what a partitioner assigned. A graph that fits as one partition is a rank range, unless it is to be spilled.
+///
+/// # Errors
+/// As [`assigned`].
+pub fn sets(
+    graph: &OrientedGraph,
+    Assigned { locals, parts_asked, time }: Assigned,
+    terms: &Terms,
+    limits: &Limits,
+    control: &Control,
+) -> Result<Plan> {
+    let Some(locals) = locals else {
         return ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control);
-    }
-    let locals = Locals::of(&assignment, &vertices.order);
-    drop(assignment);
-    let assigning = start.elapsed();
+    };
+    let frame_limit = divided(graph, terms, limits)?.frame_limit;
     let start = Instant::now();
     let (sizes, predictions) = sized(graph, &locals, terms, (limits, frame_limit), control)?;
     Ok(Plan {
@@ -102,7 +125,7 @@ pub fn sets(
         frame_limit,
         sizes,
         predictions,
-        times: [assigning, start.elapsed()],
+        times: [time, start.elapsed()],
         parts_asked,
         estimates: None,
     })

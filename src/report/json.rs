@@ -102,6 +102,7 @@ pub(crate) mod tests {
             "devices",
             "stream",
             "methods",
+            "driver_host_bytes",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(

@@ -7,6 +7,7 @@ use super::table::{Column, grid, list, seconds, thousands};
 use super::tables::{against, means, method, parts, shown, stream};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune, Stream};
+use crate::memory::HostFloor;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::rates::Estimates;
 
@@ -45,14 +46,9 @@ pub struct PlanReport {
     pub block_bytes: Bytes,
     /// The budget of the host.
     pub host_memory: Bytes,
-    /// What the host needs beside its budget: arrays of `O(n)` and the program itself.
-    pub host_arrays_bytes: Bytes,
-    /// The most that will be resident in the host's memory, from the cached graph to the answer.
+    /// The smallest budgets of the host with which its graph is prepared and counted in either stream.
     #[serde(default)]
-    pub host_peak_bytes: Bytes,
-    /// The most that was resident while the graph was prepared; null where it came from the cache.
-    #[serde(default)]
-    pub prepare_peak_bytes: Option<Bytes>,
+    pub host_floors: Vec<HostFloor>,
     /// Raw bytes that pass the device, over all partitions.
     pub stream_bytes: Bytes,
     /// Bytes on disk at once, at most.
@@ -145,9 +141,7 @@ impl PlanReport {
             smallest_device_memory: Bytes::ZERO,
             block_bytes: job.block_bytes.unwrap_or_default(),
             host_memory: job.host_memory.unwrap_or_default(),
-            host_arrays_bytes: Bytes::ZERO,
-            host_peak_bytes: Bytes::ZERO,
-            prepare_peak_bytes: None,
+            host_floors: Vec::new(),
             stream_bytes: Bytes::ZERO,
             disk_bytes: Bytes::ZERO,
             duplication: 0.0,
@@ -248,19 +242,13 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         ("largest partition", against(largest, plan.device_memory)),
         ("smallest budget that works", plan.smallest_device_memory.to_string()),
         ("row blocks of at most", plan.block_bytes.to_string()),
-        (
-            "host memory",
-            format!(
-                "{}; at most {} (the budget of {}, and {} for arrays over the vertices)",
-                plan.host_peak_bytes,
-                Bytes(plan.host_memory.get().saturating_add(plan.host_arrays_bytes.get())),
-                plan.host_memory,
-                plan.host_arrays_bytes
-            ),
-        ),
+        ("host memory at most", plan.host_memory.to_string()),
         ("disk", plan.disk_bytes.to_string()),
         ("streamed", plan.stream_bytes.to_string()),
     ]));
+    for floor in &plan.host_floors {
+        text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.made_of()));
+    }
     if plan.stream == Stream::Partition {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
         text.push_str(&list(&[("duplication", duplication)]));

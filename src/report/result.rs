@@ -50,7 +50,7 @@ pub struct RunResult {
     pub partitions: Vec<PartitionResult>,
     /// The stations, in the order in which the data passed them.
     pub stations: Vec<Station>,
-    /// The process's high-water mark of memory, a METIS child's added.
+    /// The process's high-water mark of memory, a METIS child's added, without `driver_host_bytes`.
     pub peak_host_bytes: Bytes,
     /// The budget on the device.
     #[serde(default)]
@@ -79,6 +79,9 @@ pub struct RunResult {
     /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
     #[serde(default)]
     pub methods: Vec<MethodEstimate>,
+    /// What the drivers of GPUs mapped in the process when they started.
+    #[serde(default)]
+    pub driver_host_bytes: Bytes,
 }
 
 /// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -210,6 +213,7 @@ impl RunResult {
             partitions: Vec::new(),
             stations: Vec::new(),
             peak_host_bytes: Bytes::ZERO,
+            driver_host_bytes: Bytes::ZERO,
             device_memory: job.device_memory.unwrap_or_default(),
             host_memory: job.host_memory.unwrap_or_default(),
             duplication: 0.0,

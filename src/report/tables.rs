@@ -73,10 +73,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
         text.push_str("\nStations\n");
         text.push_str(&stations(&result.stations));
     }
-    text.push_str(&list(&[
-        ("peak host memory", against(result.peak_host_bytes, result.host_memory)),
-        ("whole job", seconds(result.seconds)),
-    ]));
+    text.push_str(&list(&[("peak host memory", host_memory(result)), ("whole job", seconds(result.seconds))]));
     text
 }
 
@@ -225,6 +222,15 @@ pub(crate) fn stream(stream: Stream, prune: Prune) -> String {
 /// The table of stations. It has no sum: stations overlap.
 pub fn stations(stations: &[Station]) -> String {
     grid(&STATIONS, stations, None)
+}
+
+/// The most of the host's memory, and what the GPUs' drivers took beside it.
+fn host_memory(result: &RunResult) -> String {
+    let own = against(result.peak_host_bytes, result.host_memory);
+    match result.driver_host_bytes {
+        Bytes::ZERO => own,
+        driver => format!("{own}, and {driver} of the GPU's driver"),
+    }
 }
 
 /// `used of budget (percent)`, or only what was used where no budget is known.

@@ -233,11 +233,12 @@ mod tests {
     use crate::control::Control;
     use crate::graph::Direction;
     use crate::input::arcs::ArcList;
+    use crate::memory::HostMemory;
     use crate::partition::section::smallest_frame_limit;
     use crate::prepare::prepare;
 
     fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
-        let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
+        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
         let source = ArcList { arcs, declared: None };
         prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
     }

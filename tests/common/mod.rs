@@ -12,6 +12,7 @@ use trimill::control::Control;
 use trimill::error::Result;
 use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
+use trimill::memory::HostMemory;
 use trimill::prepare::prepare;
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
@@ -29,10 +30,10 @@ pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
         .sum()
 }
 
-/// The oriented graph of a list of arcs; everything it needs lies in `dir`.
-pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, memory: Bytes) -> OrientedGraph {
+/// The oriented graph of a list of arcs; everything it needs lies in `dir`. Buckets hold so many bytes in memory.
+pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
-    let space = Workspace { memory, dir, graph: Bytes::ZERO };
+    let space = Workspace { buckets: Some(buckets), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };
     prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
 }
 

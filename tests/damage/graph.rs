@@ -12,6 +12,7 @@ use trimill::graph::Direction;
 use trimill::graph::file::{Place, open, read_layout};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
+use trimill::memory::HostMemory;
 use trimill::prepare::prepare;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -30,7 +31,7 @@ const PIECE: u64 = 4 << 20;
 /// Writes the graph file of some arcs into `dir`.
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let source = ArcList { arcs, declared: None };
-    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
     let mut origin = Origin { format: Format::Text, header: None, identity: Identity::default() };

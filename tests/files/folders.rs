@@ -22,12 +22,18 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The budget that stands for little memory: under it buckets go through the disk, as those of large graphs do.
+const LITTLE: &str = "64MiB";
+
 /// `trimill count` of a graph of `tests/data` under the usual umask, with a fault.
 fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
     command.arg(data("ca-HepTh.txt")).args(arguments).current_dir(place.path(""));
     command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("home")).env("TRIMILL_FAULT", fault);
+    if arguments.contains(&LITTLE) {
+        command.env("TRIMILL_BUCKETS", "1000");
+    }
     command.output().unwrap()
 }
 
@@ -35,7 +41,7 @@ fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
 fn what_is_temporary_is_for_the_user_alone() {
     let own = ["--no-cache", "--parts", "4", "--partitioner", "random", "--threads", "2"];
     let (mut spills, mut buckets) = (0, 0);
-    for (more, step) in [(&["--host-memory", "1MiB"][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
+    for (more, step) in [(&["--host-memory", LITTLE][..], 41), (&["--run-dir", "run"], 9), (&[], 5)] {
         for at in (1..).step_by(step) {
             let place = Place::new();
             let output = count(&place, &format!("kill:{at}"), &[&own[..], more].concat());

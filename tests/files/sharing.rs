@@ -10,6 +10,7 @@ use trimill::control::Control;
 use trimill::input::arcs::ArcList;
 use trimill::input::identity::Stat;
 use trimill::input::{FileIdentity, Format, Identity};
+use trimill::memory::HostMemory;
 use trimill::prepare::prepare;
 
 use crate::place::{CLIQUE, Place, counted, graphs, said};
@@ -25,7 +26,7 @@ fn origin(number: u64) -> Origin {
 /// A path of so many edges.
 fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let source = ArcList { arcs: (0..number).map(|v| (v, v + 1)).collect(), declared: None };
-    let space = Workspace { memory: Bytes::mib(8), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let mut origin = origin(number);
     let graph =
         prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(cache), &Control::silent(), &mut Vec::new());

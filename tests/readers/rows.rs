@@ -14,6 +14,7 @@ use trimill::graph::OrientedGraph;
 use trimill::graph::file::{self, open as open_graph};
 use trimill::input::arcs::ArcSource;
 use trimill::input::{ArcSink, Source};
+use trimill::memory::HostMemory;
 use trimill::orient::orient;
 use trimill::orient::rows::{Made, Place, orient_rows};
 use trimill::prepare::prepare;
@@ -41,10 +42,13 @@ impl ArcSource for General<'_> {
     }
 }
 
+/// A budget that leaves little beside the program.
+const LITTLE: Bytes = Bytes::mib(17);
+
 /// Whether the rows of the input at `path` are taken without cleaning; if so, checks that the graph is the one that cleaning makes.
 fn taken(path: &Path, memory: Bytes) -> bool {
     let dir = tempfile::tempdir().unwrap();
-    let (space, control) = (Workspace { memory, dir: dir.path(), graph: Bytes::ZERO }, Control::silent());
+    let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
     let source = open(path).unwrap();
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
     let Some(Made::File(rows)) = made(Place::File(dir.path())) else {
@@ -184,7 +188,7 @@ proptest! {
         edges in proptest::collection::vec((0..30u64, 0..30u64), 1..200),
         alone in 0..3u64,
         faults in proptest::collection::vec(Fault::any(), 0..3),
-        memory in prop_oneof![Just(Bytes(1 << 12)), Just(Bytes::mib(64))],
+        memory in prop_oneof![Just(LITTLE), Just(Bytes::mib(64))],
     ) {
         let mut rows = rows_of(30 + alone, &edges);
         faults.iter().for_each(|fault| fault.strike(&mut rows));
@@ -192,8 +196,8 @@ proptest! {
         let folder = Folder::new();
         prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
         if let Some(text) = metis(&rows) {
-            // Text is parsed into memory first, which has no room for it in 4 KiB.
-            let fits = memory > Bytes(1 << 12);
+            // Text is parsed into memory first, which has no room for it there.
+            let fits = memory > LITTLE;
             let taken = taken(&folder.write("a.metis", text), memory);
             prop_assert!(taken == (clean && fits) || (!fits && !taken) || (clean && taken));
         }
@@ -216,7 +220,7 @@ fn a_row_may_be_longer_than_what_is_read_at_a_time() {
     let edges: Vec<(u64, u64)> = rim.iter().map(|&v| (hub, v)).chain(next).collect();
     let mut rows = rows_of(n, &edges);
     let folder = Folder::new();
-    for memory in [Bytes(0), Bytes::mib(64)] {
+    for memory in [Bytes::mib(48), Bytes::mib(64)] {
         assert!(taken(&folder.write("wheel.sg", sg(&rows)), memory));
     }
     assert!(taken(&folder.write("wheel.metis", metis(&rows).unwrap()), Bytes::mib(64)));
@@ -261,7 +265,8 @@ fn what_is_found_wrong_is_reported_by_cleaning() {
     let folder = Folder::new();
     let prepared = |path: &Path| {
         let source = Source::open(&[path.to_path_buf()], None, &work_dir()).unwrap();
-        let space = Workspace { memory: Bytes::mib(64), dir: folder.0.path(), graph: Bytes::mib(64) };
+        let space =
+            Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
         prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
     };
     let clean = prepared(&folder.write("clean.sg", sg(&[vec![1, 2], vec![0, 2], vec![0, 1]]))).unwrap();
@@ -300,7 +305,7 @@ fn memory_follows_the_ids_in_use_and_not_those_declared() {
     let used = pool.install(|| {
         allocation_counter::measure(|| {
             let source = Source::open(&[path], None, &work_dir()).unwrap();
-            let space = Workspace { memory: Bytes::mib(1), dir: folder.0.path(), graph: Bytes::mib(64) };
+            let space = Workspace::new(HostMemory::new(Bytes::mib(64), 1), folder.0.path());
             graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).ok();
         })
     });
@@ -312,7 +317,8 @@ fn memory_follows_the_ids_in_use_and_not_those_declared() {
 #[test]
 fn entries_of_a_symmetric_matrix_have_their_reverse() {
     let folder = Folder::new();
-    let space = Workspace { memory: Bytes::mib(64), dir: folder.0.path(), graph: Bytes::mib(64) };
+    let space =
+        Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
     let report = |name: &str| {
         let source = open(&data(name)).unwrap();
         let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::support::{COLLABORATION, Known, Place, ROUTERS, STRIKES, data, stderr};
+use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, stderr};
 
 /// Runs a job with a fault at the first write (or reading), the second, and so on by `step`, until there is no such one; `ended` judges
 /// how it ended. After each the job goes on to the published count. Returns how often a fault struck.
@@ -120,7 +120,7 @@ fn a_reading_that_fails() {
 /// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
 #[test]
 fn the_same_where_buckets_are_on_disk() {
-    let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", "1MiB", "--threads", "2"];
+    let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", LITTLE, "--threads", "2"];
     for (fault, first, ended) in [
         ("write", 11, disk_is_full as fn(&Output, &str)),
         ("kill", 13, is_killed),
@@ -152,7 +152,7 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
 /// The graph stream: nothing is spilled.
 #[test]
 fn the_same_with_rank_ranges() {
-    let budgets = ["--host-memory", "33MiB", "--device-memory", "512KiB"];
+    let budgets = ["--host-memory", "64MiB", "--device-memory", "512KiB"];
     let ranges = [&["--no-cache", "--partitioner", "rank", "--parts", "4"], &budgets[..]].concat();
     for (fault, ended) in [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed)] {
         let struck = at_every_write(fault, 2, COLLABORATION, &ranges, ended);

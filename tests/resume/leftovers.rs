@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use trimill::report::RunResult;
 
 use crate::common::job::program;
-use crate::support::{COLLABORATION, Place, ROUTERS, STRIKES, data, files, stderr};
+use crate::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
 
 const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
 
@@ -18,7 +18,7 @@ fn without_run_dir(place: &Place, fault: &str, input: &str, arguments: &[&str]) 
     let mut command = Command::new(program());
     command.args(["count", input, "--json", "--backend", "cpu"]).args(arguments);
     command.current_dir(place.path("")).env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache"));
-    command.env("TRIMILL_FAULT", fault).stdin(Stdio::null());
+    command.env("TRIMILL_FAULT", fault).envs(buckets_on_disk(arguments)).stdin(Stdio::null());
     command
 }
 
@@ -43,7 +43,7 @@ fn goes_on(child: &Child) {
 #[test]
 fn what_a_killed_process_left_goes_at_the_next_start() {
     let mut left = 0;
-    let little = ["--host-memory", "1MiB", "--no-cache"];
+    let little = ["--host-memory", LITTLE, "--no-cache"];
     for (more, step) in [(&little[..], 37), (&["--no-cache"], 3), (&[], 4)] {
         for at in (1..).step_by(step) {
             let place = Place::new();

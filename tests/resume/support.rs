@@ -32,6 +32,14 @@ pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
 /// A directory with the program's temporary files and its cache inside.
 pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
+/// The budget that stands for little memory: under it buckets go through the disk, as those of large graphs do.
+pub(crate) const LITTLE: &str = "64MiB";
+
+/// What makes them.
+pub(crate) fn buckets_on_disk(arguments: &[&str]) -> Option<(&'static str, &'static str)> {
+    arguments.contains(&LITTLE).then_some(("TRIMILL_BUCKETS", "1000"))
+}
+
 impl Place {
     pub(crate) fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap(), Vec::new());
@@ -60,6 +68,7 @@ impl Place {
             .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("TRIMILL_FAULT")
             .envs(self.1.iter().copied())
+            .envs(buckets_on_disk(arguments))
             .stdin(Stdio::null());
         command
     }

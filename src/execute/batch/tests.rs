@@ -12,6 +12,7 @@ use crate::count::cpu::Cpu;
 use crate::execute::room::Room;
 use crate::graph::OrientedGraph;
 use crate::input::arcs::ArcList;
+use crate::memory::HostMemory;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{Frame, Resident, smallest_frame_limit};
@@ -24,7 +25,7 @@ use crate::spill::{Codec, PartitionHeader};
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
 fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
-    let space = Workspace { memory: Bytes::mib(64), dir, graph: Bytes::ZERO };
+    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     prepare(&ArcList { arcs, declared: None }, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new())
         .unwrap()
 }

@@ -1,0 +1,182 @@
+//! Where a graph is prepared, and how the host's memory is divided while it is.
+//!
+//! Arrays over ids or vertices come first ([`needs`]). What is left is shared: while arcs are read, buckets 5/16, staging 1/8,
+//! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
+//! staging 1/8, rows 1/4 once the first set is gone; a graph that stays in memory and rows that had to be decoded 1/4 each.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::lock;
+use crate::memory::{HostMemory, Needs};
+
+/// Bytes for each id up to the largest, where ids index arrays: degrees, ranks, and the order of vertices.
+pub const PER_ID: u64 = 12;
+
+/// Bytes for each vertex, where ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
+pub const PER_VERTEX: u64 = 24;
+
+/// Bytes for each key of a bucket that is sorted: its lanes and their union.
+pub(super) const PER_KEY: u64 = 24;
+
+/// Bytes of a thread that reads: two windows, or blocks on their way from a decompressor.
+const READER: u64 = 2 << 20;
+
+/// A thread that reads a small input: staging areas, and what it parses.
+const SMALL_READER: u64 = 128 << 10;
+
+/// A file block whose rows are made: bounds of its arcs.
+const ROWS: u64 = 1 << 17;
+
+/// Where the stages up to the oriented graph may work, and in how much memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Workspace<'a> {
+    /// The host's memory.
+    pub memory: HostMemory,
+    /// Where buckets go that do not fit.
+    pub dir: &'a Path,
+    /// The most bytes of an oriented graph that is not cached and stays in memory; one that takes more goes to a file.
+    pub graph: Bytes,
+    /// The most bytes of a set of buckets that stay in memory, where that is not their share.
+    pub buckets: Option<Bytes>,
+}
+
+/// The ids of an input, and how many there are.
+#[derive(Debug, Clone, Copy)]
+pub enum Ids {
+    /// So many up to the largest, which index arrays.
+    Plain(u64),
+    /// So many vertices, whose ids are looked up.
+    Ranked(u64),
+}
+
+/// What preparing a graph of about so many arcs takes at least.
+pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
+    let threads = space.memory.threads();
+    // A bucket is sorted in an eighth. Buckets are as many as their staging areas, another eighth, allow, or half as many, and the
+    // largest is a little larger than the others.
+    let sorting = (1.2 * arcs as f64 * (PER_KEY * 8 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
+    let rows = 4 * PER_KEY * arcs.min(ROWS);
+    let reading = (threads * READER + (4 << 20)).min(threads * SMALL_READER + 32 * arcs);
+    let least = reading.max(sorting.max(rows));
+    let needs = Needs::to("prepare the graph");
+    // A bit each for those that occur, and what counts them.
+    let needs = match ids {
+        Ids::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
+        Ids::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
+    };
+    needs.buffers(Bytes(least))
+}
+
+impl<'a> Workspace<'a> {
+    /// In `memory` and the directory `dir`; oriented graphs go to files.
+    pub fn new(memory: HostMemory, dir: &'a Path) -> Self {
+        Self { memory, dir, graph: Bytes::ZERO, buckets: None }
+    }
+
+    /// The shares of what is left beside arrays.
+    ///
+    /// # Errors
+    /// Below the floor.
+    pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
+        let left = self.memory.left(needs)?;
+        Ok(Shares { left, threads: self.memory.threads(), dir: self.dir, in_memory: self.buckets })
+    }
+}
+
+/// Memory for buffers, once the arrays are there.
+#[derive(Debug, Clone, Copy)]
+pub struct Shares<'a> {
+    /// All of it.
+    pub left: Bytes,
+    /// Threads that share it.
+    pub threads: u64,
+    /// Where buckets go that do not fit.
+    pub dir: &'a Path,
+    in_memory: Option<Bytes>,
+}
+
+impl Shares<'_> {
+    /// Bytes of a set of buckets.
+    pub fn buckets(&self) -> u64 {
+        self.in_memory.map_or(self.left.get() / 16 * 5, Bytes::get)
+    }
+
+    /// Bytes of rows that had to be decoded before they could be oriented.
+    pub fn rows(&self) -> Bytes {
+        Bytes(self.left.get() / 4)
+    }
+
+    /// Bytes in which a thread sorts a bucket, or makes its rows.
+    pub fn sorting(&self) -> u64 {
+        self.left.get() / 8 / self.threads
+    }
+
+    /// How many keys a thread sorts at once.
+    pub(super) fn keys_at_once(&self) -> u64 {
+        (self.sorting() / PER_KEY).max(1024)
+    }
+
+    /// The most staging areas of 2 KiB that a thread may have: all of them take an eighth.
+    pub fn staged(&self) -> u64 {
+        (self.left.get() / 8 / self.threads / 2048).clamp(1, 4096)
+    }
+
+    /// Buckets for about so many arcs, a power of two: of about a million keys, which are sorted in a core's cache, or far fewer
+    /// than find room, since how much arrays will take of that is not known yet. Each has two lanes.
+    pub(super) fn bucket_count(&self, arcs: u64) -> usize {
+        let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 20);
+        1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
+    }
+}
+
+/// Whose turn it is to have more than a thread's share: one thread's at a time, which may take as much as all shares together or more.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    share: u64,
+    most: u64,
+    taken: Mutex<()>,
+}
+
+impl Turn {
+    /// Where one may take an eighth of all.
+    pub(crate) fn of_sorting(shares: &Shares<'_>) -> Self {
+        Self { share: shares.sorting(), most: shares.left.get() / 8, taken: Mutex::new(()) }
+    }
+
+    /// Where one may take a quarter, since one set of buckets is gone.
+    pub(crate) fn of_rows(shares: &Shares<'_>) -> Self {
+        Self { most: shares.left.get() / 4, ..Self::of_sorting(shares) }
+    }
+
+    /// Waits for what work of about so many bytes may take.
+    pub(crate) fn of(&self, bytes: u64) -> Turned<'_> {
+        Turned { most: self.most, _turn: (bytes > self.share).then(|| lock(&self.taken)) }
+    }
+}
+
+/// Memory of a thread that works.
+pub(crate) struct Turned<'a> {
+    most: u64,
+    _turn: Option<MutexGuard<'a, ()>>,
+}
+
+impl Turned<'_> {
+    /// Refuses work that takes `bytes`, which are more than there may be.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub(crate) fn check(&self, bytes: u64) -> Result<()> {
+        if bytes <= self.most {
+            return Ok(());
+        }
+        Err(Error::resource(format!(
+            "a bucket takes {}, and the host's budget has {} for it",
+            Bytes(bytes),
+            Bytes(self.most)
+        ))
+        .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(9 * (bytes - self.most)))))
+    }
+}

@@ -1,0 +1,182 @@
+//! The host's memory: `--host-memory`, what of it is set aside, and what is left for buffers.
+//!
+//! The budget holds by construction, not by watching. What the program and its threads take by themselves is set aside first,
+//! then the arrays whose sizes follow from the graph; buffers share what is left, in fractions that add up to less than all of
+//! it. Where that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and what it is made of.
+//!
+//! Counted are anonymous and mapped pages of the process and page-locked buffers. The page cache is not, nor what a GPU's driver
+//! maps when it starts, nor METIS, which runs in a process of its own.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+
+/// The program itself: its code and libraries, what it keeps of its settings.
+const PROGRAM: Bytes = Bytes::mib(16);
+
+/// A thread: its stack, and what the allocator keeps for it.
+const PER_THREAD: Bytes = Bytes(256 << 10);
+
+/// One byte of so many is left to the allocator, which does not give all back at once that was freed.
+const ALLOCATOR: u64 = 16;
+
+/// The budget of a job, whose work runs on so many threads.
+#[derive(Debug, Clone, Copy)]
+pub struct HostMemory {
+    budget: Bytes,
+    threads: u64,
+}
+
+impl HostMemory {
+    /// `budget` bytes for work on so many threads.
+    pub fn new(budget: Bytes, threads: usize) -> Self {
+        Self { budget, threads: threads as u64 }
+    }
+
+    /// All of it.
+    pub fn budget(self) -> Bytes {
+        self.budget
+    }
+
+    /// Threads that work.
+    pub fn threads(self) -> u64 {
+        self.threads
+    }
+
+    /// What arrays and buffers may take.
+    pub fn usable(self) -> Bytes {
+        let rest = self.budget.saturating_sub(self.program());
+        Bytes(rest.get() / ALLOCATOR * (ALLOCATOR - 1))
+    }
+
+    fn program(self) -> Bytes {
+        PROGRAM + Bytes(self.threads * PER_THREAD.get())
+    }
+
+    /// What a stage with these needs has left for buffers.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] below the floor, which the message names with what it is made of.
+    pub fn left(self, needs: &Needs) -> Result<Bytes> {
+        if self.usable() >= needs.total() {
+            return Ok(self.usable().saturating_sub(needs.arrays()));
+        }
+        let floor = self.floor(needs);
+        Err(Error::resource(format!(
+            "a host budget of {} ({} bytes) to {}",
+            self.budget,
+            self.budget.get(),
+            needs.stage
+        ))
+        .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.made_of()))
+        .advice(format!("raise --host-memory to {}, or lower --threads", floor.bytes.get())))
+    }
+
+    /// The smallest budget with which `needs` are met.
+    pub fn floor(self, needs: &Needs) -> HostFloor {
+        let rest = Bytes(needs.total().get().div_ceil(ALLOCATOR - 1) * ALLOCATOR);
+        let own = Part { what: format!("the program and {} threads", self.threads), bytes: self.program() };
+        let allocator = Part { what: "the allocator".into(), bytes: rest.saturating_sub(needs.total()) };
+        let parts = std::iter::once(own).chain(needs.parts.iter().cloned()).chain([allocator]).collect();
+        HostFloor { stage: needs.stage.to_owned(), bytes: self.program() + rest, parts }
+    }
+}
+
+/// What a stage takes at least.
+#[derive(Debug, Clone)]
+pub struct Needs {
+    /// What the stage does, after 'to'.
+    stage: &'static str,
+    parts: Vec<Part>,
+    /// The buffers among them, which may be larger.
+    buffers: Bytes,
+}
+
+impl Needs {
+    /// Nothing yet.
+    pub fn to(stage: &'static str) -> Self {
+        Self { stage, parts: Vec::new(), buffers: Bytes::ZERO }
+    }
+
+    /// And `per` bytes for each of `many` things.
+    #[must_use]
+    pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
+        let bytes = Bytes(per.saturating_mul(many));
+        self.parts.push(Part { what: format!("{per} bytes for each of {many} {things}"), bytes });
+        self
+    }
+
+    /// And so many bytes that are what they are.
+    #[must_use]
+    pub fn fixed(mut self, what: impl Into<String>, bytes: Bytes) -> Self {
+        if bytes > Bytes::ZERO {
+            self.parts.push(Part { what: what.into(), bytes });
+        }
+        self
+    }
+
+    /// And buffers of at least so many bytes, which take what there is.
+    #[must_use]
+    pub fn buffers(mut self, bytes: Bytes) -> Self {
+        self.buffers += bytes;
+        self.fixed("buffers", bytes)
+    }
+
+    fn total(&self) -> Bytes {
+        Bytes(self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes.get())))
+    }
+
+    fn arrays(&self) -> Bytes {
+        self.total().saturating_sub(self.buffers)
+    }
+}
+
+/// The smallest budget of the host with which a stage works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFloor {
+    /// What the stage does: prepare the graph, say.
+    pub stage: String,
+    /// The budget.
+    pub bytes: Bytes,
+    /// What it is made of.
+    pub parts: Vec<Part>,
+}
+
+impl HostFloor {
+    /// What it is made of, as text.
+    pub fn made_of(&self) -> String {
+        let parts: Vec<String> = self.parts.iter().map(|part| format!("{} for {}", part.bytes, part.what)).collect();
+        parts.join(", ")
+    }
+}
+
+/// A part of a floor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// What takes it.
+    pub what: String,
+    /// How much.
+    pub bytes: Bytes,
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_floor_is_the_smallest_budget_that_is_accepted() {
+        let needs =
+            Needs::to("do it").array(12, (1_000_003, "ids")).fixed("an index", Bytes(77)).buffers(Bytes::mib(9));
+        for threads in [1, 2, 64] {
+            let floor = HostMemory::new(Bytes::ZERO, threads).floor(&needs);
+            assert_eq!(floor.parts.iter().map(|part| part.bytes).sum::<Bytes>(), floor.bytes);
+            let left = |bytes: u64| HostMemory::new(Bytes(bytes), threads).left(&needs);
+            assert!(left(floor.bytes.get()).unwrap() >= Bytes::mib(9));
+            let below = left(floor.bytes.get() - 2 * ALLOCATOR).unwrap_err().to_string();
+            let named = format!("--host-memory to {}", floor.bytes.get());
+            assert!(below.contains(&named) && below.contains("12 bytes for each of 1000003 ids"), "{below}");
+        }
+    }
+}
