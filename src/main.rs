@@ -15,7 +15,7 @@ use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
 use trimill::error::{Error, Kind, Result};
-use trimill::mapped::tell_failed_reads;
+use trimill::mapped::{end_at_once, tell_failed_reads};
 use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
 use trimill::report::{Failure, json};
@@ -26,7 +26,13 @@ use trimill::threads::{WORKER, guarded};
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut out = Reader { out: io::stdout(), gone: false };
-    ExitCode::from(run(arguments, &mut out, &mut io::stderr()))
+    let code = run(arguments, &mut out, &mut io::stderr());
+    if trimill_kernels::any_abandoned() {
+        // The driver would wait for the device at the process's end.
+        let _ = out.flush();
+        end_at_once(code);
+    }
+    ExitCode::from(code)
 }
 
 fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {

@@ -19,7 +19,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
-use crate::clean::workspace::Ids;
+use crate::clean::workspace::{Ids, Pool};
 use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
 use crate::control::{Control, Task, Unit};
 use crate::error::Result;
@@ -68,14 +68,17 @@ pub fn orient(
     writer.order(&order(&rank_of, &vertices.present))?;
     drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
+    let pool = Pool::of_keys(&shares);
     (0..pairs.lanes()).into_par_iter().try_for_each(|lane| {
         control.check()?;
+        let taken = pool.take(8 * pairs.len(lane));
         let keys = pairs.take(lane)?;
         arcs.extend(keys.iter().map(|&key| {
             let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
             (a.max(b), a.min(b))
         }))?;
         task.advance(keys.len() as u64);
+        drop((keys, taken));
         Ok(())
     })?;
     drop(rank_of);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, result};
 
 use crate::error::{Error, Result, driver};
+use crate::waiting::is_abandoned;
 
 /// Where pieces begin.
 pub(crate) const ALIGNMENT: u64 = 256;
@@ -125,7 +126,7 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        if self.address != 0 && self.context.bind_to_thread().is_ok() {
+        if self.address != 0 && !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
             // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. What fails here is a lost
             // device, whose memory is gone anyway.
             let _ = unsafe { result::free_sync(self.address) }.map_err(driver("freeing the arena"));

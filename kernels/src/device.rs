@@ -6,6 +6,7 @@
 use std::ffi::{CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
@@ -23,6 +24,7 @@ use crate::image::{Image, Images, Origin};
 use crate::nvrtc::Source;
 use crate::packed::arguments::Kernel;
 use crate::staging::{Pinned, Staging};
+use crate::waiting::{USUAL_LIMIT, Waiting, is_abandoned};
 
 /// The kernels of `lstc.cu`.
 const LSTC_KERNELS: [&str; 3] = ["lstc_tiled", "lstc_global", "sum"];
@@ -40,6 +42,7 @@ pub struct Gpu {
     // Dropped in this order: what needs the streams before them, the context last.
     arena: Option<Arena>,
     staging: Staging,
+    waiting: Waiting,
     marks: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
@@ -75,9 +78,10 @@ impl Gpu {
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
         let kernels = context.new_stream().map_err(&opening)?;
-        // With timing, and a host that sleeps while it waits.
-        let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC)).map_err(&opening);
+        // With timing.
+        let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
+        let waiting = Waiting::new(&context, USUAL_LIMIT)?;
         let staging = Staging::new(&context, &copies)?;
         let image = images.image(&LSTC, device.compute_capability);
         let (lstc, origin) = Module::load_any(&context, &LSTC, image, &LSTC_KERNELS)?;
@@ -88,6 +92,7 @@ impl Gpu {
         Ok(Self {
             arena: None,
             staging,
+            waiting,
             marks,
             copies,
             kernels,
@@ -103,6 +108,13 @@ impl Gpu {
             held,
             nothing: Layout::new(0),
         })
+    }
+
+    /// Abandons the device where it does not answer for so long, instead of [`crate::USUAL_LIMIT`]: all that it holds is then
+    /// never freed.
+    pub fn wait_at_most(&mut self, limit: Duration) {
+        self.waiting.at_most(limit);
+        self.staging.wait_at_most(limit);
     }
 
     /// What it is.
@@ -209,13 +221,18 @@ impl Gpu {
     /// Waits for the queue of kernels.
     pub(crate) fn await_kernels(&self) -> Result<()> {
         self.bind()?;
-        self.kernels.synchronize().map_err(driver("waiting for the GPU"))
+        self.waiting.for_queue(&self.kernels, "waiting for the GPU")
+    }
+
+    /// Waits for an event.
+    pub(crate) fn await_event(&self, event: &CudaEvent) -> Result<()> {
+        self.waiting.for_event(event, "waiting for the GPU")
     }
 
     /// Waits for the queue of copies.
     pub(crate) fn await_copies(&self) -> Result<()> {
         self.bind()?;
-        self.copies.synchronize().map_err(driver("copying to the device"))
+        self.waiting.for_queue(&self.copies, "copying to the device")
     }
 
     pub(crate) fn context(&self) -> &Arc<CudaContext> {
@@ -372,7 +389,7 @@ impl Engine for Gpu {
     }
 
     fn reach(&mut self, mark: Mark) -> Result<()> {
-        self.marks[mark].synchronize().map_err(driver("waiting for the GPU"))
+        self.waiting.for_event(&self.marks[mark], "waiting for the GPU")
     }
 
     fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
@@ -381,7 +398,7 @@ impl Engine for Gpu {
     }
 
     fn read(&mut self, at: u64) -> Result<u64> {
-        self.kernels.synchronize().map_err(driver("waiting for the GPU"))?;
+        self.await_kernels()?;
         let mut value = [0u64];
         // SAFETY: a piece of the arena, as callers see to; the call returns when the copy is done.
         unsafe { result::memcpy_dtoh_sync(&mut value, at) }.map_err(driver("reading the result"))?;
@@ -390,8 +407,8 @@ impl Engine for Gpu {
 
     fn settle(&mut self) {
         // For giving up: an error was reported already, or nobody asks for the result.
-        let _ = self.copies.synchronize();
-        let _ = self.kernels.synchronize();
+        let _ = self.await_copies();
+        let _ = self.await_kernels();
     }
 }
 
@@ -441,7 +458,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
+        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
             // SAFETY: loaded in `load`, unloaded once. What fails here is a lost device.
             let _ = unsafe { result::module::unload(self.handle) };
         }

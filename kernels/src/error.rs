@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::Absence;
 
 /// Why a device did not do what was asked. Sizes are in bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is no GPU, or not that one.
@@ -106,6 +106,14 @@ pub enum Error {
         doing: &'static str,
         /// What the driver calls it.
         reason: String,
+    },
+    /// The device did not answer; it was abandoned, with all that it holds.
+    #[error("the GPU did not answer for {seconds} s: {doing}")]
+    Hung {
+        /// What was waited for.
+        doing: &'static str,
+        /// How long.
+        seconds: f64,
     },
     /// Any other error of the driver.
     #[error("the CUDA driver failed: {doing}: {reason}")]

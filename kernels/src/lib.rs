@@ -24,6 +24,7 @@ pub mod papers;
 mod staging;
 #[cfg(test)]
 mod testing;
+mod waiting;
 
 pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
 pub use compile::{LSTC, PACKED, POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF, SOURCES, UNPACK, cubin, ptx};
@@ -36,3 +37,4 @@ pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};
 pub use staging::{BYTES as STAGING_BYTES, Pinned};
+pub use waiting::{USUAL_LIMIT, any_abandoned};

@@ -8,6 +8,7 @@
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
@@ -15,6 +16,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result, driver};
+use crate::waiting::{USUAL_LIMIT, Waiting, is_abandoned};
 
 /// Bytes of one buffer.
 const BUFFER: usize = 8 << 20;
@@ -79,7 +81,7 @@ impl<T> DerefMut for Pinned<T> {
 
 impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
+        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
             // SAFETY: allocated in `new`, freed once; copies from it have ended (`Staging` waits for its own, and copies from
             // slices of callers end before the call that borrows them returns).
             let _ = unsafe { result::free_host(self.pointer.cast::<c_void>()) };
@@ -91,6 +93,7 @@ impl<T> Drop for Pinned<T> {
 #[derive(Debug)]
 pub(crate) struct Staging {
     stream: Arc<CudaStream>,
+    waiting: Waiting,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
     /// Whether pieces are on their way from where they lie.
@@ -101,10 +104,16 @@ pub(crate) struct Staging {
 
 impl Staging {
     pub(crate) fn new(context: &Arc<CudaContext>, stream: &Arc<CudaStream>) -> Result<Self> {
-        let event = || context.new_event(Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC));
+        let event = || context.new_event(None);
         let buffer = |_| Ok((Pinned::new(context, BUFFER)?, event().map_err(driver("making an event"))?));
         let buffers = (0..BUFFERS).map(buffer).collect::<Result<_>>()?;
-        Ok(Self { stream: Arc::clone(stream), buffers, next: 0, direct: false, threads: threads() })
+        let waiting = Waiting::new(context, USUAL_LIMIT)?;
+        Ok(Self { stream: Arc::clone(stream), waiting, buffers, next: 0, direct: false, threads: threads() })
+    }
+
+    /// As [`crate::Gpu::wait_at_most`].
+    pub(crate) fn wait_at_most(&mut self, limit: Duration) {
+        self.waiting.at_most(limit);
     }
 
     /// Queues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are read where they
@@ -128,7 +137,7 @@ impl Staging {
             while !rest.is_empty() {
                 if filled == 0 {
                     // Free again once its last copy is done; one never recorded is.
-                    self.buffers[self.next].1.synchronize().map_err(driver("waiting for a copy to the device"))?;
+                    self.waiting.for_event(&self.buffers[self.next].1, "waiting for a copy to the device")?;
                 }
                 let (now, later) = rest.split_at(rest.len().min(BUFFER - filled));
                 copy_together(self.threads.as_ref(), &mut self.buffers[self.next].0[filled..filled + now.len()], now);
@@ -147,7 +156,7 @@ impl Staging {
     /// Waits until all pieces that were to be copied may be changed.
     pub(crate) fn sent(&mut self) -> Result<()> {
         if std::mem::take(&mut self.direct) {
-            self.stream.synchronize().map_err(driver("copying to the device"))?;
+            self.waiting.for_queue(&self.stream, "copying to the device")?;
         }
         Ok(())
     }
@@ -170,7 +179,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         // The buffers are freed next. What fails here is a lost device, which copies nothing any more.
-        let _ = self.stream.synchronize();
+        let _ = self.waiting.for_queue(&self.stream, "copying to the device");
     }
 }
 

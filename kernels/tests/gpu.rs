@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
+#[path = "gpu/hung.rs"]
+mod hung;
 #[path = "gpu/packed.rs"]
 mod packed;
 #[path = "gpu/papers.rs"]

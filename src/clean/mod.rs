@@ -29,7 +29,7 @@ use crate::input::arcs::ArcSource;
 use crate::input::{ArcSink, MOST_VERTICES};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
-use workspace::{Ids, PER_KEY, Turn};
+use workspace::{Ids, PER_KEY, Pool};
 pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
 
 /// What came in, and what was removed or added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -260,7 +260,7 @@ fn unite(
 ) -> Result<CleanGraph> {
     arcs.keep_at_most(shares.buckets())?;
     let piece = shares.keys_at_once() as usize;
-    let turn = Turn::of_sorting(shares);
+    let pool = Pool::of_sorting(shares);
     let mut degrees: Vec<AtomicU32> = Vec::new();
     degrees.resize_with(range, AtomicU32::default);
     let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
@@ -270,10 +270,10 @@ fn unite(
         .map(|bucket| -> Result<(u64, u64, u64)> {
             control.check()?;
             let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-            let turn = turn.of(incoming * PER_KEY);
-            let forward = distinct_keys(&arcs, 2 * bucket, piece, |keys| turn.check(keys * PER_KEY))?;
+            let taken = pool.take(incoming * PER_KEY);
+            let forward = distinct_keys(&arcs, 2 * bucket, piece, |keys| taken.check(keys * PER_KEY))?;
             let before = forward.len() as u64;
-            let check = |keys| turn.check((before + keys) * PER_KEY);
+            let check = |keys| taken.check((before + keys) * PER_KEY);
             let backward = distinct_keys(&arcs, 2 * bucket + 1, piece, check)?;
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);

@@ -5,7 +5,7 @@
 //! staging 1/8, rows 1/4 once the first set is gone; a graph that stays in memory and rows that had to be decoded 1/4 each.
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
@@ -55,9 +55,9 @@ pub enum Ids {
 /// What preparing a graph of about so many arcs takes at least.
 pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in an eighth. Buckets are as many as their staging areas, another eighth, allow, or half as many, and the
-    // largest is a little larger than the others.
-    let sorting = (1.2 * arcs as f64 * (PER_KEY * 8 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
+    // A bucket is sorted in a quarter. Buckets are as many as their staging areas, an eighth, allow, or half as many, and the largest
+    // is a little larger than the others.
+    let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
     let rows = 4 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (4 << 20)).min(threads * SMALL_READER + 32 * arcs);
     let least = reading.max(sorting.max(rows));
@@ -109,9 +109,9 @@ impl Shares<'_> {
         Bytes(self.left.get() / 4)
     }
 
-    /// Bytes in which a thread sorts a bucket, or makes its rows.
+    /// Bytes in which a thread sorts a bucket, or makes its rows, if all do at the same time.
     pub fn sorting(&self) -> u64 {
-        self.left.get() / 8 / self.threads
+        self.left.get() / 4 / self.threads
     }
 
     /// How many keys a thread sorts at once.
@@ -132,51 +132,98 @@ impl Shares<'_> {
     }
 }
 
-/// Whose turn it is to have more than a thread's share: one thread's at a time, which may take as much as all shares together or more.
+/// Memory that threads take and give back, as much as each needs; who finds too little waits.
 #[derive(Debug)]
-pub(crate) struct Turn {
-    share: u64,
+pub(crate) struct Pool {
     most: u64,
-    taken: Mutex<()>,
+    free: Mutex<u64>,
+    changed: Condvar,
 }
 
-impl Turn {
-    /// Where one may take an eighth of all.
+impl Pool {
+    /// For sorting: a quarter.
     pub(crate) fn of_sorting(shares: &Shares<'_>) -> Self {
-        Self { share: shares.sorting(), most: shares.left.get() / 8, taken: Mutex::new(()) }
+        Self::new(shares.left.get() / 4)
     }
 
-    /// Where one may take a quarter, since one set of buckets is gone.
-    pub(crate) fn of_rows(shares: &Shares<'_>) -> Self {
-        Self { most: shares.left.get() / 4, ..Self::of_sorting(shares) }
+    /// For the keys of buckets that are handed on: an eighth.
+    pub(crate) fn of_keys(shares: &Shares<'_>) -> Self {
+        Self::new(shares.left.get() / 8)
     }
 
-    /// Waits for what work of about so many bytes may take.
-    pub(crate) fn of(&self, bytes: u64) -> Turned<'_> {
-        Turned { most: self.most, _turn: (bytes > self.share).then(|| lock(&self.taken)) }
+    fn new(most: u64) -> Self {
+        Self { most, free: Mutex::new(most), changed: Condvar::new() }
+    }
+
+    /// Takes `bytes`, or all there ever are; waits for them. Who holds some must not wait for others to take more.
+    pub(crate) fn take(&self, bytes: u64) -> Taken<'_> {
+        let bytes = bytes.min(self.most);
+        let waited = self.changed.wait_while(lock(&self.free), |free| *free < bytes);
+        *waited.unwrap_or_else(PoisonError::into_inner) -= bytes;
+        Taken { pool: self, bytes }
     }
 }
 
-/// Memory of a thread that works.
-pub(crate) struct Turned<'a> {
-    most: u64,
-    _turn: Option<MutexGuard<'a, ()>>,
+/// Memory that was taken.
+pub(crate) struct Taken<'a> {
+    pool: &'a Pool,
+    bytes: u64,
 }
 
-impl Turned<'_> {
-    /// Refuses work that takes `bytes`, which are more than there may be.
+impl Taken<'_> {
+    /// Refuses work that takes `bytes`, which are more than there are.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
-        if bytes <= self.most {
+        if bytes <= self.bytes {
             return Ok(());
         }
-        Err(Error::resource(format!(
-            "a bucket takes {}, and the host's budget has {} for it",
-            Bytes(bytes),
-            Bytes(self.most)
-        ))
-        .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(9 * (bytes - self.most)))))
+        let (needed, there) = (Bytes(bytes), Bytes(self.bytes));
+        Err(Error::resource(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
+            .advice(format!("raise --host-memory by {}, or lower --threads", Bytes(5 * (bytes - self.bytes)))))
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *lock(&self.pool.free) += self.bytes;
+        self.pool.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_taken_than_there_is_and_all_get_theirs() {
+        let pool = Pool::new(100);
+        let (held, most) = (Mutex::new(0), Mutex::new(0));
+        std::thread::scope(|scope| {
+            for i in 0..64u64 {
+                let (pool, held, most) = (&pool, &held, &most);
+                scope.spawn(move || {
+                    let taken = pool.take(i * 7 % 130);
+                    let now = {
+                        let mut held = lock(held);
+                        *held += taken.bytes;
+                        *held
+                    };
+                    let mut most = lock(most);
+                    *most = now.max(*most);
+                    drop(most);
+                    std::thread::yield_now();
+                    *lock(held) -= taken.bytes;
+                });
+            }
+        });
+        assert_eq!((*lock(&pool.free), *lock(&held)), (100, 0));
+        assert!((90..=100).contains(&*lock(&most)));
+        let taken = pool.take(130);
+        assert!(taken.check(100).is_ok());
+        let said = taken.check(101).unwrap_err().to_string();
+        assert!(said.contains("raise --host-memory by"), "{said}");
     }
 }

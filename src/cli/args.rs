@@ -157,6 +157,10 @@ pub struct JobArgs {
     #[arg(long, value_name = "N", help_heading = "Count")]
     pub tile: Option<u32>,
 
+    /// Seconds without an answer after which a GPU is abandoned [default: 600]
+    #[arg(long, value_name = "SECONDS", help_heading = "Count")]
+    pub device_timeout: Option<NonZeroU32>,
+
     #[command(flatten)]
     #[allow(missing_docs)]
     pub host: HostArgs,
@@ -200,6 +204,7 @@ impl JobArgs {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         tables.count.method.clone_from(&self.method);
         (tables.count.block_threads, tables.count.tile) = (self.block_threads, self.tile);
+        tables.count.device_timeout = self.device_timeout;
         self.settings.fill(&mut tables);
         self.host.fill(&mut tables);
         tables

@@ -32,6 +32,7 @@ pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
         (cpu && count.devices.is_some(), "--devices (count.devices)", &by, "a GPU"),
         (cpu && count.block_threads.is_some(), "--block-threads (count.block_threads)", &by, "a GPU"),
         (cpu && count.tile.is_some(), "--tile (count.tile)", &by, "a GPU"),
+        (cpu && count.device_timeout.is_some(), "--device-timeout (count.device_timeout)", &by, "a GPU"),
         (
             !metis && stated.partition.metis.contract.is_some(),
             "--metis-contract (partition.metis.contract)",
@@ -44,7 +45,7 @@ pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
         return Err(of_job(error.expected(instead).advice("leave it out")));
     }
     if cpu {
-        (job.devices, job.block_threads, job.tile) = (None, None, None);
+        (job.devices, job.block_threads, job.tile, job.device_timeout) = (None, None, None, None);
     }
     Ok(())
 }

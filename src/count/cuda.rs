@@ -13,6 +13,7 @@ mod into;
 mod speed;
 
 use std::path::Path;
+use std::time::Duration;
 
 use rayon::ThreadPool;
 use trimill_kernels::papers::{self, Program};
@@ -75,6 +76,8 @@ pub struct Settings {
     pub block_threads: Option<u32>,
     /// The tile of `lstc`.
     pub tile: Option<u32>,
+    /// How long a GPU may be silent.
+    pub timeout: Option<Duration>,
 }
 
 impl Cuda {
@@ -85,10 +88,11 @@ impl Cuda {
     /// [`crate::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`crate::error::Kind::Usage`]: block
     /// threads or a tile out of bounds.
     pub fn open(ordinal: u32, method: CudaMethod, settings: Settings, cache: Option<&Path>) -> Result<Self> {
-        let Settings { block_threads, tile } = settings;
+        let Settings { block_threads, tile, timeout } = settings;
         let shape = Shape::new(block_threads.unwrap_or(128), tile.unwrap_or(128)).map_err(translated)?;
         let images = Images { cache, embedded_only: false };
-        let gpu = Gpu::open(ordinal, &images).map_err(translated)?;
+        let mut gpu = Gpu::open(ordinal, &images).map_err(translated)?;
+        gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
         let (kernels, origin) = match method.of_papers(block_threads) {
             None if method == CudaMethod::Packed => (Kernels::Packed, gpu.origin().clone()),
             None => (Kernels::Lstc(shape), gpu.origin().clone()),
@@ -424,6 +428,8 @@ fn translated(error: trimill_kernels::Error) -> Error {
         E::OutOfMemory { .. } => {
             Error::resource(text).advice("lower --device-memory, or end other programs on that GPU")
         }
+        E::Hung { .. } => Error::resource(text)
+            .advice("see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout"),
         E::HostMemory { .. } => {
             Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
         }

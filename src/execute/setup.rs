@@ -1,6 +1,7 @@
 //! From a job's settings to what does the work: threads, budgets, directories, the cache, the backend.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rayon::ThreadPool;
 
@@ -26,7 +27,7 @@ use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
-use crate::threads;
+use crate::threads::{self, joined};
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever there is room for: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
@@ -200,12 +201,16 @@ impl Setup {
 
     fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
         let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
-        let settings = Settings { block_threads: job.block_threads, tile: job.tile };
+        let settings = Settings {
+            block_threads: job.block_threads,
+            tile: job.tile,
+            timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+        };
         let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
         let before = machine::resident_memory();
         let mut workers = match job.devices.clone().unwrap_or_default() {
-            Devices::All => Cuda::all()?.into_iter().map(open).collect::<Result<Vec<_>>>()?,
-            Devices::List(list) => list.into_iter().map(open).collect::<Result<_>>()?,
+            Devices::All => together(Cuda::all()?, open)?,
+            Devices::List(list) => together(list, open)?,
         };
         let driver = machine::resident_memory().saturating_sub(before);
         let gpus = workers.len() as u64;
@@ -233,6 +238,15 @@ impl Setup {
     pub fn host_block(&self) -> Bytes {
         Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib(16))
     }
+}
+
+/// Opens all at the same time: each takes some tenths of a second.
+fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let open = &open;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ordinals.into_iter().map(|ordinal| scope.spawn(move || open(ordinal))).collect();
+        threads.into_iter().map(|thread| joined("a thread that opens a GPU", thread.join())?).collect()
+    })
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.

@@ -170,6 +170,9 @@ pub struct CountTable {
     /// default 128.
     #[schemars(schema_with = "tile")]
     pub tile: Option<u32>,
+    /// Seconds without an answer after which a GPU is abandoned; default 600.
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    pub device_timeout: Option<NonZeroU32>,
     /// The number of CPU threads; default: all cores.
     pub threads: Option<NonZeroUsize>,
 }

@@ -4,7 +4,7 @@
 //! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
 //! because a batch goes on when one job's input is missing.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -64,6 +64,8 @@ pub struct Job {
     pub block_threads: Option<u32>,
     /// The tile of method `lstc` in shared memory, 0 for none; none: 128.
     pub tile: Option<u32>,
+    /// Seconds without an answer after which a GPU is abandoned; none: 600.
+    pub device_timeout: Option<NonZeroU32>,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
     /// Where buckets and graphs are prepared; none: beside the spill.
@@ -190,6 +192,7 @@ impl Job {
             method: typed.count.method.clone(),
             block_threads,
             tile,
+            device_timeout: typed.count.device_timeout,
             threads: typed.count.threads,
             work_dir: dir(&typed.work.dir, "the work directory")?,
             cache: typed.cache.enabled.unwrap_or(true),

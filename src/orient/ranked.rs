@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
-use crate::clean::workspace::Turn;
+use crate::clean::workspace::Pool;
 use crate::control::{Control, Task};
 use crate::error::Result;
 use crate::graph::file::RowsWritten;
@@ -50,7 +50,7 @@ pub(super) struct RankedArcs {
     parts: Vec<Range<usize>>,
     index: RangeIndex,
     buckets: Buckets,
-    turn: Turn,
+    pool: Pool,
 }
 
 impl RankedArcs {
@@ -71,7 +71,7 @@ impl RankedArcs {
         let buckets = Buckets::new(parts.len(), shares.buckets(), shares.dir);
         let end = blocks.last().map_or(0, |last| last.end);
         let blocks = blocks.iter().map(|block| block.start).chain([end]).collect();
-        Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, turn: Turn::of_rows(shares) }
+        Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, pool: Pool::of_sorting(shares) }
     }
 
     /// How many vertices have each degree, falling.
@@ -110,12 +110,12 @@ impl RankedArcs {
         let one = |bucket: usize| -> Result<()> {
             control.check()?;
             let arcs = self.buckets.len(bucket);
-            let turn = self.turn.of(arcs * PER_ARC);
-            turn.check(arcs * PER_ARC)?;
+            let taken = self.pool.take(arcs * PER_ARC);
+            taken.check(arcs * PER_ARC)?;
             let keys = self.buckets.take(bucket)?;
             let made = self.made(&self.parts[bucket], &keys);
             task.advance(arcs);
-            drop((keys, turn));
+            drop((keys, taken));
             joined.add(bucket, made).into_iter().try_for_each(|(position, bytes)| write(position, bytes))
         };
         // Threads take buckets in their order, so that few are made before it is known where they begin.

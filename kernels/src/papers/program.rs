@@ -14,6 +14,7 @@ use crate::engine::{Engine, Grid};
 use crate::error::{Error, Result, driver};
 use crate::image::{Image, Images, Origin};
 use crate::nvrtc::Source;
+use crate::waiting::is_abandoned;
 
 /// A kernel: its name and how many parameters it has, each 64 bits wide.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +99,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
+        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
             // SAFETY: loaded in `load_image`, unloaded once. What fails here is a lost device.
             let _ = unsafe { result::module::unload(self.handle) };
         }
@@ -216,7 +217,8 @@ impl Machine for Lane<'_> {
 
     fn stop_clock(&mut self) -> Result<f64> {
         let [begin, end] = &self.program.clock;
-        end.record(self.queue(0)).and_then(|()| end.synchronize()).map_err(driver("waiting for the GPU"))?;
+        end.record(self.queue(0)).map_err(driver("recording an event"))?;
+        self.gpu.await_event(end)?;
         begin.elapsed_ms(end).map(|milliseconds| f64::from(milliseconds) / 1000.0).map_err(driver("timing"))
     }
 }

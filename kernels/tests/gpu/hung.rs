@@ -1,0 +1,47 @@
+//! A device that does not answer in time. Nothing of it is freed from then on, so this happens in a process of its own.
+
+use std::process::Command;
+use std::time::Duration;
+
+use trimill_kernels::{Counter, Error, Gpu, Images, Shape, any_abandoned, device_bytes};
+
+use crate::common::{Partition, random};
+use crate::gpu;
+
+#[test]
+fn a_device_that_does_not_answer_is_abandoned() {
+    let Some((free, alone)) = gpu() else { return };
+    drop((free, alone));
+    let program = std::env::current_exe().unwrap();
+    let output = Command::new(program).args(["--ignored", "--exact", "hung::child", "--nocapture"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[ignore = "abandons the device: a process of its own"]
+fn child() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = Partition::new(random(1, 20_000, 200, 3, 0.0).rows, vec![true; 20_000]);
+    let frames = partition.frames(&[]);
+    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let size = partition.size(limit);
+    let count = |gpu: &mut Gpu| {
+        gpu.reserve(device_bytes(size.locals, size.arcs, limit))?;
+        let mut counter = Counter::begin(gpu, Shape::default(), size)?;
+        partition.resident_runs(7000).try_for_each(|run| counter.resident(&run))?;
+        frames.iter().try_for_each(|frame| counter.frame(&frame.slices()))?;
+        counter.finish()
+    };
+    assert_eq!(count(&mut gpu).unwrap().triangles, partition.triangles());
+    // No device has counted by the time the host asks.
+    gpu.wait_at_most(Duration::ZERO);
+    let ended = count(&mut gpu);
+    assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
+    assert!(any_abandoned());
+    drop(gpu);
+    // The context is the same, and nothing in it can be relied on.
+    let mut again = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap();
+    let ended = count(&mut again);
+    assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
+}
