@@ -85,7 +85,7 @@ impl Making<'_> {
             stations.push(Station::since("orient", start, input_bytes, written));
             return Ok(graph);
         }
-        // Rows that were looked at in vain count as reading.
+        // Looking at rows that turned out not to be clean counts as reading.
         let looking = start.elapsed();
         let start = Instant::now();
         let cleaned = clean(source, space, control).map_err(|error| self.or_changed(error))?;

@@ -96,7 +96,7 @@ pub(crate) struct Staging {
     waiting: Waiting,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
-    /// Whether pieces are on their way from where they lie.
+    /// Whether the device is copying from pieces of callers.
     direct: bool,
     /// None where they cannot be started: then one copies alone.
     threads: Option<ThreadPool>,

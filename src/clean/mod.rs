@@ -125,7 +125,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     }
     drop(plain);
 
-    // 24 bytes each, with what is collected in vain.
+    // Ids that occur several times are among those collected until they are sorted.
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
     let collected = source.scan(&distinct, control);
     if distinct.is_full() {

@@ -12,7 +12,7 @@ use super::counting::{Item, Known, Work, count_all, together_of};
 use super::crew::all_or_cause;
 use super::machine;
 use super::queue::Queue;
-use super::setup::{Chosen, Setup};
+use super::setup::{Chosen, Setup, host_holds};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::Terms;
@@ -44,7 +44,8 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         .advice("partition the graph again"));
     };
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
-    let Chosen { mut backends, device, methods, driver, .. } = setup.backend(job, (size, Bytes::ZERO))?;
+    let Chosen { mut backends, device, largest_frame, methods, driver, .. } =
+        setup.backend(job, (size, Bytes::ZERO))?;
     if backends[0].whole() && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
             .at(dir)
@@ -60,6 +61,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         }
         let spill = manifest.open(dir, partition)?;
         let (size, predicted) = known(&spill, &terms, device);
+        host_holds(predicted.largest_frame, largest_frame).map_err(|error| error.at(spill.path()))?;
         if predicted.peak > device {
             return Err(Error::resource(format!(
                 "partition {i} takes {} bytes ({})",

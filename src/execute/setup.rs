@@ -217,6 +217,7 @@ impl Setup {
         let least_on_host = least_on_gpus(gpus, graph.longest_row);
         let division = asked.divided(least_on_host)?;
         let OnGpus { chunk, block: largest_frame, all: on_host } = on_gpus(gpus, division.counting);
+        host_holds(job.block_bytes.unwrap_or_default(), largest_frame)?;
         // Where the method is open, that of the smallest.
         let least = floor(graph, &workers[0].terms()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
@@ -238,6 +239,19 @@ impl Setup {
     pub fn host_block(&self) -> Bytes {
         Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib(16))
     }
+}
+
+/// Refuses row blocks of which the host's budget does not hold two for each GPU.
+pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
+    if block <= largest {
+        return Ok(());
+    }
+    Err(Error::resource(format!(
+        "row blocks of {} bytes ({block}), two of which each GPU has in the host's memory",
+        block.get()
+    ))
+    .expected(format!("at most {} bytes ({largest}) within --host-memory", largest.get()))
+    .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
 }
 
 /// Opens all at the same time: each takes some tenths of a second.

@@ -166,7 +166,7 @@ pub struct CountTable {
     /// Threads of a block on a GPU: a multiple of 32, up to 1024; default: the method's, 128 for `lstc`.
     #[schemars(range(min = 32, max = 1024), extend("multipleOf" = 32))]
     pub block_threads: Option<u32>,
-    /// Entries of a row that method `lstc` keeps in shared memory at a time: 64 to 1024, or 0 to read rows where they lie;
+    /// Entries of a row that method `lstc` keeps in shared memory at a time: 64 to 1024, or 0 to read rows from device memory;
     /// default 128.
     #[schemars(schema_with = "tile")]
     pub tile: Option<u32>,

@@ -1,4 +1,4 @@
-//! Rows whose heads lie close together, packed where they lie.
+//! Rows whose heads lie close together, packed in place.
 //!
 //! The rows of a web graph are runs of numbers that are near each other. As words of 64 numbers, those that are not empty, such
 //! a row takes a fraction of the steps to probe: an AND and a count of bits stand for all heads of a word. A packed row
