@@ -9,8 +9,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use trimill::spill::Codec;
-use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
+use trimill::spill::CodedRows;
+use trimill::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::spill::codec::{Decoder, Encoder};
 use webgraph::prelude::*;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -39,19 +40,41 @@ trait Variant {
     fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]);
 }
 
-struct Ours(Codec, Encoder, Decoder);
+/// Blocks of spills, plain or compressed.
+struct Ours {
+    zstd: Option<(Encoder, Decoder)>,
+    coded: CodedRows,
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+}
 
 impl Variant for Ours {
     fn encode(&mut self, block: &Block) -> Vec<u8> {
-        let mut out = Vec::new();
-        let rows = Rows { numbers: Numbers::Below(u32::MAX), offsets: &block.offsets, heads: &block.heads };
-        self.1.encode(self.0, &rows, &mut out).unwrap();
-        out
+        self.coded.clear();
+        self.bytes.clear();
+        let mut coder = self.coded.coder();
+        block.rows().for_each(|row| coder.push(u32::MAX, row, |_| true, |successor| successor));
+        encode(self.coded.all(), false, &mut self.bytes);
+        match &mut self.zstd {
+            Some((zstd, _)) => {
+                [&(self.bytes.len() as u32).to_le_bytes(), &zstd.encode(&self.bytes).unwrap()[..]].concat()
+            }
+            None => self.bytes.clone(),
+        }
     }
 
     fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]) {
+        let bytes = match &mut self.zstd {
+            Some((_, zstd)) => {
+                let (length, stored) = stored.split_first_chunk().unwrap();
+                self.bytes.resize(u32::from_le_bytes(*length) as usize, 0);
+                zstd.decode(stored, &mut self.bytes).unwrap();
+                &self.bytes[..]
+            }
+            None => stored,
+        };
         let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut offsets[1..], heads, base: 0 };
-        self.2.decode(self.0, stored, into).unwrap();
+        decode(bytes, into, &mut self.lengths).unwrap();
     }
 }
 
@@ -98,59 +121,62 @@ impl Variant for Words {
     }
 }
 
-/// Lengths and gaps as LEB128, with or without zstd on top.
-struct Leb(Option<(Compressor<'static>, Decompressor<'static>)>, Vec<u8>);
+/// Lengths and gaps as byte planes (the lowest bytes of all values, then the next ones), and zstd: what version 1 of the format had.
+struct Planes {
+    zstd: Compressor<'static>,
+    unzstd: Decompressor<'static>,
+    values: Vec<u32>,
+    planes: Vec<u8>,
+}
 
-impl Variant for Leb {
+impl Planes {
+    /// The values of a block with the planes that they need.
+    fn split(&mut self) -> u8 {
+        let most = self.values.iter().fold(0, |all, value| all | value);
+        let many = (u32::BITS - most.leading_zeros()).div_ceil(8);
+        for plane in 0..many {
+            self.planes.extend(self.values.iter().map(|value| (value >> (8 * plane)) as u8));
+        }
+        many as u8
+    }
+}
+
+impl Variant for Planes {
     fn encode(&mut self, block: &Block) -> Vec<u8> {
-        self.1.clear();
-        let mut put = |mut value: u32| {
-            while value >= 0x80 {
-                self.1.push(value as u8 | 0x80);
-                value >>= 7;
-            }
-            self.1.push(value as u8);
-        };
+        self.planes.clear();
+        self.values.clear();
+        self.values.extend(block.rows().map(|row| row.len() as u32));
+        let lengths = self.split();
+        self.values.clear();
         for row in block.rows() {
-            put(row.len() as u32);
-            let mut before = 0;
-            for &head in row {
-                put(head - std::mem::replace(&mut before, head));
-            }
+            let mut least = 0;
+            self.values.extend(row.iter().map(|&head| head - std::mem::replace(&mut least, head + 1)));
         }
-        match &mut self.0 {
-            Some((zstd, _)) => zstd.compress(&self.1).unwrap(),
-            None => self.1.clone(),
-        }
+        let gaps = self.split();
+        [&[lengths, gaps][..], &self.zstd.compress(&self.planes).unwrap()].concat()
     }
 
     fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]) {
-        let mut bytes = match &mut self.0 {
-            Some((_, unzstd)) => {
-                self.1.resize(5 * (offsets.len() + heads.len()), 0);
-                let length = unzstd.decompress_to_buffer(stored, &mut self.1[..]).unwrap();
-                &self.1[..length]
-            }
-            None => stored,
-        };
-        let mut get = || {
-            let (mut value, mut shift) = (0, 0);
-            loop {
-                let (byte, rest) = bytes.split_first().unwrap();
-                bytes = rest;
-                value |= u32::from(byte & 0x7f) << shift;
-                if byte & 0x80 == 0 {
-                    return value;
-                }
-                shift += 7;
+        let ([lengths, gaps], stored) = stored.split_first_chunk().unwrap();
+        let rows = offsets.len() - 1;
+        self.planes.resize(usize::from(*lengths) * rows + usize::from(*gaps) * heads.len(), 0);
+        self.unzstd.decompress_to_buffer(stored, &mut self.planes[..]).unwrap();
+        let join = |planes: &[u8], values: &mut [u32]| {
+            values.fill(0);
+            let many = values.len().max(1);
+            for (i, plane) in planes.chunks(many).enumerate() {
+                values.iter_mut().zip(plane).for_each(|(value, &byte)| *value |= u32::from(byte) << (8 * i));
             }
         };
+        let (of_lengths, of_gaps) = self.planes.split_at(usize::from(*lengths) * rows);
+        join(of_lengths, &mut offsets[1..]);
+        join(of_gaps, heads);
         for i in 1..offsets.len() {
-            offsets[i] = offsets[i - 1] + get();
-            let mut sum = 0;
+            offsets[i] += offsets[i - 1];
+            let mut least = 0;
             for head in &mut heads[offsets[i - 1] as usize..offsets[i] as usize] {
-                sum += get();
-                *head = sum;
+                *head += least;
+                least = *head + 1;
             }
         }
     }
@@ -166,15 +192,16 @@ fn words(gaps: bool, level: i32) -> Box<dyn Variant> {
 }
 
 fn variants() -> Vec<(&'static str, Box<dyn Variant>)> {
-    let ours = |codec| Box::new(Ours(codec, Encoder::new().unwrap(), Decoder::new().unwrap()));
+    let ours = |zstd| Box::new(Ours { zstd, coded: CodedRows::default(), bytes: Vec::new(), lengths: Vec::new() });
+    let (compressor, decompressor) = zstd(1);
+    let planes = Planes { zstd: compressor, unzstd: decompressor, values: Vec::new(), planes: Vec::new() };
     vec![
-        ("codec 1: gaps, planes, zstd 1", ours(Codec::Planes)),
-        ("codec 0: raw", ours(Codec::Raw)),
+        ("codec 1: gaps, LEB128, zstd 1", ours(Some((Encoder::new().unwrap(), Decoder::new().unwrap())))),
+        ("codec 0: gaps, LEB128", ours(None)),
+        ("gaps, planes, zstd 1", Box::new(planes)),
         ("words, zstd 1", words(false, 1)),
         ("words, zstd 3", words(false, 3)),
         ("gaps, zstd 1", words(true, 1)),
-        ("gaps, LEB128", Box::new(Leb(None, Vec::new()))),
-        ("gaps, LEB128, zstd 1", Box::new(Leb(Some(zstd(1)), Vec::new()))),
     ]
 }
 

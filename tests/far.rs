@@ -93,24 +93,24 @@ fn one_column_assignments_count_from_an_id_past_2_to_the_31() {
 
 #[test]
 fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
-    // The first block of the resident section becomes a hole of 8 GiB: nothing of it is read below but its length.
+    // The block of the ranks, the first one of the file, becomes a hole of 8 GiB: nothing of it is read below but its length.
     const HOLE: u64 = 1 << 33;
     let dir = tempfile::tempdir().unwrap();
     let partition = tiny();
-    let bytes = std::fs::read(partition.write(dir.path(), "near.spill", Codec::Planes, 10).path).unwrap();
+    let bytes = std::fs::read(partition.write(dir.path(), "near.spill", Codec::Zstd, 10).path).unwrap();
     let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let index_at = number(&bytes, 104);
     let (mut header, mut index) = (bytes[..160].to_vec(), bytes[index_at as usize..].to_vec());
-    let (resident_blocks, frames) = (number(&index, 0) as u32, (number(&index, 0) >> 32) as usize);
-    assert_eq!((resident_blocks, frames), (1, 2));
-    let blocks = 8 + 24 * frames;
+    let [ranks, residents, frames] = [0, 4, 8].map(|at| number(&index, at) as u32 as usize);
+    assert_eq!((ranks, residents, frames), (1, 1, 2));
+    let blocks = 16 + 24 * frames;
     let add = |bytes: &mut [u8], at: usize| {
         let moved = number(bytes, at) + HOLE;
         bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
     };
     let first_stored = number(&index, blocks + 8);
     add(&mut index, blocks + 8);
-    (1..=2).for_each(|block| add(&mut index, blocks + 40 * block));
+    (1..=3).for_each(|block| add(&mut index, blocks + 48 * block));
     add(&mut header, 104);
     header[120..128].copy_from_slice(&xxh3_64(&index).to_le_bytes());
     let checksum = xxh3_64(&header[..152]);

@@ -114,7 +114,7 @@ fn a_damaged_or_missing_spill_is_named_and_no_count_is_given() {
     let name = |i: usize| files[i].file_name().unwrap().to_str().unwrap().to_owned();
 
     let whole = fs::read(&files[3]).unwrap();
-    for at in [200, whole.len() / 2, whole.len() - 1] {
+    for at in [100, whole.len() / 4 * 3, whole.len() - 1] {
         let mut changed = whole.clone();
         changed[at] ^= 16;
         fs::write(&files[3], &changed).unwrap();
@@ -166,7 +166,7 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
 
 #[test]
 fn a_manifest_of_the_first_version_says_what_to_do() {
-    let spills = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v1");
+    let spills = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2");
     let dir = tempfile::tempdir().unwrap();
     refuses(
         dir.path(),

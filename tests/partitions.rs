@@ -307,6 +307,7 @@ fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
         arcs_kept: header.arcs_kept,
     };
     assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
+    assert_eq!(spill.ranks().unwrap(), ranks);
     let (mut resident, mut frame, mut arcs) = (Resident::default(), Frame::default(), BTreeSet::new());
     spill.read_resident(&mut resident).unwrap();
     assert!(resident.numbers.iter().map(|&number| ranks[number as usize]).eq(locals.iter().copied()));

@@ -35,7 +35,7 @@ use trimill::plan::ranges::ranges;
 use trimill::plan::rates::Rates;
 use trimill::plan::sets::{Vertices, assigned, sets};
 use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, again, floor};
-use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::stream::ranges::RankRange;
 use trimill::stream::source::{PartitionSource, Spilled};
 use trimill::stream::{Counted, count_partition};
@@ -215,7 +215,7 @@ impl Known {
         let control = Control::silent();
         let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
         let (resident, frames) = sections(&self.rows, &found[0], locals, limit);
-        let numbered = found[0].kept.count();
+        let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
         let frame_arcs = frames.iter().map(|frame| frame.view().size().arcs).sum::<u64>();
         let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), frame_arcs);
         assert_eq!(
@@ -232,7 +232,8 @@ impl Known {
             arcs_kept: size.arcs_kept,
             ..PartitionHeader::default()
         };
-        let mut writer = SpillWriter::in_memory("part", header, Codec::default()).unwrap();
+        let mut writer = SpillWriter::in_memory("part", header).unwrap();
+        writer.ranks(ranks.into_iter()).unwrap();
         writer.resident(&resident).unwrap();
         frames.iter().for_each(|frame| writer.frame(frame).unwrap());
         let spill = writer.finish().unwrap();

@@ -1,11 +1,11 @@
-//! Spills: the file as it is and with its checksums made right, and the codec alone.
+//! Spills: the file as it is and with its checksums made right, and blocks alone.
 
 use std::path::Path;
 
 use trimill::control::Control;
 use trimill::partition::section::{Frame, Resident};
-use trimill::spill::codec::{Decoder, Encoder, Numbers, Rows, RowsMut};
-use trimill::spill::{Codec, SpillReader, SpillWriter};
+use trimill::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::spill::{CodedRows, SpillReader, SpillWriter};
 
 use super::{Place, first, is_told, seal};
 
@@ -36,6 +36,7 @@ fn file(place: &Place, bytes: &[u8]) {
     let (resident, frames) = sections(&spill, &path).expect("a verified spill can be read");
     let header = spill.header().clone();
     let mut writer = SpillWriter::create(place.dir(), "b.spill", header.clone(), spill.codec()).expect("a writer");
+    writer.ranks(spill.ranks().expect("ranks").into_iter()).expect("ranks");
     writer.resident(&resident).expect("rows");
     frames.iter().for_each(|frame| writer.frame(frame).expect("a frame"));
     let written = writer.finish().expect("a spill");
@@ -63,43 +64,32 @@ fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<Frame>)> 
     }
 }
 
-/// A block: how many rows and heads it is to have, what bounds them, and its bytes, or what zstd makes of them.
+/// A block: how many rows and successors it is to have, what bounds them, and its bytes.
 pub(super) fn block(_: &Place, bytes: &[u8]) {
     let ([flags, rows, few, more], bytes) = first(bytes);
     let (bound, bytes) = first(bytes);
     let bound = u32::from_le_bytes(bound);
-    let codec = if flags & 1 == 0 { Codec::Raw } else { Codec::Planes };
-    let mut stored = bytes.to_vec();
-    if flags & 2 != 0 {
-        let (prefix, planes) = first::<4>(bytes);
-        stored = [&prefix[..], &zstd::bulk::compress(planes, 1).expect("zstd")].concat();
-    }
     let (rows, arcs) = (usize::from(rows), usize::from(u16::from_le_bytes([few, more])));
-    let (mut numbers, mut ends, mut heads) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
     let numbered = flags & 4 != 0;
-    let into = RowsMut {
-        numbers: if numbered { Numbers::Each(&mut numbers[..]) } else { Numbers::Below(bound) },
-        ends: &mut ends,
-        heads: &mut heads,
-        base: 0,
+    let decoded = |bytes: &[u8]| {
+        let (mut numbers, mut ends, mut heads) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
+        let into = RowsMut {
+            numbers: if numbered { Numbers::Each(&mut numbers[..]) } else { Numbers::Below(bound) },
+            ends: &mut ends,
+            heads: &mut heads,
+            base: 0,
+        };
+        decode(bytes, into, &mut Vec::new()).ok().map(|()| (numbers, ends, heads))
     };
-    let mut decoder = Decoder::new().expect("a decoder");
-    if decoder.decode(codec, &stored, into).is_err() {
-        return;
-    }
-    let offsets: Vec<u64> = std::iter::once(0).chain(ends.iter().copied()).collect();
-    let of = if numbered { Numbers::Each(&numbers[..]) } else { Numbers::Below(bound) };
-    let mut again = Vec::new();
-    let given = Rows { numbers: of, offsets: &offsets[..], heads: &heads[..] };
+    let Some((numbers, ends, heads)) = decoded(bytes) else { return };
     // The encoder's assertions are that the rows are what the decoder promises.
-    Encoder::new().expect("an encoder").encode(codec, &given, &mut again).expect("coded again");
-    let (mut numbers_again, mut ends_again, mut heads_again) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
-    let into = RowsMut {
-        numbers: if numbered { Numbers::Each(&mut numbers_again[..]) } else { Numbers::Below(bound) },
-        ends: &mut ends_again,
-        heads: &mut heads_again,
-        base: 0,
-    };
-    decoder.decode(codec, &again, into).expect("what was coded");
-    assert_eq!((numbers_again, ends_again, heads_again), (numbers, ends, heads));
+    let (mut coded, mut again) = (CodedRows::default(), Vec::new());
+    let (mut coder, mut begin) = (coded.coder(), 0);
+    for (&number, &end) in numbers.iter().zip(&ends) {
+        let number = if numbered { number } else { bound.saturating_sub(1) };
+        coder.push(number, &heads[begin as usize..end as usize], |_| true, |successor| successor);
+        begin = end;
+    }
+    encode(coded.all(), numbered, &mut again);
+    assert_eq!(decoded(&again), Some((numbers, ends, heads)));
 }

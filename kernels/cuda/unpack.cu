@@ -5,8 +5,8 @@
 // thread, each to its arc's place; then 8 lanes a row add them up. The byte before a part's first one ends a number (it is the last
 // of the rows' lengths), so each thread finds the beginning of a number that reaches into its bytes among the 4 before them.
 //
-// Nothing is written outside a part's arcs, and rows ascend to smaller ranks, whatever the bytes are, provided that they are as many
-// numbers as the part has arcs and no row is longer than its rank; where they are not what they should be, `wrong` is set. `bins`,
+// Nothing is written outside a part's arcs, and rows ascend below their bounds, whatever the bytes are, provided that they are as many
+// numbers as the part has arcs and no row is longer than its bound; where they are not what they should be, `wrong` is set. `bins`,
 // unless null, counts successors by their high bits.
 //
 // Cost: each stored byte is read once, each successor written twice and read once, or twice where it is counted.
@@ -15,8 +15,7 @@ struct Part {
     u32 begin, end; // bytes of the numbers
     u32 row, rows;  // among the offsets
     u32 arc, arcs;  // among the successors
-    u32 rank;       // of the first row
-    u32 unused;
+    u32 bound, bound_step; // successors of row i stay below bound + i * bound_step
 };
 
 constexpr u32 TAKEN = 16; // bytes of a thread
@@ -82,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part 
             begin = offset_at(offsets, wide, part.row - first_row + row) - base;
             end = offset_at(offsets, wide, part.row - first_row + row + 1) - base;
         }
-        const u64 rank = (u64)part.rank + row;
+        const u64 bound = part.bound + (u64)part.bound_step * row;
         u64 least = 0;
         for (u64 i = begin; __any_sync(ALL, i < end); i += ROW_LANES) {
             const bool mine = i + lane < end;
@@ -101,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part 
             }
             least = all;
         }
-        if (least > rank) {
-            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `rank`.
+        if (least > bound) {
+            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `bound`.
             bad = true;
             for (u64 i = begin; i + lane < end; i += ROW_LANES) successors[i + lane] = (u32)(i + lane - begin);
         }

@@ -22,10 +22,10 @@ pub struct CompactPart {
     pub arc: u32,
     /// How many arcs it has.
     pub arcs: u32,
-    /// The number of its first row.
-    pub rank: u32,
-    /// Nothing.
-    pub unused: u32,
+    /// What the successors of its first row stay below,
+    pub bound: u32,
+    /// and by how much more those of each next one: 1 where rows have consecutive numbers, 0 where one bound holds for all.
+    pub bound_step: u32,
 }
 
 // SAFETY: eight `u32`, without padding; any bits are a value.
@@ -204,8 +204,8 @@ mod tests {
                 rows: lengths.len() as u32,
                 arc,
                 arcs: successors.len() as u32 - arc,
-                rank: rank + row,
-                unused: 0,
+                bound: rank + row,
+                bound_step: 1,
             });
             row += lengths.len() as u32;
         }

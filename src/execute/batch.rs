@@ -1,14 +1,17 @@
 //! Builds partitions from the same passes over the graph.
 //!
-//! Enters: the graph, some partitions. Leaves: their spills. After their marks ([`kept`]) two passes in rank order: the first
-//! writes the rows of locals and measures those of proxies, which tells where frames end and so how long their blocks are; the
-//! second writes the frames. Partitions run in parallel, and so do the rows of each: a block's rows are filtered in runs, a few
-//! at a time, and handed to the spill's writer in their order. The bytes of a spill do not depend on the batch or the threads.
+//! Enters: the graph, some partitions. Leaves: their spills. After their marks ([`kept`]) one pass in rank order: for each
+//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's writer takes
+//! what it is due in rank order, and a frame of proxies' rows ends where the next row would not fit ([`Cuts`]). Each pair of a
+//! partition and a file block is a task of its own, so all threads have work however many partitions there are, and while tasks
+//! run what the ones before found is written. The bytes of a spill do not depend on the batch or the threads.
 //!
-//! Cost: three readings of the rows for all partitions together (four at level `zero-indegree`). Memory: the blocks,
-//! [`Kept::bytes`] and [`BUFFERS`] for each partition, an encoder a thread.
+//! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks,
+//! [`Kept::bytes`] and [`BUFFERS`] for each partition, and for each thread twice [`HELD`] and an encoder.
 
 use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -19,16 +22,17 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::{Direction, RowBlock};
+use crate::lock;
 use crate::partition::batch::{Kept, kept};
-use crate::partition::cuts::{Cut, Cuts};
+use crate::partition::cuts::Cuts;
 use crate::partition::locals::Locals;
-use crate::spill::{Encoders, SpillWriter};
+use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
 
-/// What a partition takes while it is one of many, apart from its sets: rows that wait for a block, and those on their way there.
-pub const BUFFERS: Bytes = Bytes::mib(4);
+/// What a partition takes while it is one of many, apart from its sets: blocks of its spill that are not full yet.
+pub const BUFFERS: Bytes = Bytes::mib(3);
 
-/// Arcs and rows that a thread filters at a time.
-const RUN: u64 = 1 << 16;
+/// Bytes of rows for each thread that were filtered and are to be written, while as many are being filtered.
+pub const HELD: u64 = 1 << 20;
 
 /// Builds batches of partitions.
 pub struct BatchBuilder<'a> {
@@ -36,12 +40,14 @@ pub struct BatchBuilder<'a> {
     /// Bytes of a block of rows.
     block: Bytes,
     encoders: Encoders,
+    /// Memory that was used, one for each thread twice.
+    idle: Mutex<Vec<Found>>,
 }
 
 impl<'a> BatchBuilder<'a> {
     /// For the partitions of `builder`, in passes of blocks of at most so many bytes.
     pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
-        Self { builder, block, encoders: Encoders::default() }
+        Self { builder, block, encoders: Encoders::default(), idle: Mutex::default() }
     }
 
     /// Builds `parts` together; runs in the current thread pool. The first of them carries the time of all.
@@ -52,17 +58,31 @@ impl<'a> BatchBuilder<'a> {
         let Builder { graph, locals, prune, .. } = self.builder;
         let (kept, [mut inducing, mut pruning]) = kept(graph, locals, parts, prune, (self.block, control))?;
         let start = Instant::now();
-        // Threads that no other partition keeps busy.
-        let threads = rayon::current_num_threads().div_ceil(parts.len().max(1));
-        let mut growing = kept.into_iter().map(|kept| self.begin(kept, threads)).collect::<Result<Vec<_>>>()?;
+        let begin = |kept: &Kept| {
+            let (writer, held) = self.builder.begin(kept, &self.encoders)?;
+            Ok(Growing { writer, held, cuts: Cuts::new(self.builder.plan.frame_limit) })
+        };
+        let mut growing = kept.par_iter().map(begin).collect::<Result<Vec<_>>>()?;
+        let mut found = Vec::new();
         graph.pass(self.block, Direction::Rising, control, |block| {
-            growing.par_iter_mut().try_for_each(|part| part.resident(block, locals, control))
+            let blocks: Vec<Range<u32>> = block.file_blocks().collect();
+            let tasks = Tasks { all: blocks.len() * kept.len(), next: AtomicUsize::new(0), held: AtomicU64::new(0) };
+            while tasks.next.load(Ordering::Relaxed) < tasks.all {
+                control.check()?;
+                let filter = |task: usize, rows: &mut Rows| {
+                    filter(&kept[task % kept.len()], block, blocks[task / kept.len()].clone(), locals, rows);
+                };
+                let before = std::mem::take(&mut found);
+                let (now, written) = rayon::join(|| tasks.some(&self.idle, filter), || self.add(&mut growing, before));
+                written?;
+                found = now;
+            }
+            Ok(())
         })?;
-        growing.par_iter_mut().try_for_each(Growing::begin_frames)?;
-        graph.pass(self.block, Direction::Rising, control, |block| {
-            growing.par_iter_mut().try_for_each(|part| part.frames(block, locals, control))
-        })?;
-        let finished = growing.into_par_iter().map(Growing::finish).collect::<Result<Vec<_>>>()?;
+        self.add(&mut growing, found)?;
+        lock(&self.idle).clear();
+        let finish = |(growing, kept): (Growing, Kept)| growing.finish(&kept);
+        let finished = growing.into_par_iter().zip(kept).map(finish).collect::<Result<Vec<_>>>()?;
         let mut spilling = start.elapsed();
         let times = finished.into_iter().map(|built| Built {
             inducing: std::mem::replace(&mut inducing, Duration::ZERO),
@@ -73,169 +93,134 @@ impl<'a> BatchBuilder<'a> {
         Ok(times.collect())
     }
 
-    fn begin(&self, kept: Kept, threads: usize) -> Result<Growing> {
-        let (writer, held) = self.builder.begin(kept.part, kept.kept.count())?;
-        let cuts = Cuts::new(self.builder.plan.frame_limit);
-        let writer = writer.one_of_many(&self.encoders, threads);
-        Ok(Growing { kept, writer, held, cuts, frames: Vec::new(), frame: 0, rows: 0, threads })
+    /// Gives each partition what was found of it, in the order in which it was.
+    fn add(&self, growing: &mut [Growing], found: Vec<Found>) -> Result<()> {
+        let mut pieces: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(Found::pieces).collect();
+        pieces.sort_unstable_by_key(|&(task, _)| task);
+        let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
+        pieces.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
+        let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
+        growing.par_iter_mut().zip(of).try_for_each(add)?;
+        lock(&self.idle).extend(found.into_iter().map(Found::emptied));
+        Ok(())
+    }
+}
+
+/// Pairs of a file block and a partition, in this order.
+struct Tasks {
+    all: usize,
+    next: AtomicUsize,
+    /// Bytes that the last ones found.
+    held: AtomicU64,
+}
+
+impl Tasks {
+    /// Runs the next tasks on all threads, until what they found takes [`HELD`] for each thread; what each thread found.
+    fn some(&self, idle: &Mutex<Vec<Found>>, task: impl Fn(usize, &mut Rows) + Sync) -> Vec<Found> {
+        let threads = rayon::current_num_threads();
+        let most = HELD * threads as u64;
+        self.held.store(0, Ordering::Relaxed);
+        let work = |_| {
+            let mut found = lock(idle).pop().unwrap_or_default();
+            while self.held.load(Ordering::Relaxed) < most {
+                let next = self.next.fetch_add(1, Ordering::Relaxed);
+                if next >= self.all {
+                    break;
+                }
+                let before = found.bytes();
+                task(next, &mut found.rows);
+                found.ends.push((next, [0, 1].map(|kind| found.rows[kind].mark())));
+                self.held.fetch_add(found.bytes() - before, Ordering::Relaxed);
+            }
+            found
+        };
+        (0..threads).into_par_iter().with_max_len(1).map(work).collect()
+    }
+}
+
+/// Rows of a partition: those of its locals, and those of its proxies.
+type Rows = [CodedRows; 2];
+
+/// What the tasks of a thread found.
+#[derive(Default)]
+struct Found {
+    rows: Rows,
+    /// The tasks, each with where its rows end.
+    ends: Vec<(usize, [Mark; 2])>,
+}
+
+impl Found {
+    fn bytes(&self) -> u64 {
+        self.rows.iter().map(CodedRows::bytes).sum()
+    }
+
+    /// The tasks, each with its rows.
+    fn pieces(&self) -> impl Iterator<Item = (usize, [CodedSlice<'_>; 2])> {
+        let mut from = [Mark::default(); 2];
+        self.ends.iter().map(move |&(task, to)| {
+            let rows = [0, 1].map(|kind| self.rows[kind].between(from[kind], to[kind]));
+            from = to;
+            (task, rows)
+        })
+    }
+
+    /// Without rows, in the same memory.
+    fn emptied(mut self) -> Self {
+        self.rows.iter_mut().for_each(CodedRows::clear);
+        self.ends.clear();
+        self
+    }
+}
+
+/// Filters the rows of `ranks` for one partition, and codes what is kept, in local numbers; with the processor's own count of bits
+/// where it has one.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn filter(kept: &Kept, block: RowBlock<'_>, ranks: Range<u32>, locals: &Locals, [own, passing]: &mut Rows) {
+    let place = |successor| kept.kept.rank(successor);
+    let (mut own, mut passing) = (own.coder(), passing.coder());
+    for (rank, number) in kept.kept.iter(ranks.clone()).zip(kept.kept.rank(ranks.start)..) {
+        let row = block.row(rank);
+        match locals.part(rank) == kept.part {
+            true => own.push(number, row, |_| true, place),
+            false => passing.push(number, row, |successor| kept.keeps(successor), place),
+        }
     }
 }
 
 /// A spill that grows with every block.
 struct Growing {
-    kept: Kept,
     writer: SpillWriter,
     held: Option<Taken>,
     cuts: Cuts,
-    /// The frames, once they are known; which is being written, and how many proxies' rows were.
-    frames: Vec<Cut>,
-    frame: usize,
-    rows: usize,
-    /// Runs of rows that are filtered at a time.
-    threads: usize,
-}
-
-/// Some rows as they stand in a section.
-#[derive(Default)]
-struct Filtered {
-    /// The local numbers of locals.
-    numbers: Vec<u32>,
-    offsets: Vec<u64>,
-    heads: Vec<u32>,
-    /// The local number of each proxy, and how long its row will be.
-    proxies: Vec<(u32, u32)>,
-}
-
-impl Filtered {
-    fn new() -> Self {
-        Self { offsets: vec![0], ..Self::default() }
-    }
-
-    fn push(&mut self, row: impl Iterator<Item = u32>) {
-        self.heads.extend(row);
-        self.offsets.push(self.heads.len() as u64);
-    }
-}
-
-impl Kept {
-    /// The members in `run`, each with its local number and whether it is local.
-    fn members(&self, run: Range<u32>, locals: &Locals) -> impl Iterator<Item = (u32, u32, bool)> {
-        let places = self.kept.rank(run.start)..;
-        let members = self.kept.iter(run).zip(places);
-        members.map(|(rank, place)| (rank, place, locals.part(rank) == self.part))
-    }
-
-    /// The rows of locals, and the lengths of those of proxies.
-    fn resident(&self, block: RowBlock<'_>, run: Range<u32>, locals: &Locals) -> Filtered {
-        let mut filtered = Filtered::new();
-        for (rank, place, is_local) in self.members(run, locals) {
-            let row = block.row(rank);
-            if is_local {
-                filtered.numbers.push(place);
-                filtered.push(row.iter().map(|&successor| self.kept.rank(successor)));
-            } else {
-                let length = row.iter().map(|&successor| u32::from(self.keeps(successor))).sum();
-                filtered.proxies.push((place, length));
-            }
-        }
-        filtered
-    }
-
-    /// The rows of proxies.
-    fn passing(&self, block: RowBlock<'_>, run: Range<u32>, locals: &Locals) -> Filtered {
-        let mut filtered = Filtered::new();
-        for (rank, ..) in self.members(run, locals).filter(|&(.., is_local)| !is_local) {
-            let row = block.row(rank).iter().filter(|&&successor| self.keeps(successor));
-            filtered.push(row.map(|&successor| self.kept.rank(successor)));
-        }
-        filtered
-    }
 }
 
 impl Growing {
-    /// Filters the rows of a block, and hands them on in their order.
-    fn filtered(
-        &mut self,
-        block: RowBlock<'_>,
-        control: &Control,
-        filter: impl Fn(&Kept, Range<u32>) -> Filtered + Sync,
-        mut each: impl FnMut(&mut Self, &Filtered) -> Result<()>,
-    ) -> Result<()> {
-        for runs in block.runs(RUN).chunks(self.threads) {
-            control.check()?;
-            let kept = &self.kept;
-            let filtered: Vec<_> = match runs {
-                [run] => vec![filter(kept, run.clone())],
-                _ => runs.par_iter().map(|run| filter(kept, run.clone())).collect(),
-            };
-            filtered.iter().try_for_each(|filtered| each(self, filtered))?;
-        }
-        Ok(())
-    }
-
-    /// Writes the rows of the locals in a block, and measures those of the proxies.
-    fn resident(&mut self, block: RowBlock<'_>, locals: &Locals, control: &Control) -> Result<()> {
-        let filter = |kept: &Kept, run| kept.resident(block, run, locals);
-        self.filtered(block, control, filter, |growing, filtered| {
-            filtered.proxies.iter().for_each(|&(place, length)| growing.cuts.row(place, length));
-            growing.writer.resident_rows(&filtered.numbers, &filtered.offsets, &filtered.heads)
-        })
-    }
-
-    /// All rows are measured: the frames are known.
-    fn begin_frames(&mut self) -> Result<()> {
-        let cuts = std::mem::replace(&mut self.cuts, Cuts::new(Bytes::ZERO));
-        self.frames = cuts.finish(self.kept.kept.count());
-        self.begin_frame()
-    }
-
-    fn begin_frame(&mut self) -> Result<()> {
-        let Cut { range, rows, arcs } = self.frames[self.frame].clone();
-        self.writer.begin_frame(range, rows.len() as u64, arcs)
-    }
-
-    /// Writes the rows of the proxies in a block.
-    fn frames(&mut self, block: RowBlock<'_>, locals: &Locals, control: &Control) -> Result<()> {
-        let filter = |kept: &Kept, run| kept.passing(block, run, locals);
-        self.filtered(block, control, filter, Self::hand_over)
-    }
-
-    /// Hands rows to the writer, each to its frame.
-    fn hand_over(&mut self, Filtered { offsets, heads, .. }: &Filtered) -> Result<()> {
-        let mut first = 0;
-        while first + 1 < offsets.len() {
-            let room = self.frames[self.frame].rows.end - self.rows;
-            if room == 0 {
-                self.next_frame()?;
-                continue;
+    /// Adds rows that come after those before.
+    fn add(&mut self, [own, passing]: [CodedSlice<'_>; 2]) -> Result<()> {
+        self.writer.resident_rows(own)?;
+        let (mut rest, mut taken) = (passing, 0);
+        for (i, (&place, &length)) in passing.numbers.iter().zip(passing.lengths).enumerate() {
+            self.cuts.row(place, length);
+            for frame in self.cuts.ended() {
+                let (before, after) = rest.split_at(i - taken);
+                self.writer.frame_rows(before)?;
+                self.writer.end_frame(frame.range.end)?;
+                (rest, taken) = (after, i);
             }
-            let end = (first + room).min(offsets.len() - 1);
-            let base = offsets[first];
-            let own: Vec<u64> = offsets[first..=end].iter().map(|offset| offset - base).collect();
-            self.writer.frame_rows(&own, &heads[base as usize..offsets[end] as usize])?;
-            self.rows += end - first;
-            first = end;
         }
-        Ok(())
+        self.writer.frame_rows(rest)
     }
 
-    fn next_frame(&mut self) -> Result<()> {
-        self.writer.end_frame()?;
-        self.frame += 1;
-        self.begin_frame()
-    }
-
-    fn finish(mut self) -> Result<Built> {
-        while self.frame + 1 < self.frames.len() {
-            self.next_frame()?;
+    fn finish(mut self, kept: &Kept) -> Result<Built> {
+        for frame in self.cuts.finish(kept.kept.count()) {
+            self.writer.end_frame(frame.range.end)?;
         }
-        self.writer.end_frame()?;
         let spill = self.writer.finish()?;
         if let Some(held) = &mut self.held {
             held.settle(Bytes(spill.bytes));
         }
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
-        Ok(Built { part: self.kept.part, spill, held: self.held, inducing, pruning, spilling })
+        Ok(Built { part: kept.part, spill, held: self.held, inducing, pruning, spilling })
     }
 }
 

@@ -8,10 +8,11 @@ use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
+use crate::partition::batch::Kept;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::plan::Plan;
-use crate::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 
 /// A partition on disk, and what it took to build.
 pub struct Built {
@@ -53,7 +54,8 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn begin(&self, part: u32, numbered: u32) -> Result<(SpillWriter, Option<Taken>)> {
+    pub(super) fn begin(&self, kept: &Kept, encoders: &Encoders) -> Result<(SpillWriter, Option<Taken>)> {
+        let (part, numbered) = (kept.part, kept.kept.count());
         let size = &self.plan.sizes[part as usize];
         let header = PartitionHeader {
             partition: part,
@@ -66,11 +68,12 @@ impl Builder<'_> {
             arcs_kept: size.arcs_kept,
         };
         let held = self.room.take(self.plan.predictions[part as usize].spill);
-        let writer = match held {
-            Some(_) => SpillWriter::in_memory(&file_name(part), header, Codec::default())?,
+        let mut writer = match held {
+            Some(_) => SpillWriter::in_memory(&file_name(part), header)?,
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
         };
-        Ok((writer.resident_arcs(size.resident_arcs), held))
+        writer.ranks(kept.kept.iter(0..self.graph.vertices()))?;
+        Ok((writer.sharing(encoders), held))
     }
 }
 

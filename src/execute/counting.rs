@@ -317,7 +317,7 @@ impl<'a> Work<'a> {
 
     fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.ranges) {
-            (Item::Built(built), _) => Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?))),
+            (Item::Built(built), _) => Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored))),
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
                 let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
                 Ok(Box::new(range.stored(blocks, stored)))

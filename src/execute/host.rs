@@ -4,7 +4,7 @@
 //! first, and a graph that is in memory; then the least that building a partition takes, where the job may build any; what is left
 //! is for counting (on GPUs five eighths of it) and for more partitions at a time.
 
-use super::batch::BUFFERS;
+use super::batch::{BUFFERS, HELD};
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::count::cuda;
@@ -15,13 +15,13 @@ use crate::memory::{HostFloor, Needs};
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_frame_limit;
 use crate::partition::sizes;
-use crate::spill::BLOCK_BYTES;
 
 /// For each thread: a file block, stored and decoded. A longer row takes more.
 const FILE_BLOCK: u64 = 2 << 20;
 
-/// For each thread: a block as values, planes and stored bytes on its way to a spill; planes and stored bytes on its way back.
-const CODERS: u64 = 5 * BLOCK_BYTES;
+/// For each thread: an encoder and a decoder of zstd, blocks before and after it, and rows that were filtered and wait
+/// ([`super::batch::HELD`]).
+const CODERS: u64 = (5 << 20) + 4 * HELD;
 
 /// The least bytes of a row block of the host, when the graph is passed over; there are three.
 pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);

@@ -237,7 +237,7 @@ impl Setup {
 
     /// Bytes of a row block when the graph is passed over.
     pub fn host_block(&self) -> Bytes {
-        Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib(16))
+        Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * self.host.threads()).max(16)))
     }
 }
 

@@ -16,13 +16,50 @@ const MORE: u64 = 0x8080_8080_8080_8080;
 
 /// Appends `number` to `out`.
 #[inline]
-fn put(number: u32, out: &mut Vec<u8>) {
-    let mut rest = number;
-    while rest >= 0x80 {
-        out.push(rest as u8 | 0x80);
-        rest >>= 7;
+pub(crate) fn put(number: u32, out: &mut Vec<u8>) {
+    let end = out.len();
+    let (bytes, length) = (spread(number), length_of(number));
+    out.extend_from_slice(&bytes.to_le_bytes());
+    out.truncate(end + length as usize);
+}
+
+/// The bytes of a number, lowest first, with zeros after them.
+#[inline(always)]
+fn spread(number: u32) -> u64 {
+    let bits = u64::from(number);
+    let low = bits & 0x7f | (bits & 0x3f80) << 1 | (bits & 0x001f_c000) << 2;
+    let all = low | (bits & 0x0fe0_0000) << 3 | (bits & 0xf000_0000) << 4;
+    let mark = |least: u32, mark: u64| if number >= least { mark } else { 0 };
+    all | mark(1 << 7, 0x80) | mark(1 << 14, 0x8000) | mark(1 << 21, 0x80_0000) | mark(1 << 28, 0x8000_0000)
+}
+
+/// How many bytes a number has.
+#[inline(always)]
+fn length_of(number: u32) -> u32 {
+    let longer = |least: u32| u32::from(number >= least);
+    1 + longer(1 << 7) + longer(1 << 14) + longer(1 << 21) + longer(1 << 28)
+}
+
+/// Numbers that [`put_some`] takes at a time.
+pub(crate) const SOME: usize = 64;
+
+/// Room for their bytes, and for what is written beyond them.
+pub(crate) const SOME_BYTES: usize = 5 * SOME + 8;
+
+/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they have. Bytes and lengths are made several at a time
+/// (where the caller was compiled for a processor that can), and then put one after another, without a branch that depends on them.
+#[inline(always)]
+pub(crate) fn put_some(numbers: &[u32], out: &mut [u8; SOME_BYTES]) -> usize {
+    let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);
+    for ((bytes, length), &number) in bytes.iter_mut().zip(&mut lengths).zip(numbers) {
+        (*bytes, *length) = (spread(number), length_of(number));
     }
-    out.push(rest as u8);
+    let mut end = 0;
+    for (bytes, length) in bytes.iter().zip(&lengths).take(numbers.len()) {
+        out[end..end + 8].copy_from_slice(&bytes.to_le_bytes());
+        end += *length as usize;
+    }
+    end
 }
 
 /// Appends the block of some rows to `out`; `ends` says where each row ends in `successors`.
@@ -44,7 +81,7 @@ pub(crate) fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
 }
 
 /// What is wrong with a block.
-type Wrong = &'static str;
+pub(crate) type Wrong = &'static str;
 
 /// The number of at most 4 bytes that these bits are, its marks of going on included.
 #[inline(always)]
@@ -57,7 +94,7 @@ fn joined(bits: u64) -> u64 {
 ///
 /// Eight bytes are looked at together. Eight numbers of one byte are taken at once, else the first three, whose ends are found
 /// without one having to wait for the other; so there are few branches that go wrong.
-fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
+pub(crate) fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let Some(room) = into[done..].first_chunk_mut::<8>() else { break };
@@ -108,7 +145,7 @@ fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
 
 /// Reads the lengths of a block's rows, of which there are as many as `lengths` has, and which have `arcs` arcs together; returns
 /// how many bytes they take.
-pub(super) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
+pub(crate) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
     let taken = numbers(bytes, lengths)?;
     if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
         return Err("other lengths of rows than the index says");
@@ -118,7 +155,7 @@ pub(super) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<us
 
 /// Whether `bytes` are so many numbers of at most 5 bytes, as far as that is seen without decoding them: what else may be wrong with
 /// them is seen by whoever decodes.
-pub(super) fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
+pub(crate) fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     let ends: u64 = bytes
         .chunks(1 << 12)
         .map(|some| some.iter().map(|byte| u32::from(*byte < 0x80)).sum::<u32>())
@@ -145,8 +182,29 @@ pub(super) fn decode<O: Offset>(
     if numbers(&bytes[taken..], successors)? != bytes.len() - taken {
         return Err("more bytes than its rows take");
     }
-    let (mut rest, mut end) = (successors, base);
-    for ((rank, &length), place) in (u64::from(first)..).zip(row_lengths.iter()).zip(ends) {
+    if row_lengths.iter().any(|&length| length > longest)
+        || !undo_distances(row_lengths, successors, u64::from(first)..)
+    {
+        return Err("rows that do not ascend to smaller ranks");
+    }
+    put_ends(row_lengths, base, ends);
+    Ok(())
+}
+
+/// Where rows of such lengths end, counted on from `base`.
+pub(crate) fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
+    let mut end = base;
+    for (place, &length) in ends.iter_mut().zip(lengths) {
+        end += u64::from(length);
+        *place = O::of(end);
+    }
+}
+
+/// Makes rows of such lengths, which `numbers` are the first successor and the distances of, strictly ascending; whether each
+/// ends below its bound.
+pub(crate) fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
+    let (mut rest, mut good) = (numbers, true);
+    for (&length, bound) in lengths.iter().zip(bounds) {
         let (row, after) = rest.split_at_mut(length as usize);
         // What a successor is at least: one more than the one before.
         let mut least = 0u64;
@@ -154,14 +212,10 @@ pub(super) fn decode<O: Offset>(
             least += u64::from(*successor) + 1;
             *successor = (least - 1) as u32;
         }
-        if least > rank || length > longest {
-            return Err("rows that do not ascend to smaller ranks");
-        }
+        good &= least <= bound;
         rest = after;
-        end += u64::from(length);
-        *place = O::of(end);
     }
-    Ok(())
+    good
 }
 
 #[cfg(test)]

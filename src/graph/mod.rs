@@ -1,7 +1,7 @@
 //! The oriented graph: its file, its rows, and sets of its vertices.
 
 pub mod bits;
-mod codec;
+pub(crate) mod codec;
 pub mod file;
 mod index;
 mod layout;

@@ -448,8 +448,8 @@ impl OrientedGraph {
                 rows: rows.len() as u32,
                 arc: (arcs.start - first_arc) as u32,
                 arcs: (arcs.end - arcs.start) as u32,
-                rank: rows.start,
-                unused: 0,
+                bound: rows.start,
+                bound_step: 1,
             })
         };
         parts.into_par_iter().map_init(Vec::new, read).collect()

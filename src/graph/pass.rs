@@ -27,6 +27,8 @@ pub struct RowBlock<'a> {
     /// Where each row begins among these; one more at the end.
     begins: &'a [u64],
     successors: &'a [u32],
+    /// The first ranks of its file blocks, and the end of the last one.
+    bounds: &'a [u32],
 }
 
 impl<'a> RowBlock<'a> {
@@ -59,6 +61,11 @@ impl<'a> RowBlock<'a> {
             first = low;
         }
         runs
+    }
+
+    /// The ranks of each file block: for several threads, where the cut is to depend on the graph alone.
+    pub fn file_blocks(&self) -> impl Iterator<Item = Range<u32>> + 'a {
+        self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
     /// All rows, one after another.
@@ -102,7 +109,10 @@ impl OrientedGraph {
         read(0, &mut now)?;
         for (i, (ranks, _)) in blocks.iter().enumerate() {
             control.check()?;
-            let block = RowBlock { first: ranks.start, begins: &now.begins, successors: &now.successors };
+            let file_blocks = self.index.block_of(ranks.start)..=self.index.block_of(ranks.end - 1);
+            let bounds: Vec<u32> = file_blocks.map(|i| self.index.ranks(i).start).chain([ranks.end]).collect();
+            let (begins, successors) = (&now.begins[..], &now.successors[..]);
+            let block = RowBlock { first: ranks.start, begins, successors, bounds: &bounds };
             let (done, read) = rayon::join(|| each(block), || read(i + 1, &mut next));
             done.and(read)?;
             std::mem::swap(&mut now, &mut next);
@@ -221,6 +231,7 @@ mod tests {
 
     /// Runs of a block tile it.
     fn assert_tiled(block: &RowBlock<'_>) {
+        assert!(block.file_blocks().flatten().eq(block.ranks()));
         for arcs in [1, 7, 1 << 20] {
             let runs = block.runs(arcs);
             assert!(runs.iter().all(|run| !run.is_empty()));

@@ -55,7 +55,12 @@ impl Cuts {
         self.next = place + 1;
     }
 
-    /// All frames, of so many locals and proxies together; at least one.
+    /// The frames that ended before the last row, each once.
+    pub fn ended(&mut self) -> std::vec::Drain<'_, Cut> {
+        self.done.drain(..)
+    }
+
+    /// All frames that are left, of so many locals and proxies together; at least one.
     pub fn finish(mut self, numbered: u32) -> Vec<Cut> {
         self.cover(numbered);
         self.end_at(numbered);

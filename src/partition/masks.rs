@@ -146,12 +146,11 @@ impl<'a> Masks<'a> {
         self.graph.pass(block, Direction::Rising, control, |block| {
             let of_run = |run: std::ops::Range<u32>| {
                 control.check()?;
-                Ok(run.fold(Counts { resident_arcs: vec![0; 64], ..Counts::default() }, |mut counts, rank| {
-                    self.count_row(rank, block.row(rank), &mut counts);
-                    counts
-                }))
+                let mut counts = Counts { resident_arcs: vec![0; 64], ..Counts::default() };
+                run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counts));
+                Ok(counts)
             };
-            let runs = block.runs(RUN).into_par_iter().map(of_run);
+            let runs = block.runs(4 * RUN).into_par_iter().map(of_run);
             let counts = runs.try_reduce(Counts::default, |a, b| Ok(a.merge(b)))?;
             all = std::mem::take(&mut all).merge(counts);
             Ok(())

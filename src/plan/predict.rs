@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 use crate::count::{Terms, Wish};
 use crate::partition::section::{ResidentSize, frame_bytes, longest_frame_range};
 use crate::partition::sizes::PartitionSize;
-use crate::spill::{BLOCK_BYTES, bytes_beside_blocks, raw_bytes};
+use crate::spill;
 
 /// Bytes of one partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The most that follows from the size: full frames, and the bytes of the rows as they are before they are coded.
+    /// The most that follows from the size: full frames, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
         let (numbered, frame_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
         let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
@@ -51,14 +51,12 @@ impl Layout {
         let most_frames = 2 * frames + 1;
         let all_frames = all + Bytes(16 * most_frames);
         let largest_frame = limit.min(all);
-        let raw = raw_bytes(true, size.locals, size.resident_arcs) + raw_bytes(false, size.proxies_kept, frame_arcs);
-        let blocks = 2 * raw.div_ceil(BLOCK_BYTES) + most_frames + 1;
         Self {
             frames,
             largest_frame,
             two_frames: (largest_frame + largest_frame).min(all_frames),
             all_frames,
-            spill: Bytes(raw + raw / 64 + bytes_beside_blocks(most_frames, blocks)),
+            spill: Bytes(spill::most_bytes(numbered.into(), size.locals, size.arcs_kept, most_frames)),
         }
     }
 }

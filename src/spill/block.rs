@@ -1,24 +1,33 @@
-//! A run of rows as the codec sees it, and how sections are cut into blocks.
+//! The bytes of a block: some consecutive rows of a section, or the ranks of some vertices.
 //!
-//! Resident sections and frames differ in two things: whether rows carry their numbers, and whether offsets are `u64`
-//! or `u32`. Everything below the reader and the writer works on these views of both.
+//! ```text
+//! numbers     LEB128, one for each row, in the resident section only: the first, then the distance from the one before, less 1
+//! lengths     LEB128, one for each row
+//! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
+//! ```
+//!
+//! So rows are coded as in the graph's file ([`crate::graph::codec`]), and a device unpacks them in the same way. Invariants: what
+//! is decoded ascends strictly and stays below its bound, whatever the bytes.
 
-use std::ops::Range;
+use super::coded::CodedSlice;
+use crate::graph::codec::{self, Wrong, check_numbers, numbers, put, put_ends, undo_distances};
 
 pub use crate::graph::Offset;
 
-/// The raw length that blocks are cut to: 1 MiB. Measured against 256 KiB, 4 MiB and 16 MiB: larger blocks save
-/// up to 2% and give a frame fewer blocks to decode in parallel; smaller ones cost 1 to 4%.
-pub const BLOCK_BYTES: u64 = 1 << 20;
+/// A block ends with the row that brings it to so many rows and arcs: some hundred KiB, for zstd to find what repeats, and for many
+/// threads to share what a section has.
+pub const FULL: u64 = 1 << 17;
 
-/// The largest raw length of a block of more than one row that a reader accepts.
-pub(super) const MAX_BLOCK_BYTES: u64 = 64 << 20;
+/// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
+pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The largest raw length of a row that a reader accepts. Rows of an oriented graph have at most `sqrt(2 m)` heads, so
-/// none comes near; consecutive heads take no stored bytes at all, so nothing else bounds what a few bytes can claim.
-pub(super) const MAX_ROW_BYTES: u64 = 1 << 30;
+/// The same of a single row. Rows of an oriented graph have at most `sqrt(2 m)` successors, so none comes near.
+pub(super) const MOST_VALUES_OF_ROW: u64 = 1 << 28;
 
-/// What rows are called: each has a number of its own (resident), or only the end of their range is known (frames).
+/// The most bytes of a value.
+pub(super) const VALUE_BYTES: u64 = 5;
+
+/// What rows are called: each has a number of its own (resident), or only the end of their range is known (row blocks).
 #[derive(Debug, Clone, Copy)]
 pub enum Numbers<T> {
     /// The number of each row.
@@ -27,134 +36,118 @@ pub enum Numbers<T> {
     Below(u32),
 }
 
-/// Rows to be encoded.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows<'a, O> {
-    /// The rows' numbers, or what bounds them.
-    pub numbers: Numbers<&'a [u32]>,
-    /// Where each row begins, one more at the end; the first need not be 0.
-    pub offsets: &'a [O],
-    /// The heads from the first offset to the last.
-    pub heads: &'a [u32],
-}
-
-impl<'a, O: Offset> Rows<'a, O> {
-    /// The number of rows.
-    pub fn rows(&self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
-    /// The lengths of all rows.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = u64> + Clone + 'a {
-        self.offsets.windows(2).map(|pair| pair[1].get() - pair[0].get())
-    }
-
-    /// The rows, each with the bound that its heads stay below.
-    pub(super) fn bounded(&self) -> impl Iterator<Item = (u32, &'a [u32])> + 'a {
-        let Self { numbers, mut heads, .. } = *self;
-        self.lengths().enumerate().map(move |(i, length)| {
-            let (row, rest) = heads.split_at(length as usize);
-            heads = rest;
-            match numbers {
-                Numbers::Each(numbers) => (numbers[i], row),
-                Numbers::Below(end) => (end.saturating_sub(1), row),
-            }
-        })
-    }
-
-    /// Rows `range` of these.
-    pub(super) fn part(&self, range: Range<usize>) -> Self {
-        let base = self.offsets[0].get();
-        let offsets = &self.offsets[range.start..=range.end];
-        let at = |offset: O| (offset.get() - base) as usize;
-        Self {
-            numbers: match self.numbers {
-                Numbers::Each(numbers) => Numbers::Each(&numbers[range]),
-                Numbers::Below(end) => Numbers::Below(end),
-            },
-            heads: &self.heads[at(offsets[0])..at(offsets[offsets.len() - 1])],
-            offsets,
-        }
-    }
-
-    /// Cuts the rows into blocks, see [`cut_at`].
-    pub(super) fn cut_at(&self, target: u64) -> Vec<Range<usize>> {
-        let numbered = matches!(self.numbers, Numbers::Each(_));
-        cut_at(target, self.lengths().map(|length| raw_bytes(numbered, 1, length)))
-    }
-}
-
-/// Cuts rows of such lengths into blocks of at most `most` bytes raw and about the same length; longer rows stand alone.
-/// `numbered` rows carry their numbers.
-pub fn cut(numbered: bool, most: u64, lengths: impl Iterator<Item = u64> + Clone) -> Vec<Range<usize>> {
-    let raw = lengths.map(|length| raw_bytes(numbered, 1, length));
-    cut_at(even(raw.clone().sum(), most), raw)
-}
-
-/// The bytes at which rows of `total` raw bytes are cut so that blocks have at most `most` and about the same length.
-pub(super) fn even(total: u64, most: u64) -> u64 {
-    total.div_ceil(total.div_ceil(most).max(1))
-}
-
-/// Cuts rows of such raw lengths into blocks of at most `target`; longer rows stand alone. Where a block ends depends on no row
-/// after the first of the next one.
-fn cut_at(target: u64, raw: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
-    let mut blocks = Vec::new();
-    let (mut start, mut end, mut bytes) = (0, 0, 0);
-    for row in raw {
-        if bytes + row > target && end > start {
-            blocks.push(start..end);
-            (start, bytes) = (end, 0);
-        }
-        bytes += row;
-        end += 1;
-    }
-    if end > start {
-        blocks.push(start..end);
-    }
-    blocks
-}
-
 /// Places for decoded rows.
 pub struct RowsMut<'a, O> {
     /// Where the rows' numbers go, or what bounds them.
     pub numbers: Numbers<&'a mut [u32]>,
     /// Where each row's end goes.
     pub ends: &'a mut [O],
-    /// Where the heads go.
+    /// Where the successors go.
     pub heads: &'a mut [u32],
     /// The offset at which the first row begins.
     pub base: u64,
 }
 
-/// Raw bytes of rows: a `u32` for each number (if there are any), each length and each head.
-pub const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
-    4 * (arcs + rows * (1 + numbered as u64))
+/// Appends the block of `rows` to `out`, with their numbers or without.
+pub fn encode(rows: CodedSlice<'_>, numbered: bool, out: &mut Vec<u8>) {
+    // Nearly all lengths and distances of numbers take a byte or two.
+    out.reserve(rows.successors.len() + 4 * rows.rows() + 8);
+    if numbered {
+        distances(rows.numbers.iter().copied(), out);
+    }
+    rows.lengths.iter().for_each(|&length| put(length, out));
+    out.extend_from_slice(rows.successors);
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Appends strictly ascending values as the first one and the distances from each to the next, less 1.
+pub(super) fn distances(values: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    let mut least = 0;
+    for value in values {
+        put(value - least, out);
+        least = value + 1;
+    }
+}
 
-    #[test]
-    fn blocks_tile_the_rows_and_keep_to_the_target() {
-        let lengths = [0u64, 5, 300_000, 0, 100_000, 200_000, 1, 1, 262_143, 0, 0];
-        let mut offsets = vec![0u64];
-        offsets.extend(lengths.iter().scan(0, |end, length| {
-            *end += length;
-            Some(*end)
-        }));
-        let heads = vec![0; offsets[lengths.len()] as usize];
-        let rows = Rows { numbers: Numbers::Below(1), offsets: &offsets, heads: &heads };
-        let total = raw_bytes(false, lengths.len() as u64, offsets[lengths.len()]);
-        let blocks = rows.cut_at(even(total, BLOCK_BYTES));
-        assert_eq!(blocks.first().map(|b| b.start), Some(0));
-        assert_eq!(blocks.last().map(|b| b.end), Some(lengths.len()));
-        assert!(blocks.windows(2).all(|pair| pair[0].end == pair[1].start));
-        for block in &blocks {
-            let part = rows.part(block.clone());
-            let raw = raw_bytes(false, block.len() as u64, part.heads.len() as u64);
-            assert!(raw <= BLOCK_BYTES || block.len() == 1, "{block:?}: {raw}");
+/// Reads strictly ascending values below `bound`: the whole of `bytes`.
+pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<(), Wrong> {
+    if numbers(bytes, into)? != bytes.len() {
+        return Err("more bytes than it has ranks");
+    }
+    let many = [into.len() as u32];
+    if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
+}
+
+/// Reads what comes before the successors, of which there are `arcs`: numbers, lengths (into `lengths`, which becomes as long as
+/// `rows`), and returns how many bytes that takes.
+fn before_successors(
+    bytes: &[u8],
+    own: &mut Numbers<&mut [u32]>,
+    (rows, arcs): (usize, u64),
+    lengths: &mut Vec<u32>,
+) -> Result<usize, Wrong> {
+    let mut at = 0;
+    if let Numbers::Each(own) = own {
+        at = numbers(bytes, own)?;
+        if !undo_distances(&[rows as u32], own, std::iter::once(u32::MAX.into())) {
+            return Err("numbers beyond the largest");
         }
     }
+    lengths.resize(rows, 0);
+    Ok(at + codec::lengths(&bytes[at..], lengths, arcs)?)
+}
+
+/// Decodes a block, all of `bytes`, into its place; the numbers of rows and successors are those of `into`.
+///
+/// # Errors
+/// What is wrong with the bytes. What `into` holds is then of no use.
+pub fn decode<O: Offset>(bytes: &[u8], into: RowsMut<'_, O>, lengths: &mut Vec<u32>) -> Result<(), Wrong> {
+    let RowsMut { numbers: mut own, ends, heads, base } = into;
+    let at = before_successors(bytes, &mut own, (ends.len(), heads.len() as u64), lengths)?;
+    if numbers(&bytes[at..], heads)? != bytes.len() - at {
+        return Err("more bytes than its rows take");
+    }
+    let ascend = match own {
+        Numbers::Each(own) => undo_distances(lengths, heads, own.iter().map(|&number| number.into())),
+        Numbers::Below(end) => undo_distances(lengths, heads, std::iter::repeat(u64::from(end.saturating_sub(1)))),
+    };
+    put_ends(lengths, base, ends);
+    if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
+}
+
+/// The part of a block that a device unpacks: where its successors begin, and a number that all of them stay below.
+pub(super) struct Packed {
+    pub(super) begin: usize,
+    pub(super) bound: u32,
+}
+
+/// As [`decode`], but the `arcs` successors stay as they are, for a device to unpack.
+///
+/// # Errors
+/// As [`decode`]. Whether rows ascend below the bound is for the device to see.
+pub(super) fn decode_lengths<O: Offset>(
+    bytes: &[u8],
+    mut own: Numbers<&mut [u32]>,
+    (ends, base, arcs): (&mut [O], u64, u64),
+    lengths: &mut Vec<u32>,
+) -> Result<Packed, Wrong> {
+    let begin = before_successors(bytes, &mut own, (ends.len(), arcs), lengths)?;
+    check_numbers(&bytes[begin..], arcs)?;
+    put_ends(lengths, base, ends);
+    let (bound, fit) = match own {
+        Numbers::Each(own) => {
+            (own.last().copied().unwrap_or(0), lengths.iter().zip(own).all(|(&length, number)| length <= *number))
+        }
+        Numbers::Below(end) => (end.saturating_sub(1), lengths.iter().all(|&length| length <= end.saturating_sub(1))),
+    };
+    if fit { Ok(Packed { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
+}
+
+/// Bytes of rows as plain values: a `u32` for each number (if there are any), each length and each successor.
+pub const fn raw_bytes(numbered: bool, rows: u64, arcs: u64) -> u64 {
+    4 * values(numbered, rows, arcs)
+}
+
+/// The values of a block.
+pub(super) const fn values(numbered: bool, rows: u64, arcs: u64) -> u64 {
+    arcs + rows * (1 + numbered as u64)
 }

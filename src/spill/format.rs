@@ -11,7 +11,7 @@ use super::codec::Codec;
 use crate::error::{Error, Result};
 
 /// The version of the format that is written and read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The first bytes of every spill.
 pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";

@@ -1,23 +1,31 @@
-//! The index of a spill: which blocks hold the resident section and each frame.
+//! The index of a spill: which blocks hold the ranks, the resident section and each frame.
 //!
 //! Enters and leaves: the bytes at the end of the file, under a checksum that stands in the header. What is parsed is
 //! checked against the header: the blocks tile the bytes between the header and the index, the frames tile the numbering,
 //! the sums agree, and no block claims more rows or arcs than it can have. So nothing is allocated for a claim that the
-//! rest of the file contradicts. Cost: 24 bytes a frame and 40 a block.
+//! rest of the file contradicts. Cost: 24 bytes a frame and 48 a block.
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::block::{MAX_BLOCK_BYTES, MAX_ROW_BYTES, raw_bytes};
+use super::block::{FULL, MOST_VALUES, MOST_VALUES_OF_ROW, VALUE_BYTES, raw_bytes, values};
+use super::codec::Codec;
 use super::format::{Fields, HEADER_BYTES, Header, damaged};
 use crate::error::Result;
 
 const FRAME_BYTES: usize = 24;
-const BLOCK_BYTES: usize = 40;
+const BLOCK_BYTES: usize = 48;
+const COUNTS_BYTES: usize = 16;
 
-/// Bytes of a spill besides its blocks: the header and the index.
-pub const fn bytes_beside_blocks(frames: u64, blocks: u64) -> u64 {
-    HEADER_BYTES as u64 + 8 + FRAME_BYTES as u64 * frames + BLOCK_BYTES as u64 * blocks
+/// The most bytes of a spill of so many vertices, locals, arcs and frames.
+pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, frames: u64) -> u64 {
+    // Values below the number of vertices take as many bytes as that one; ranks may be any.
+    let value = (numbered | 1).ilog2() as u64 / 7 + 1;
+    let plain = VALUE_BYTES * numbered + value * (locals + numbered + arcs);
+    let blocks = (2 * numbered + arcs) / FULL + 2 + frames;
+    // What zstd adds where nothing repeats, at most.
+    let stored = plain + plain / 256 + 64 * blocks;
+    stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + FRAME_BYTES as u64 * frames + BLOCK_BYTES as u64 * blocks
 }
 
 /// Where a block is and what it holds.
@@ -25,6 +33,8 @@ pub const fn bytes_beside_blocks(frames: u64, blocks: u64) -> u64 {
 pub(super) struct Block {
     pub(super) offset: u64,
     pub(super) stored: u64,
+    /// Its bytes before they were compressed.
+    pub(super) plain: u64,
     pub(super) arcs: u64,
     pub(super) checksum: u64,
     pub(super) rows: u32,
@@ -54,9 +64,10 @@ impl FrameInfo {
     }
 }
 
-/// All frames and all blocks; the blocks of the resident section come first, then those of each frame.
+/// All frames and all blocks: first those of the ranks, then those of the resident section, then those of each frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Index {
+    pub(super) rank_blocks: usize,
     pub(super) resident_blocks: usize,
     pub(super) frames: Vec<FrameInfo>,
     pub(super) blocks: Vec<Block>,
@@ -64,9 +75,11 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(8 + FRAME_BYTES * self.frames.len() + BLOCK_BYTES * self.blocks.len());
-        bytes.extend((self.resident_blocks as u32).to_le_bytes());
-        bytes.extend((self.frames.len() as u32).to_le_bytes());
+        let lists = FRAME_BYTES * self.frames.len() + BLOCK_BYTES * self.blocks.len();
+        let mut bytes = Vec::with_capacity(COUNTS_BYTES + lists);
+        for count in [self.rank_blocks, self.resident_blocks, self.frames.len(), 0] {
+            bytes.extend((count as u32).to_le_bytes());
+        }
         for frame in &self.frames {
             for value in [frame.range.start, frame.range.end, frame.rows, frame.blocks.len() as u32] {
                 bytes.extend(value.to_le_bytes());
@@ -74,7 +87,7 @@ impl Index {
             bytes.extend(frame.arcs.to_le_bytes());
         }
         for block in &self.blocks {
-            for value in [block.offset, block.stored, block.arcs, block.checksum, u64::from(block.rows)] {
+            for value in [block.offset, block.stored, block.plain, block.arcs, block.checksum, u64::from(block.rows)] {
                 bytes.extend(value.to_le_bytes());
             }
         }
@@ -94,13 +107,13 @@ impl Index {
     /// Reads an index whose length agrees with what it lists.
     fn fields(bytes: &[u8]) -> Option<Self> {
         let mut fields = Fields(bytes);
-        let resident_blocks = fields.u32()? as usize;
-        let count = fields.u32()? as usize;
-        if fields.0.len() / FRAME_BYTES < count {
+        let (rank_blocks, resident_blocks) = (fields.u32()? as usize, fields.u32()? as usize);
+        let (count, nothing) = (fields.u32()? as usize, fields.u32()?);
+        if nothing != 0 || fields.0.len() / FRAME_BYTES < count {
             return None;
         }
         let mut frames = Vec::with_capacity(count);
-        let mut next = resident_blocks;
+        let mut next = rank_blocks.checked_add(resident_blocks)?;
         for _ in 0..count {
             let range = fields.u32()?..fields.u32()?;
             let rows = fields.u32()?;
@@ -113,31 +126,57 @@ impl Index {
         }
         let mut blocks = Vec::with_capacity(next);
         for _ in 0..next {
-            let [offset, stored, arcs, checksum] = [fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?];
+            let [offset, stored, plain] = [fields.u64()?, fields.u64()?, fields.u64()?];
+            let [arcs, checksum] = [fields.u64()?, fields.u64()?];
             let rows = u32::try_from(fields.u64()?).ok()?;
-            blocks.push(Block { offset, stored, arcs, checksum, rows });
+            blocks.push(Block { offset, stored, plain, arcs, checksum, rows });
         }
-        Some(Self { resident_blocks, frames, blocks })
+        Some(Self { rank_blocks, resident_blocks, frames, blocks })
+    }
+
+    /// The blocks of the ranks.
+    pub(super) fn ranks(&self) -> Range<usize> {
+        0..self.rank_blocks
+    }
+
+    /// The blocks of the resident section.
+    pub(super) fn resident(&self) -> Range<usize> {
+        self.rank_blocks..self.rank_blocks + self.resident_blocks
+    }
+
+    /// Bytes of what a block holds, as plain values.
+    pub(super) fn raw_bytes(&self, i: usize) -> u64 {
+        let Block { rows, arcs, .. } = self.blocks[i];
+        raw_bytes(self.resident().contains(&i), rows.into(), arcs)
     }
 
     fn check(&self, header: &Header) -> Result<(), String> {
         let of = &header.partition;
-        let mut offset = HEADER_BYTES as u64;
         let mut raw = 0u64;
         for (i, block) in self.blocks.iter().enumerate() {
+            let most = if i < self.rank_blocks { 0 } else { u64::from(block.rows) * u64::from(of.numbered) };
+            if block.rows == 0 || block.arcs > most {
+                return Err(format!("block {i} has {} rows and {} arcs", block.rows, block.arcs));
+            }
+            let values = values(self.resident().contains(&i), block.rows.into(), block.arcs.min(1 << 60));
+            if values > if block.rows > 1 { MOST_VALUES } else { MOST_VALUES_OF_ROW } {
+                return Err(format!("block {i} of {} rows has {values} values", block.rows));
+            }
+            let compressed = header.codec == Codec::Zstd || block.plain == block.stored;
+            if !compressed || block.plain < values || block.plain > VALUE_BYTES * values {
+                return Err(format!("block {i} of {values} values has {} bytes", block.plain));
+            }
+            raw = raw.saturating_add(4 * values);
+        }
+        let mut order: Vec<usize> = (0..self.blocks.len()).collect();
+        order.sort_unstable_by_key(|&i| self.blocks[i].offset);
+        let mut offset = HEADER_BYTES as u64;
+        for i in order {
+            let block = &self.blocks[i];
             if block.offset != offset {
                 return Err(format!("block {i} begins at byte {}, expected {offset}", block.offset));
             }
             offset = offset.checked_add(block.stored).ok_or_else(|| format!("block {i} is too long"))?;
-            let most = u64::from(block.rows) * u64::from(of.numbered);
-            if block.rows == 0 || block.arcs > most {
-                return Err(format!("block {i} has {} rows and {} arcs", block.rows, block.arcs));
-            }
-            let bytes = raw_bytes(i < self.resident_blocks, block.rows.into(), block.arcs.min(1 << 60));
-            if bytes > if block.rows > 1 { MAX_BLOCK_BYTES } else { MAX_ROW_BYTES } {
-                return Err(format!("block {i} of {} rows has {bytes} raw bytes", block.rows));
-            }
-            raw = raw.saturating_add(bytes);
         }
         if offset != header.index_offset {
             return Err(format!("the blocks end at byte {offset}, the index begins at {}", header.index_offset));
@@ -145,7 +184,11 @@ impl Index {
         if raw != header.raw_bytes {
             return Err(format!("the blocks have {raw} raw bytes, the header says {}", header.raw_bytes));
         }
-        let resident = self.sum(0..self.resident_blocks);
+        let ranks = self.sum(self.ranks());
+        if ranks.0 != u64::from(of.numbered) {
+            return Err(format!("ranks of {} vertices, the header says {}", ranks.0, of.numbered));
+        }
+        let resident = self.sum(self.resident());
         if resident != (u64::from(of.locals), header.resident_arcs) {
             return Err(format!("{resident:?} resident rows and arcs, the header says otherwise"));
         }
@@ -189,6 +232,11 @@ impl Index {
             blocks.iter().map(|block| u64::from(block.rows)).sum(),
             blocks.iter().fold(0, |sum, block| sum.saturating_add(block.arcs)),
         )
+    }
+
+    /// Bytes of a range of blocks before they were compressed.
+    pub(super) fn plain(&self, blocks: Range<usize>) -> u64 {
+        self.blocks[blocks].iter().map(|block| block.plain).sum()
     }
 
     /// Stored bytes of a range of blocks.

@@ -1,32 +1,31 @@
 //! Spills: partitions on disk, encoded, compressed and checksummed.
 //!
-//! Enters: a partition's header, its [`Resident`](crate::partition::section::Resident) section in chunks and its
-//! [`Frame`](crate::partition::section::Frame)s, in ascending order. Leaves: one file a partition, and a manifest that
-//! names the files of a job. `docs/spill-format.md` has the layout byte by byte.
+//! Enters: a partition's header, the ranks of its vertices, and their rows, coded where they are filtered ([`CodedRows`]). Leaves: one
+//! file a partition, and a manifest that names the files of a job. `docs/spill-format.md` has the layout byte by byte.
 //!
 //! Invariants: a file has its final name, and a valid header, only when it is whole. Every byte is under a checksum: the
 //! header's own, the index's (kept in the header), the blocks' (kept in the index), so whatever is cut or flipped is
-//! found before it is used. Time: encoding and decoding run in parallel over blocks of about 1 MiB. Memory: what is being
-//! written or read, and a few MiB a thread.
+//! found before it is used. Time: encoding and decoding run in parallel over blocks of some 100,000 rows and arcs. Memory: what is
+//! being written or read, and a few MiB a thread.
 
-mod block;
+pub mod block;
 pub mod codec;
+mod coded;
 mod encoders;
 mod format;
 mod index;
 pub mod manifest;
-mod planes;
 mod reader;
 mod report;
 mod store;
 mod verify;
 mod writer;
 
-pub use block::{BLOCK_BYTES, cut, raw_bytes};
 pub use codec::Codec;
+pub use coded::{CodedRows, CodedSlice, Coder, Mark};
 pub use encoders::Encoders;
 pub use format::{PartitionHeader, VERSION};
-pub use index::{FrameInfo, bytes_beside_blocks};
+pub use index::{FrameInfo, most_bytes};
 pub use manifest::{Manifest, ManifestGraph, ManifestJob, ManifestPartition};
 pub use reader::SpillReader;
 pub use report::{FrameReport, SectionReport, SpillReport};

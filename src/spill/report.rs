@@ -13,8 +13,8 @@ use super::format::{PartitionHeader, VERSION};
 use super::reader::SpillReader;
 use crate::hex;
 
-/// What a spill holds. Bytes are `raw` before coding (4 for each local's number, each row's length and each head) and
-/// `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
+/// What a spill holds. Bytes are `raw` before coding (4 for each rank, each local's number, each row's length and each successor)
+/// and `stored` after it; a ratio is raw / stored, 0 where nothing is stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpillReport {
     /// The file.
@@ -45,11 +45,13 @@ pub struct SpillReport {
     pub arcs_induced: u64,
     /// Arcs left by pruning.
     pub arcs_kept: u64,
+    /// The ranks of all vertices; each is a row without arcs.
+    pub ranks: SectionReport,
     /// The resident section.
     pub resident: SectionReport,
     /// The frames.
     pub frames: Vec<FrameReport>,
-    /// All sections together.
+    /// All sections together; the rows are those of locals and proxies.
     pub total: SectionReport,
 }
 
@@ -100,7 +102,7 @@ impl SpillReader {
                 ratio: ratio(raw, stored),
             }
         };
-        let resident = section(0..self.resident_blocks(), true, self.resident_decoded_bytes());
+        let resident = section(self.index.resident(), true, self.resident_decoded_bytes());
         let frames: Vec<_> = self
             .index
             .frames
@@ -111,8 +113,9 @@ impl SpillReader {
                 section: section(frame.blocks.clone(), false, frame.decoded_bytes()),
             })
             .collect();
-        let mut total = resident;
-        for FrameReport { section, .. } in &frames {
+        let ranks = section(self.index.ranks(), false, 4 * u64::from(self.header().numbered));
+        let mut total = SectionReport { rows: 0, ..ranks };
+        for section in std::iter::once(&resident).chain(frames.iter().map(|frame| &frame.section)) {
             total.rows += section.rows;
             total.arcs += section.arcs;
             total.blocks += section.blocks;
@@ -145,6 +148,7 @@ impl SpillReader {
             proxies_kept,
             arcs_induced,
             arcs_kept,
+            ranks,
             resident,
             frames,
             total,

@@ -3,7 +3,7 @@
 //! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows
 //! strictly ascending, resident heads below their own number, frames' heads below their range's end), each proxy's heads are
 //! compared with its own number, and each frame must have one row for each proxy of its range. A few blocks are decoded
-//! at a time. Memory: a bit for each vertex of the partition, and a few MiB a thread.
+//! at a time. Memory: 4 bytes for each vertex of the partition, and a few MiB a thread.
 
 use super::format::damaged;
 use super::reader::SpillReader;
@@ -20,19 +20,22 @@ impl SpillReader {
     pub fn verify(&self, control: &Control) -> Result<()> {
         let task = control.task("verify", Some(self.bytes()), Unit::Bytes);
         let at_once = 2 * rayon::current_num_threads().max(1);
+        self.ranks()?;
+        task.advance(self.index.stored(self.index.ranks()));
         let locals = Marks::new(self.header().numbered);
         let mut last = None;
         let mut run = Resident::default();
         for start in (0..self.resident_blocks()).step_by(at_once) {
             control.check()?;
             let blocks = start..self.resident_blocks().min(start + at_once);
-            self.read_resident_run(blocks.clone(), &mut run)?;
+            self.read_resident_run(blocks.clone(), false, &mut run)?;
             if run.numbers.first().is_some_and(|&first| last.is_some_and(|last| last >= first)) {
                 return Err(damaged(self.path(), "resident section: its numbers do not ascend strictly"));
             }
             last = run.numbers.last().copied().or(last);
             run.numbers.iter().for_each(|&number| locals.set(number));
-            task.advance(self.index.stored(blocks));
+            let first = self.index.rank_blocks;
+            task.advance(self.index.stored(first + blocks.start..first + blocks.end));
         }
         drop(run);
         let mut run = Frame::default();

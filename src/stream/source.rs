@@ -78,12 +78,21 @@ pub struct Spilled {
     spill: SpillReader,
     /// The block of the resident section that is read next.
     next: usize,
+    /// Whether successors stay as they are stored, for a device to unpack.
+    packed: bool,
 }
 
 impl Spilled {
     /// From the first block on.
     pub fn new(spill: SpillReader) -> Self {
-        Self { spill, next: 0 }
+        Self { spill, next: 0, packed: false }
+    }
+
+    /// Leaves rows packed where no block has more than `longest` bytes; `None`: the counter does not take such rows.
+    #[must_use]
+    pub fn packed(mut self, longest: Option<Bytes>) -> Self {
+        self.packed = longest.is_some_and(|longest| self.spill.longest_block() <= longest.get());
+        self
     }
 }
 
@@ -101,21 +110,31 @@ impl PartitionSource for Spilled {
         FrameSize { range: frame.range.len() as u32, rows: u64::from(frame.rows), arcs: frame.arcs }
     }
 
+    fn frame_words(&self, i: usize) -> u64 {
+        if self.packed { self.spill.packed_words(i) } else { self.frame_size(i).words() }
+    }
+
     fn resident_size(&self) -> ResidentSize {
         ResidentSize { locals: u64::from(self.spill.header().locals), arcs: self.spill.resident_arcs() }
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         let all = self.spill.resident_blocks();
-        // Blocks have about a MiB each.
-        let many = limit.map_or(all, |limit| (limit.get() >> 20).max(1) as usize);
-        let blocks = self.next..all.min(self.next.saturating_add(many));
-        self.next = blocks.end;
-        self.spill.read_resident_run(blocks, into)?;
+        let (mut end, mut bytes) = (self.next, 0);
+        while end < all {
+            bytes += self.spill.resident_block_bytes(end);
+            if end > self.next && limit.is_some_and(|limit| bytes > limit.get()) {
+                break;
+            }
+            end += 1;
+        }
+        let blocks = self.next..end;
+        self.next = end;
+        self.spill.read_resident_run(blocks, self.packed, into)?;
         Ok(self.next < all)
     }
 
     fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
-        self.spill.read_frame(i, into)
+        if self.packed { self.spill.read_packed_frame(i, into) } else { self.spill.read_frame(i, into) }
     }
 }

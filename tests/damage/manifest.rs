@@ -43,7 +43,7 @@ fn every_changed_byte_of_a_manifest_is_found() {
 fn a_manifest_names_the_very_files_it_was_written_for() {
     let dir = tempfile::tempdir().unwrap();
     let mut manifest = Manifest::read(&fixture_dir()).unwrap();
-    let summary = tiny().write(dir.path(), "part-00001.spill", Codec::Planes, 1);
+    let summary = tiny().write(dir.path(), "part-00001.spill", Codec::Zstd, 1);
     let error = failure(manifest.open(dir.path(), &manifest.partitions[1]));
     assert!(error.to_string().contains("as the manifest says"), "{error}");
     assert_eq!(failure(manifest.open(dir.path(), &manifest.partitions[0])).kind(), Kind::Data);

@@ -14,9 +14,13 @@ const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-c
 /// Kills the job at later and later writes until its run directory is as `wanted` says.
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
     for at in 1.. {
-        let _ = fs::remove_dir_all(place.path("run"));
+        // Nothing that the start before left is found.
+        for folder in ["run", "tmp"] {
+            let _ = fs::remove_dir_all(place.path(folder));
+        }
+        fs::create_dir(place.path("tmp")).unwrap();
         let output = place.with_fault(&format!("kill:{at}"), input, arguments);
-        assert!(stderr(&output).contains(STRIKES), "never so");
+        assert!(stderr(&output).contains(STRIKES), "not before write {at}: {:?} {}", output.status, stderr(&output));
         if wanted(place) {
             return;
         }

@@ -36,6 +36,11 @@ impl Partition {
         Frame::of(range.clone(), &offsets, &rows.concat()).unwrap()
     }
 
+    /// Every third vertex of a graph.
+    pub fn ranks(&self) -> Vec<u32> {
+        (0..self.numbered).map(|number| 3 * number + 1).collect()
+    }
+
     pub fn header(&self) -> PartitionHeader {
         PartitionHeader {
             partition: 7,
@@ -52,6 +57,7 @@ impl Partition {
     /// Writes it with resident chunks of `chunk` rows.
     pub fn write(&self, dir: &Path, name: &str, codec: Codec, chunk: usize) -> SpillSummary {
         let mut writer = SpillWriter::create(dir, name, self.header(), codec).unwrap();
+        writer.ranks(self.ranks().into_iter()).unwrap();
         for rows in self.locals.chunks(chunk) {
             writer.resident(&resident_of(rows)).unwrap();
         }
@@ -64,6 +70,7 @@ impl Partition {
     pub fn assert_is_in(&self, spill: &SpillReader) {
         assert_eq!(*spill.header(), self.header());
         assert_eq!(spill.frames(), self.frames.len());
+        assert_eq!(spill.ranks().unwrap(), self.ranks());
         // Buffers that were used before, larger and smaller than needed.
         let mut resident =
             Resident { numbers: vec![9; 500], offsets: vec![9], heads: vec![9; 3].into(), ..Resident::default() };
@@ -147,11 +154,11 @@ pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
         assert!(read.is_ok() || frame == Frame::default());
         result = result.and(read);
     }
-    result
+    result.and(spill.ranks().map(drop))
 }
 
 pub fn fixture_dir() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v1")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2")
 }
 
 /// Makes the checksums of index and header right again, as a faulty or malicious writer would.

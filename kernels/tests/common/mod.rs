@@ -59,7 +59,7 @@ pub(crate) fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, number: u32, in_
         }
         let (rows, arcs) = (rows.len() as u32, rows.iter().map(|row| row.len() as u32).sum());
         let end = bytes.len() as u32;
-        parts.push(CompactPart { begin, end, row, rows, arc, arcs, rank: number + row, unused: 0 });
+        parts.push(CompactPart { begin, end, row, rows, arc, arcs, bound: number + row, bound_step: 1 });
         (row, arc) = (row + rows, arc + arcs);
     }
     (bytes, parts)

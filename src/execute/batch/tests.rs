@@ -1,4 +1,4 @@
-//! Spills from batches against those of whole sections that follow the definitions, byte for byte.
+//! Spills from batches against rows that follow the definitions, and against the bytes of other batches.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,8 @@ use crate::partition::sizes::sizes;
 use crate::plan::predict::{Layout, predict};
 use crate::plan::{Cut as PlanCut, Plan};
 use crate::prepare::prepare;
-use crate::spill::{Codec, PartitionHeader};
+use crate::spill::SpillReader;
+use crate::spill::block::FULL;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
@@ -50,23 +51,57 @@ fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, frame_limit: By
     Plan { cut, frame_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
 }
 
-/// The bytes of all spills, by partition, so many built at a time by so many threads.
+/// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
+type Sections = (Vec<u32>, Resident, Vec<Frame>);
+
+/// The bytes of all spills and what they hold, by partition, so many built at a time.
 fn spills(
     plan: &Plan,
     graph: &OrientedGraph,
     locals: &Locals,
     level: Prune,
     (block, many): (Bytes, usize),
-) -> Vec<Vec<u8>> {
+) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
     let room = Room::new(Bytes::ZERO);
     let builder = Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
     let parts: Vec<u32> = (0..plan.parts()).collect();
     let batches = BatchBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
-    let bytes: BTreeMap<_, _> = built.map(|built| (built.part, std::fs::read(&built.spill.path).unwrap())).collect();
+    let read = |built: Built| (built.part, (std::fs::read(&built.spill.path).unwrap(), sections(&built)));
+    let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
-    bytes.into_values().collect()
+    spills.into_values().collect()
+}
+
+fn sections(built: &Built) -> Sections {
+    let spill = SpillReader::reopen(&built.spill).unwrap();
+    let (mut resident, mut frames) = (Resident::default(), Vec::new());
+    spill.read_resident(&mut resident).unwrap();
+    for i in 0..spill.frames() {
+        frames.push(Frame::default());
+        spill.read_frame(i, &mut frames[i]).unwrap();
+    }
+    // Each block but the last one of its section ends with the row that fills it.
+    let weights = |lengths: &mut dyn Iterator<Item = u64>| {
+        let mut blocks = vec![0];
+        for length in lengths {
+            let last = blocks.len() - 1;
+            blocks[last] += 1 + length;
+            if blocks[last] >= FULL {
+                blocks.push(0);
+            }
+        }
+        blocks.iter().filter(|&&weight| weight > 0).count() as u64
+    };
+    let report = spill.report();
+    let lengths = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
+    assert_eq!(report.resident.blocks, weights(&mut lengths(&resident.offsets).into_iter()));
+    for (frame, report) in frames.iter().zip(&report.frames) {
+        let lengths = frame.view().offsets.windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect::<Vec<_>>();
+        assert_eq!(report.section.blocks, weights(&mut lengths.into_iter()));
+    }
+    (spill.ranks().unwrap(), resident, frames)
 }
 
 /// What Algorithms 1 and 2 of LSTC, or level `direct`, leave of a partition, read literally: who is kept, and where arcs out of
@@ -100,8 +135,8 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
     }
 }
 
-/// The bytes of a spill that is written section by section.
-fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> Vec<u8> {
+/// What a spill is to hold.
+fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> Sections {
     let [kept, closing] = kept_by_definition(rows, locals, part, level);
     let mut numbered = 0;
     let place = |&kept: &bool| {
@@ -109,19 +144,8 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
         numbered - u32::from(kept)
     };
     let places: Vec<u32> = kept.iter().map(place).collect();
-    let size = &plan.sizes[part as usize];
-    let header = PartitionHeader {
-        partition: part,
-        fingerprint: 7,
-        locals: locals.count(part) as u32,
-        numbered,
-        proxies_induced: size.proxies_induced,
-        proxies_kept: size.proxies_kept,
-        arcs_induced: size.arcs_induced,
-        arcs_kept: size.arcs_kept,
-    };
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies) = (Cuts::new(plan.frame_limit), Vec::new());
+    let (mut cuts, mut proxies, mut frames) = (Cuts::new(plan.frame_limit), Vec::new(), Vec::new());
     for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
         let places_of =
             |row: &mut dyn Iterator<Item = &u32>| row.map(|&head| places[head as usize]).collect::<Vec<_>>();
@@ -132,34 +156,35 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
         } else {
             proxies.push(places_of(&mut row.iter().filter(|&&head| closing[head as usize])));
             cuts.row(places[rank as usize], proxies[proxies.len() - 1].len() as u32);
+            frames.extend(cuts.ended());
         }
     }
-    let dir = tempfile::tempdir().unwrap();
-    let writer = SpillWriter::create(dir.path(), "a.spill", header, Codec::default()).unwrap();
-    let mut writer = writer.resident_arcs(size.resident_arcs);
-    writer.resident(&resident).unwrap();
-    for Cut { range, rows, .. } in cuts.finish(numbered) {
-        let rows = &proxies[rows];
+    frames.extend(cuts.finish(numbered));
+    let frame_of = |cut: crate::partition::cuts::Cut| {
+        let rows = &proxies[cut.rows];
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
-        writer.frame(&Frame::of(range, &offsets, &rows.concat()).unwrap()).unwrap();
-    }
-    std::fs::read(&writer.finish().unwrap().path).unwrap()
+        Frame::of(cut.range, &offsets, &rows.concat()).unwrap()
+    };
+    let ranks = (0u32..).zip(kept).filter(|&(_, kept)| kept).map(|(rank, _)| rank).collect();
+    (ranks, resident, frames.into_iter().map(frame_of).collect())
 }
 
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
     let rows = rows_of(graph);
     let locals = Locals::of(assignment, &graph.order().unwrap());
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_frame_limit(graph.longest_row()).max(Bytes(limit));
             let plan = plan_of(graph, &locals, level, limit);
             let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
-            for (part, spill) in (0..).zip(together) {
-                let expected = by_definition(&plan, &rows, &locals, part, level);
-                assert!(spill == expected, "{level}, blocks of {limit}, {many} at a time, part {part}");
-                assert!(spill.len() as u64 <= plan.predictions[part as usize].spill.get());
+            let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));
+            for ((part, (bytes, found)), (others, _)) in (0..).zip(together).zip(alone) {
+                let told = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
+                assert!(found == by_definition(&plan, &rows, &locals, part, level), "{told}");
+                assert!(bytes == others, "{told}: other bytes than alone");
+                assert!(bytes.len() as u64 <= plan.predictions[part as usize].spill.get(), "{told}");
             }
         }
     }
@@ -181,7 +206,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn batches_give_the_bytes_of_whole_sections_by_definition(
+    fn batches_hold_what_is_defined_and_have_the_bytes_of_other_batches(
         mut arcs in any_graph(),
         parts in 1u32..12,
         kind in 0..3,
@@ -204,7 +229,7 @@ proptest! {
     }
 }
 
-/// Sections of many blocks, rows that take a block, and resident sections that come in more than one chunk.
+/// Sections of many blocks, and rows that end one.
 #[test]
 fn blocks_end_where_they_end_alone() {
     let mut state = 1u64;
