@@ -24,8 +24,8 @@ use trimill::partition::batch::kept;
 use trimill::partition::locals::Locals;
 use trimill::partition::prune::Prune;
 use trimill::partition::sizes::{PartitionSize, sizes};
+use trimill::plan::estimate::Machine;
 use trimill::plan::ranges::ranges;
-use trimill::plan::rates::Rates;
 use trimill::plan::{BudgetFrom, Limits};
 use trimill::prepare::prepare;
 
@@ -92,7 +92,7 @@ fn limits() -> Limits {
         frame: None,
         prune: Prune::Direct,
         parts: 1,
-        rates: Rates::new(1, 0, true),
+        machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
         whole: None,
         spills_whole: false,
         host_block: BLOCK,

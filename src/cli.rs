@@ -259,6 +259,10 @@ pub struct DoctorCommand {
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
 
+    /// Measure how fast this machine is, for about half a minute, and keep that in the cache directory: `auto` then chooses by it
+    #[arg(long)]
+    pub measure: bool,
+
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,

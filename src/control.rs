@@ -68,6 +68,12 @@ impl Control {
         Self { stop: Arc::default(), outer, observer: Arc::clone(&self.observer) }
     }
 
+    /// The same for a part of whose tasks nobody is told.
+    #[must_use]
+    pub fn silent_part(&self) -> Self {
+        Self { observer: Arc::new(Silent::default()), ..self.part() }
+    }
+
     /// Asks the job, or the part of it that this control is for, to stop at the next check.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);

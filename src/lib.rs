@@ -58,6 +58,7 @@ mod hex;
 pub mod mapped;
 pub mod memory;
 mod path_text;
+pub mod rates;
 pub mod sealed;
 pub mod text;
 pub mod threads;

@@ -14,7 +14,7 @@ use crate::job::Job;
 use crate::report::{
     BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
 };
-use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// The names of the hidden commands that run METIS, and the methods of a comparison.
 const METIS_CHILD: &str = "metis-child";
@@ -81,8 +81,8 @@ impl Engine for Pipeline {
         execute::inspect::inspect(request, control)
     }
 
-    fn doctor(&self, work_dir: Option<&Path>, cache_dir: Option<&Path>) -> Result<DoctorReport> {
-        Ok(execute::doctor::doctor(work_dir, cache_dir))
+    fn doctor(&self, request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
+        execute::doctor::doctor(request, control)
     }
 
     fn cache_list(&self, dir: Option<&Path>) -> Result<CacheReport> {

@@ -71,3 +71,18 @@ pub struct RemoveRequest {
     /// Afterwards, what was not used for longest goes until the rest takes at most so much.
     pub max: Option<Bytes>,
 }
+
+/// The scale of the graph that `trimill doctor --measure` measures with: some seconds for each way to count it, long enough to tell
+/// a rate.
+pub const MEASURED_SCALE: u32 = 20;
+
+/// What `trimill doctor` is asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DoctorRequest {
+    /// The directory that a job would work in, and where spills go while rates are measured.
+    pub work_dir: Option<PathBuf>,
+    /// The directory of the cache.
+    pub cache_dir: Option<PathBuf>,
+    /// Whether rates are to be measured, and with a graph of which scale.
+    pub measure: Option<u32>,
+}

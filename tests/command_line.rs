@@ -80,6 +80,48 @@ fn every_command_has_help_with_examples() {
     assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
 }
 
+/// Rates in the cache directory decide what `auto` takes, and `trimill doctor` shows them; those that are damaged do not.
+#[test]
+fn auto_chooses_by_the_rates_of_the_machine() {
+    use trimill::rates::{Arcs, RATES_NAME, Rates};
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    let at = |command: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
+            .args(command)
+            .args(["--json", "--quiet", "--cache-dir"])
+            .arg(&cache)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let graph = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cnr-2000.graph");
+    let stream = || {
+        let plan = at(&["plan", graph, "--backend", "cpu", "--parts", "16"]);
+        (
+            plan["stream"].clone(),
+            plan["estimates"]["graph"].as_f64().unwrap(),
+            plan["estimates"]["partition"].as_f64().unwrap(),
+        )
+    };
+    let usual = Rates::default();
+    let (chosen, by_graph, by_partition) = stream();
+    assert!(chosen == "graph" && by_graph < by_partition, "{chosen} {by_graph} {by_partition}");
+    // A core that takes long to read the graph's file, and reads spills at once.
+    let slow = Rates { cpu: Arcs { graph: 1e4, spill: 1e9 }, ..usual };
+    slow.store(&cache).unwrap();
+    let (chosen, by_graph, by_partition) = stream();
+    assert!(chosen == "partition" && by_graph > by_partition, "{chosen} {by_graph} {by_partition}");
+    let doctor = at(&["doctor"]);
+    assert_eq!((&doctor["rates"]["cpu"]["graph"], &doctor["rates_measured"]), (&1e4.into(), &true.into()));
+    let file = cache.join(RATES_NAME);
+    let damaged = std::fs::read_to_string(&file).unwrap().replace("10000", "10001");
+    std::fs::write(&file, damaged).unwrap();
+    assert_eq!(stream().0, "graph");
+    assert_eq!(at(&["doctor"])["rates_measured"], false);
+}
+
 #[test]
 fn the_help_of_count_is_as_it_was_read_last() {
     insta::assert_snapshot!(text(&trimill(&["count", "--help"]).stdout));

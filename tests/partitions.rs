@@ -24,8 +24,8 @@ use trimill::partition::prune::Prune;
 use trimill::partition::section::{Frame, Resident, smallest_frame_limit};
 use trimill::partition::sizes::{PartitionSize, sizes};
 use trimill::pipeline::Pipeline;
+use trimill::plan::estimate::Machine;
 use trimill::plan::ranges::ranges;
-use trimill::plan::rates::Rates;
 use trimill::plan::sets::{Vertices, assigned, sets};
 use trimill::plan::{Assign, BudgetFrom, Cut, Limits};
 use trimill::spill::{Manifest, SpillReader};
@@ -458,7 +458,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             frame: None,
             prune: Prune::Direct,
             parts: 1,
-            rates: Rates::new(1, 0, true),
+            machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
             whole: None,
             spills_whole: true,
             host_block: Bytes::mib(1),

@@ -30,9 +30,9 @@ use trimill::partition::prune::Prune;
 use trimill::partition::section::{FrameView, Resident, ResidentSize};
 use trimill::partition::sizes::PartitionSize;
 use trimill::pipeline::Pipeline;
+use trimill::plan::estimate::Machine;
 use trimill::plan::predict::Prediction;
 use trimill::plan::ranges::ranges;
-use trimill::plan::rates::Rates;
 use trimill::plan::sets::{Vertices, assigned, sets};
 use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, again, floor};
 use trimill::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
@@ -319,7 +319,7 @@ fn check(case: u64, graphs: &[Known]) {
         frame,
         prune,
         parts: 1,
-        rates: Rates::new(2, 0, true),
+        machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
         host_block: Bytes(1 << (10 + draws.below(12))),
     };
     let told =
@@ -449,7 +449,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             frame: frame.map(Bytes),
             prune: Prune::Direct,
             parts: 1,
-            rates: Rates::new(2, 0, true),
+            machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
         let plan = ranges(graph, Some(2), &backend.terms(), &limits, &Control::silent()).unwrap();
@@ -485,7 +485,7 @@ fn bounds_of_larger_graphs_are_near() {
             frame: Some(limit),
             prune,
             parts: 1,
-            rates: Rates::new(2, 0, true),
+            machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes(64 << 10),
         };
         let mut holder = Holder { own_memory: None };

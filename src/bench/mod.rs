@@ -46,7 +46,7 @@ pub fn bench(
         Error::usage("a comparison runs each method in a child process, and no program for it was named")
             .advice("name the trimill program")
     })?;
-    let found = doctor::doctor(None, None);
+    let found = doctor::survey((None, None));
     let lineup = contestants::line_up(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;

@@ -125,6 +125,7 @@ The same command makes the same file on any number of threads.";
 pub const DOCTOR: &str = "\
 Examples:
   trimill doctor
+  trimill doctor --measure
   trimill doctor --work-dir /scratch --json";
 
 /// Under `trimill cache --help`.

@@ -9,7 +9,7 @@ use crate::job::Job;
 use crate::report::{
     BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
 };
-use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// What the program can do. Jobs arrive resolved, their input files looked for; every method that takes a [`Control`]
 /// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves nothing behind.
@@ -65,7 +65,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// Where not even that can be told.
-    fn doctor(&self, work_dir: Option<&Path>, cache_dir: Option<&Path>) -> Result<DoctorReport>;
+    fn doctor(&self, request: &DoctorRequest, control: &Control) -> Result<DoctorReport>;
 
     /// Lists the cache in `dir`, or in the user's cache directory.
     ///

@@ -5,7 +5,7 @@ use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
 use crate::error::Result;
 use crate::report::{DoctorReport, generic};
-use crate::request::InspectRequest;
+use crate::request::{DoctorRequest, InspectRequest, MEASURED_SCALE};
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };
@@ -14,6 +14,11 @@ pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut C
 }
 
 pub(super) fn doctor(engine: &dyn Engine, command: &DoctorCommand, context: &mut Context<'_>) -> Result<Outcome> {
-    let report = engine.doctor(command.work_dir.as_deref(), command.cache_dir.as_deref())?;
+    let request = DoctorRequest {
+        work_dir: command.work_dir.clone(),
+        cache_dir: command.cache_dir.clone(),
+        measure: command.measure.then_some(MEASURED_SCALE),
+    };
+    let report = engine.doctor(&request, &context.control)?;
     context.report(command.json, &report, DoctorReport::table)
 }

@@ -18,7 +18,7 @@ use crate::report::{
     BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
     PlannedPartition, RunResult, VerifyReport,
 };
-use crate::request::{BenchRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// Answers every job with 7 triangles, but some seeds mean an accident instead.
 #[derive(Default)]
@@ -90,8 +90,8 @@ impl Engine for Fake {
     fn inspect(&self, request: &InspectRequest, _: &Control) -> Result<serde_json::Value> {
         Ok(serde_json::json!({ "path": request.path, "verified": request.verify }))
     }
-    fn doctor(&self, work: Option<&Path>, _: Option<&Path>) -> Result<DoctorReport> {
-        self.note(format!("doctor {work:?}"));
+    fn doctor(&self, request: &DoctorRequest, _: &Control) -> Result<DoctorReport> {
+        self.note(format!("doctor {:?}", request.work_dir));
         Ok(DoctorReport { no_gpu: Some("no driver".into()), ..DoctorReport::default() })
     }
     fn cache_list(&self, dir: Option<&Path>) -> Result<CacheReport> {

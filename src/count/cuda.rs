@@ -10,7 +10,6 @@
 mod buffers;
 mod counter;
 mod into;
-mod speed;
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,6 +27,7 @@ use crate::partition::numbers::Gathered;
 use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
+use crate::rates::Rates;
 use buffers::Buffers;
 use counter::Counter;
 use into::ArcsInto;
@@ -117,7 +117,7 @@ impl Cuda {
 
     /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Frames have
     /// at most `largest_frame`.
-    pub fn settle(&mut self, graph: &GraphSize, largest_frame: Bytes) -> Vec<MethodEstimate> {
+    pub fn settle(&mut self, graph: &GraphSize, largest_frame: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
         if let Kernels::Paper(paper, _) = &mut self.kernels {
             *paper = paper.settled(graph.vertices, graph.edges, self.gpu.reserved());
         }
@@ -128,11 +128,11 @@ impl Cuda {
         let only = asked || !packed::takes(graph.vertices, graph.edges, budget);
         let (lstc, packed) = (self.beside_scratch(terms()), self.beside_scratch(packed_terms()));
         let candidates = [
-            Candidate { name: "lstc", terms: &lstc, speed: speed::LSTC },
-            Candidate { name: "packed", terms: &packed, speed: speed::PACKED },
+            Candidate { name: "lstc", terms: &lstc, speed: rates.lstc() },
+            Candidate { name: "packed", terms: &packed, speed: rates.packed() },
         ];
         let candidates = if only { &candidates[..1] } else { &candidates[..] };
-        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_frame));
+        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_frame), rates.gpu_arcs);
         (self.method, self.kernels) = match chosen {
             0 => (CudaMethod::Lstc, Kernels::Lstc(shape)),
             _ => (CudaMethod::Packed, Kernels::Packed),

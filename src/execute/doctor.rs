@@ -1,16 +1,40 @@
-//! What `trimill doctor` does: tells what this machine has and what a job would use by default.
+//! What `trimill doctor` does: tells what this machine has, what a job would use by default, and how fast it is taken to be.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::machine;
+use super::measure::measure;
 use super::setup::{default_cache_dir, default_host_memory};
 use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::rates::Rates;
 use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};
+use crate::request::DoctorRequest;
 
-/// Surveys the machine.
-pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport {
+/// Surveys the machine; with `measure` a graph of so many draws of edges (as a power of two, and 16 times) is counted in several
+/// ways, and the rates go to the cache directory.
+///
+/// # Errors
+/// Where there is no room to measure in, or no cache directory; when stopped.
+pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
+    let dirs = (request.work_dir.as_deref(), request.cache_dir.as_deref());
+    if let Some(scale) = request.measure {
+        let cache = request.cache_dir.clone().or_else(default_cache_dir);
+        let cache = cache
+            .ok_or_else(|| Error::usage("no cache directory for the rates").advice("name one with --cache-dir"))?;
+        let work = request.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+        measure(scale, &work, control)?.store(&cache)?;
+    }
+    Ok(survey(dirs))
+}
+
+/// What this machine has.
+pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorReport {
+    let cache = cache_dir.map(Path::to_path_buf).or_else(default_cache_dir);
+    let measured = cache.as_deref().and_then(Rates::measured);
     let (gpus, no_gpu, driver) = match trimill_kernels::find() {
         Ok(found) => {
             let gpus = found.devices.iter().map(|device| Gpu {
@@ -37,12 +61,14 @@ pub fn doctor(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         memory: machine::memory(),
         memory_free: machine::free_memory(),
         work_dir: Directory::survey(work_dir.map_or_else(std::env::temp_dir, Path::to_path_buf)),
-        cache_dir: cache_dir.map(Path::to_path_buf).or_else(default_cache_dir).map(Directory::survey),
+        cache_dir: cache.map(Directory::survey),
         gpus,
         no_gpu,
         default_host_memory: host,
         default_device_memory: Bytes(device),
         default_backend: backend.into(),
+        rates: measured.unwrap_or_default(),
+        rates_measured: measured.is_some(),
         versions: BTreeMap::from([("CUDA driver".into(), driver), ("NVRTC".into(), compiler)]),
     }
 }

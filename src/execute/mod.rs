@@ -20,6 +20,7 @@ mod host;
 pub mod inspect;
 mod kept;
 pub mod machine;
+mod measure;
 pub mod partition;
 pub mod plan;
 mod planned;

@@ -18,9 +18,9 @@ use crate::job::{Job, Partitioner, Stream};
 use crate::memory::Needs;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
+use crate::plan::estimate::partition_sized;
 use crate::plan::predict::Prediction;
 use crate::plan::ranges::even_ranges;
-use crate::plan::rates::partition_sized;
 use crate::plan::sets::{Vertices, sized};
 use crate::plan::{Assign, Limits};
 use crate::report::plan::Alternative;
@@ -73,7 +73,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planned.builds) {
         let child_peak = AtomicU64::new(0);
         let runs = setup.pool.install(|| planning.sets(&Partitioner::Contiguous, &child_peak))?;
-        estimates.partition = partition_sized(&planned.limits.rates, &runs.sizes, &runs.predictions);
+        estimates.partition = partition_sized(&planned.limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
         estimates.sized = true;
     }
     let mut advice = Vec::new();

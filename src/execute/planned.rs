@@ -19,8 +19,8 @@ use crate::mapped::give_back_the_rest;
 use crate::memory::HostFloor;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
+use crate::plan::estimate::Machine as Estimating;
 use crate::plan::ranges::ranges;
-use crate::plan::rates::Rates;
 use crate::plan::sets::{self, Vertices};
 use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, again};
 use crate::report::Station;
@@ -83,7 +83,8 @@ pub(super) fn planned(
     let host_floors = Asked::new(job, setup, of_graph).floors(chosen.least_on_host);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
-    let rates = Rates::new(setup.pool.current_num_threads(), chosen.gpus(), cached);
+    let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
+    let machine = Estimating { rates, cores, gpus: chosen.gpus(), cached };
     let gpus = chosen.gpus() as u64;
     let Chosen { mut backends, device, largest_frame, floor, methods, .. } = chosen;
     let whole = backends[0].whole().then(|| backends[0].method());
@@ -95,7 +96,7 @@ pub(super) fn planned(
         frame: job.block_bytes,
         prune: job.prune,
         parts: backends.len() as u32,
-        rates,
+        machine,
         whole,
         spills_whole,
         host_block: setup.host_block(),

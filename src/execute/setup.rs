@@ -25,6 +25,7 @@ use crate::mapped::give_back_what_is_freed;
 use crate::memory::HostMemory;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
+use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
 use crate::threads::{self, joined};
@@ -38,6 +39,8 @@ pub struct Setup {
     pub pool: ThreadPool,
     /// The memory of the host.
     pub host: HostMemory,
+    /// What the machine does in a second.
+    pub rates: Rates,
     /// Where buckets and graphs are prepared.
     pub work_dir: PathBuf,
     /// Where partitions are spilled.
@@ -115,7 +118,20 @@ impl Setup {
             (cache, _) => cache,
         };
         let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host.usable()));
-        Ok(Self { pool, host, work_dir, spill_dir, cache, helper, run, _work: work, device_memory, graph_memory })
+        let rates = cache_dir(job).and_then(|dir| Rates::measured(&dir)).unwrap_or_default();
+        Ok(Self {
+            pool,
+            host,
+            rates,
+            work_dir,
+            spill_dir,
+            cache,
+            helper,
+            run,
+            _work: work,
+            device_memory,
+            graph_memory,
+        })
     }
 
     /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
@@ -223,7 +239,7 @@ impl Setup {
         let device = reserve(&mut workers, self.device_memory, least)?;
         let settled = |worker: &mut Cuda| {
             worker.pass_in_runs_of(chunk);
-            self.pool.install(|| worker.settle(graph, largest_frame))
+            self.pool.install(|| worker.settle(graph, largest_frame, &self.rates))
         };
         // Of one budget, all choose alike.
         let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
@@ -264,6 +280,11 @@ fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync)
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.
+/// The directory of the cache, whether a job uses it or not.
+fn cache_dir(job: &Job) -> Option<PathBuf> {
+    job.cache_dir.clone().or_else(default_cache_dir)
+}
+
 fn cache(job: &Job) -> Result<Option<Cache>> {
     match (&job.cache_dir, default_cache_dir()) {
         (Some(dir), _) => Cache::open(dir, job.cache_max).map(Some),

@@ -1,10 +1,10 @@
 //! Graph stream or partition stream: which of the two is sooner done.
 //!
 //! Rank ranges are planned first, since that takes no reading of the graph; runs of neighbouring ids, whose partitions are
-//! spilled with the rows of their proxies, only where they could win ([`rates::partition_at_least`]). A graph that fits as one
+//! spilled with the rows of their proxies, only where they could win ([`estimate::partition_at_least`]). A graph that fits as one
 //! partition is never split.
 
-use super::rates::{self, Estimates};
+use super::estimate::{self, Estimates};
 use super::{Limits, Plan};
 use crate::control::Control;
 use crate::count::Terms;
@@ -27,17 +27,17 @@ pub fn auto(
     if ranges.parts() == 1 {
         return Ok(ranges);
     }
-    let rates = &limits.rates;
+    let machine = &limits.machine;
     let least = Estimates {
-        graph: rates::graph(rates, graph, &ranges.predictions, &ranges.sizes),
-        partition: rates::partition_at_least(rates, graph.vertices(), graph.edges()),
+        graph: estimate::graph(machine, graph, &ranges.predictions, &ranges.sizes),
+        partition: estimate::partition_at_least(machine, graph.vertices(), graph.edges()),
         sized: false,
     };
     if least.graph <= least.partition {
         return Ok(Plan { estimates: Some(least), ..ranges });
     }
     let runs = by_id()?;
-    let partition = rates::partition_sized(rates, &runs.sizes, &runs.predictions);
+    let partition = estimate::partition_sized(machine, graph.edges(), &runs.sizes, &runs.predictions);
     let estimates = Some(Estimates { partition, sized: true, ..least });
     Ok(Plan { estimates, ..if partition < least.graph { runs } else { ranges } })
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + frames * pass) + visit * n * frames
-//! seconds = max(kernels, parts * bytes of the rows / bus)
+//! seconds = max(kernels, parts * m / arcs that the device takes in)
 //! ```
 //!
 //! As one partition there is neither part nor block to repeat. Partitions are taken to be rank ranges, of which half of the rows
@@ -17,24 +17,7 @@ use super::space::Space;
 use crate::bytes::Bytes;
 use crate::count::Terms;
 use crate::graph::GraphSize;
-
-/// Bytes a second to the device.
-const BUS: f64 = 55e9;
-
-/// What a method's kernels take, in seconds.
-#[derive(Debug, Clone, Copy)]
-pub struct Speed {
-    /// For each arc of the graph, once.
-    pub arc: f64,
-    /// For each probe: the sum of the lengths of all heads' rows.
-    pub probe: f64,
-    /// For each arc that passes in a frame.
-    pub streamed: f64,
-    /// For each frame of a partition.
-    pub pass: f64,
-    /// For each local and frame.
-    pub visit: f64,
-}
+use crate::rates::Speed;
 
 /// A method that may count.
 pub struct Candidate<'a> {
@@ -55,13 +38,16 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
-/// Estimates the candidates under a budget, with frames of at most `largest_frame`; says which takes the least.
+/// Estimates the candidates under a budget, with row blocks of at most `largest_frame`, on a GPU that takes in so many
+/// arcs a second; says which takes the least.
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],
     (device, largest_frame): (Bytes, Bytes),
+    gpu_arcs: f64,
 ) -> (usize, Vec<MethodEstimate>) {
-    let seconds: Vec<_> = candidates.iter().map(|candidate| seconds(graph, candidate, device, largest_frame)).collect();
+    let seconds: Vec<_> =
+        candidates.iter().map(|candidate| seconds(graph, candidate, (device, largest_frame), gpu_arcs)).collect();
     let least = (0..candidates.len())
         .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
     let estimate =
@@ -69,24 +55,28 @@ pub fn choose(
     (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
 }
 
-fn seconds(graph: &GraphSize, candidate: &Candidate<'_>, device: Bytes, largest_frame: Bytes) -> Option<f64> {
+fn seconds(
+    graph: &GraphSize,
+    candidate: &Candidate<'_>,
+    (device, largest_frame): (Bytes, Bytes),
+    gpu_arcs: f64,
+) -> Option<f64> {
     let &GraphSize { vertices, edges, probes, longest_row: longest } = graph;
-    let probes = probes as f64;
     let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_frame);
     if !space.is_enough() {
         return None;
     }
     let (n, m, rows) = (f64::from(vertices), edges as f64, Bytes::of::<u32>(edges).get() as f64);
-    let Speed { arc, probe, streamed, pass, visit } = candidate.speed;
-    let once = arc * m + probe * probes;
+    let Speed { streamed, pass, visit, .. } = candidate.speed;
+    let once = candidate.speed.whole(edges, probes);
     if space.whole_fits() {
-        return Some(once.max(rows / BUS));
+        return Some(once.max(m / gpu_arcs));
     }
     let resident = candidate.terms.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.frame).get().max(1) as f64).ceil();
     let frames = (rows / space.frame.get().max(1) as f64).ceil();
     let kernels = once + parts * (streamed * m + frames * pass) + visit * n * frames;
-    Some(kernels.max(parts * rows / BUS))
+    Some(kernels.max(parts * m / gpu_arcs))
 }
 
 #[cfg(test)]
@@ -115,7 +105,7 @@ mod tests {
             Candidate { name: "small", terms: &small, speed: slow },
             Candidate { name: "fast", terms: &large, speed: fast },
         ];
-        let (chosen, estimates) = choose(graph, &candidates, (device, Bytes::mib(256)));
+        let (chosen, estimates) = choose(graph, &candidates, (device, Bytes::mib(256)), 12e9);
         (chosen, estimates.into_iter().map(|estimate| estimate.seconds).collect())
     }
 

@@ -17,9 +17,9 @@
 mod again;
 pub mod auto;
 pub mod choose;
+pub mod estimate;
 pub mod predict;
 pub mod ranges;
-pub mod rates;
 pub mod sets;
 mod space;
 
@@ -40,8 +40,8 @@ use crate::partition::section::smallest_frame_limit;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::ranges::RowBlocks;
 pub use again::{Settled, again};
+use estimate::{Estimates, Machine};
 use predict::Prediction;
-use rates::{Estimates, Rates};
 use space::Space;
 
 /// The largest row block that is chosen by itself: larger ones are no faster to pass.
@@ -91,8 +91,8 @@ pub struct Limits {
     pub prune: Prune,
     /// The least number of partitions where it is free: one for each device.
     pub parts: u32,
-    /// What the machine does in a second.
-    pub rates: Rates,
+    /// What the job counts with.
+    pub machine: Machine,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
     /// Whether one partition that is the whole graph is spilled, too.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::table::list;
 use crate::bytes::Bytes;
 use crate::path_text;
+use crate::rates::{Arcs, Rates};
 
 /// What this machine has, and what a job would be given without flags.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,10 @@ pub struct DoctorReport {
     pub default_device_memory: Bytes,
     /// The backend that `auto` means here.
     pub default_backend: String,
+    /// How fast it is taken to be where `auto` chooses.
+    pub rates: Rates,
+    /// Whether that was measured here; else it is the usual.
+    pub rates_measured: bool,
     /// Versions of driver, compiler and libraries by name.
     pub versions: BTreeMap<String, String>,
 }
@@ -120,6 +125,19 @@ impl DoctorReport {
             ("default backend", self.default_backend.clone()),
             ("default --host-memory", self.default_host_memory.to_string()),
             ("default --device-memory", self.default_device_memory.to_string()),
+        ]);
+        let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = self.rates;
+        let million = |rate: f64| format!("{:.0}", rate / 1e6);
+        let arcs = |arcs: Arcs| format!("{} and {}", million(arcs.graph), million(arcs.spill));
+        let origin = if self.rates_measured { "measured here" } else { "the usual; --measure measures" };
+        entries.extend([
+            ("rates, in millions a second", origin.to_owned()),
+            ("  arcs sized and built, a core", format!("{} and {}", million(size_arcs), million(build_arcs))),
+            ("  bytes to and from disk", format!("{} and {}", million(write_bytes), million(read_bytes))),
+            ("  arcs of graphs and spills, a core", arcs(cpu)),
+            ("  the same for a GPU, which unpacks", arcs(gpu)),
+            ("  arcs that a GPU takes in", million(gpu_arcs)),
+            ("  lstc and packed beside an H200", format!("{lstc:.2} and {packed:.2}")),
         ]);
         entries.extend(self.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
         list(&entries)

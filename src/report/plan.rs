@@ -9,7 +9,7 @@ use crate::bytes::Bytes;
 use crate::job::{Job, Prune, Stream};
 use crate::memory::HostFloor;
 use crate::plan::choose::MethodEstimate;
-use crate::plan::rates::Estimates;
+use crate::plan::estimate::Estimates;
 
 /// The plan of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,192 @@
+//! How fast this machine is: the rates that `trimill doctor --measure` writes.
+//!
+//! Enters: a directory. Leaves: [`Rates`]. A Kronecker graph is generated there and counted by both streams on the cores and, where
+//! there is one, on the first GPU; the stages of these jobs say how fast they were, the best of three times. A file is written
+//! and read to see what the disk does. What cannot be measured here (a GPU that is not there) stays as it is by default.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use rustix::fs::{Advice, fadvise};
+
+use super::count::count;
+use super::graph::Input;
+use super::setup::Setup;
+use crate::control::{Control, Unit};
+use crate::disk::TemporaryDir;
+use crate::error::{Error, Result};
+use crate::generate::{Family, generate};
+use crate::job::Job;
+use crate::job::file::parse;
+use crate::rates::{Arcs, RATES_NAME, Rates, Speed};
+use crate::report::RunResult;
+
+/// How often each job runs.
+const TIMES: usize = 3;
+
+/// Partitions of a graph that is cut.
+const PARTS: u32 = 8;
+
+/// What is shown as progress: the disk, two jobs on the cores, two on a GPU and its two methods.
+const STEPS: u64 = 7;
+
+/// Bytes that are written and read to measure a disk.
+const DISK_BYTES: u64 = 512 << 20;
+
+/// Bytes of a write or read.
+const STEP: usize = 4 << 20;
+
+/// Measures with a Kronecker graph of `2^scale` vertices, in a directory of its own in `work`.
+///
+/// # Errors
+/// When the directory has no room; when stopped.
+pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rates> {
+    let dir = TemporaryDir::new(work, "measure-")?;
+    let task = control.task("measure", Some(STEPS), Unit::Runs);
+    let graph = dir.path().join("graph.bin");
+    generate(&Family::GapKron { scale }, None, &graph, &control.silent_part())?;
+    let jobs = Jobs { dir: dir.path(), control };
+    let mut rates = Rates::default();
+    (rates.write_bytes, rates.read_bytes) = disk(&dir.path().join(RATES_NAME), control)?;
+    task.advance(1);
+
+    let cut = format!("partition = {{ partitioner = 'contiguous', parts = {PARTS} }}");
+    let ranges = format!("partition = {{ partitioner = 'rank', parts = {PARTS} }}");
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get) as f64;
+    let arcs = |of: &Best, rate: &mut Arcs, graph: &Best| {
+        rate.graph = graph.passed / (graph.seconds(&["stream"]) * cores);
+        rate.spill = of.kept / (of.seconds(&["stream"]) * cores);
+    };
+    let (spilled, ranged) =
+        (jobs.best(&format!("{cut}\ncount.backend = 'cpu'"))?, jobs.best(&format!("{ranges}\ncount.backend = 'cpu'"))?);
+    arcs(&spilled, &mut rates.cpu, &ranged);
+    rates.size_arcs = spilled.edges / (spilled.seconds(&["plan"]) * cores);
+    rates.build_arcs = spilled.kept / (spilled.seconds(&["induce", "prune", "spill"]) * cores);
+    task.advance(2);
+    if trimill_kernels::find().is_ok() {
+        let (spilled, ranged) = (
+            jobs.best(&format!("{cut}\ncount.backend = 'cuda'"))?,
+            jobs.best(&format!("{ranges}\ncount.backend = 'cuda'"))?,
+        );
+        arcs(&spilled, &mut rates.gpu, &ranged);
+        rates.gpu_arcs = ranged.passed / ranged.seconds(&["copy"]);
+        task.advance(2);
+        let usual = Rates::default();
+        rates.lstc = jobs.speed("lstc", usual.lstc())?;
+        rates.packed = jobs.speed("packed", usual.packed())?;
+        task.advance(2);
+    }
+    Ok(rates)
+}
+
+/// Jobs on the graph, whose prepared form they share.
+struct Jobs<'a> {
+    dir: &'a Path,
+    control: &'a Control,
+}
+
+/// The least seconds that each stage took, and what it was at.
+struct Best {
+    results: Vec<RunResult>,
+    edges: f64,
+    /// Arcs that partitions kept, of the partition stream.
+    kept: f64,
+    /// Arcs that were streamed.
+    passed: f64,
+}
+
+impl Best {
+    /// The least seconds of some stages together.
+    fn seconds(&self, stages: &[&str]) -> f64 {
+        let of = |result: &RunResult| -> f64 {
+            let some = result.stations.iter().filter(|station| stages.contains(&station.name.as_str()));
+            some.map(|station| station.seconds).sum()
+        };
+        // Nothing is faster than the clock can tell.
+        self.results.iter().map(of).fold(f64::INFINITY, f64::min).max(1e-6)
+    }
+}
+
+impl Jobs<'_> {
+    fn job(&self, settings: &str) -> Result<Job> {
+        let text = format!("input.path = 'graph.bin'\ncache.dir = 'cache'\nspill.dir = 'spills'\n{settings}");
+        Job::resolve(None, &parse(&text, Path::new("what is measured"))?, self.dir)
+    }
+
+    fn best(&self, settings: &str) -> Result<Best> {
+        let job = self.job(settings)?;
+        let results: Vec<_> =
+            (0..TIMES).map(|_| count(&job, None, &self.control.silent_part())).collect::<Result<_>>()?;
+        let first = &results[0];
+        let streamed: u64 = first.partitions.iter().map(|part| part.stream_bytes.get()).sum();
+        Ok(Best {
+            edges: first.edges as f64,
+            kept: first.partitions.iter().map(|part| part.arcs_kept as f64).sum(),
+            passed: streamed as f64 / 4.0,
+            results,
+        })
+    }
+
+    /// How fast a method is on the GPU, as a multiple of the `usual`.
+    fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
+        let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
+        let setup = Setup::new(&job, None)?;
+        let (graph, _) = Input::open(&job, &setup, &self.control.silent_part())?.graph(
+            &setup,
+            &self.control.silent_part(),
+            &mut Vec::new(),
+        )?;
+        let size = graph.size();
+        drop((graph, setup));
+        let best = self.best(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
+        Ok(usual.whole(size.edges, size.probes) / best.seconds(&["kernel", "preprocess"]))
+    }
+}
+
+/// Bytes that the disk with `path` takes, and gives back when nothing of it is in the page cache.
+fn disk(path: &Path, control: &Control) -> Result<(f64, f64)> {
+    let bytes = vec![0x5a; STEP];
+    let mut file = File::create_new(path).map_err(|error| Error::write(path, error))?;
+    let start = Instant::now();
+    for _ in 0..DISK_BYTES / STEP as u64 {
+        control.check()?;
+        file.write_all(&bytes).map_err(|error| Error::write(path, error))?;
+    }
+    file.sync_all().map_err(|error| Error::write(path, error))?;
+    let writing = start.elapsed().as_secs_f64();
+    // Where the system does not forget what it was written, memory is measured.
+    let _ = fadvise(&file, 0, None, Advice::DontNeed);
+    let mut file = File::open(path).map_err(|error| Error::read(path, error))?;
+    let (start, mut into) = (Instant::now(), bytes);
+    while file.read(&mut into).map_err(|error| Error::read(path, error))? > 0 {
+        control.check()?;
+    }
+    let reading = start.elapsed().as_secs_f64();
+    let _ = std::fs::remove_file(path);
+    Ok((DISK_BYTES as f64 / writing, DISK_BYTES as f64 / reading))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_measured_and_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let rates = measure(12, dir.path(), &Control::silent()).unwrap();
+        let usual = Rates::default();
+        let measured =
+            [rates.size_arcs, rates.build_arcs, rates.write_bytes, rates.read_bytes, rates.cpu.graph, rates.cpu.spill];
+        let defaults =
+            [usual.size_arcs, usual.build_arcs, usual.write_bytes, usual.read_bytes, usual.cpu.graph, usual.cpu.spill];
+        for (i, (measured, usual)) in measured.into_iter().zip(defaults).enumerate() {
+            assert!(measured > 0.0 && measured.is_finite() && measured != usual, "{i}: {measured}");
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left");
+        rates.store(dir.path()).unwrap();
+        assert_eq!(Rates::measured(dir.path()), Some(rates));
+    }
+}

@@ -1,0 +1,123 @@
+//! How long either stream takes, from the arcs and bytes to build, spill, read and copy, and the machine's [`Rates`]. Counting
+//! itself is left out: it is the same.
+
+use serde::{Deserialize, Serialize};
+
+use super::predict::Prediction;
+use crate::bytes::Bytes;
+use crate::graph::OrientedGraph;
+use crate::partition::sizes::PartitionSize;
+use crate::rates::Rates;
+
+/// Bytes of an arc in a spill, about: more than what most graphs take.
+const SPILLED: f64 = 1.5;
+
+/// Locals that a core looks up for a row block in a second, and a GPU. Not measured by `trimill doctor`: it hardly ever decides.
+const VISITS: [f64; 2] = [50e6, 2e9];
+
+/// What a job counts with.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    /// What it does in a second.
+    pub rates: Rates,
+    /// Cores.
+    pub cores: usize,
+    /// GPUs; none where the cores count.
+    pub gpus: usize,
+    /// Whether the graph's file fits the page cache.
+    pub cached: bool,
+}
+
+impl Machine {
+    fn cores(&self) -> f64 {
+        self.cores as f64
+    }
+
+    /// Seconds of what the graph's file or spills hold on their way to what counts.
+    fn moving(&self, arcs: f64, (bytes, from_disk): (f64, bool), spilled: bool) -> f64 {
+        let Rates { cpu, gpu, gpu_arcs, read_bytes, .. } = self.rates;
+        let of = if self.gpus > 0 { gpu } else { cpu };
+        let decoding = arcs / (if spilled { of.spill } else { of.graph } * self.cores());
+        let copying = if self.gpus > 0 { arcs / (gpu_arcs * self.gpus as f64) } else { 0.0 };
+        let reading = if from_disk { bytes / read_bytes } else { 0.0 };
+        decoding.max(copying).max(reading)
+    }
+
+    fn visiting(&self, visits: u64) -> f64 {
+        let [core, gpu] = VISITS;
+        visits as f64 / if self.gpus > 0 { gpu * self.gpus as f64 } else { core * self.cores() }
+    }
+}
+
+/// Seconds from the plan to the answer, without the counting itself.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimates {
+    /// By the graph stream.
+    pub graph: f64,
+    /// By the partition stream; at least, where `sized` is not set.
+    pub partition: f64,
+    /// Whether all partitions were sized for it. Where even the least is more than `graph`, nobody needs to know.
+    pub sized: bool,
+}
+
+/// By the partition stream, whose partitions together keep `arcs` of the `edges` of the graph, and look locals up `visits` times: they
+/// are sized, a batch is built, then counted.
+fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
+    let (arcs, bytes) = (arcs as f64, SPILLED * arcs as f64);
+    let sizing = edges as f64 / (machine.rates.size_arcs * machine.cores());
+    let building = (arcs / (machine.rates.build_arcs * machine.cores())).max(bytes / machine.rates.write_bytes);
+    sizing + building + machine.moving(arcs, (bytes, true), true) + machine.visiting(visits)
+}
+
+/// By the partition stream: at least so long, whatever the partitions keep, because every arc is resident somewhere.
+pub fn partition_at_least(machine: &Machine, vertices: u32, edges: u64) -> f64 {
+    partition(machine, edges, edges, u64::from(vertices))
+}
+
+/// By the partition stream, once partitions are sized.
+pub fn partition_sized(machine: &Machine, edges: u64, sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
+    partition(machine, edges, sizes.iter().map(|size| size.arcs_kept).sum(), visits(sizes, predictions))
+}
+
+/// By the graph stream.
+pub fn graph(machine: &Machine, graph: &OrientedGraph, predictions: &[Prediction], sizes: &[PartitionSize]) -> f64 {
+    let streamed: Bytes = predictions.iter().map(|predicted| predicted.stream).sum();
+    let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
+    let bytes = passes * graph.stored_bytes().get() as f64;
+    machine.moving(passes * graph.edges() as f64, (bytes, !machine.cached), false)
+        + machine.visiting(visits(sizes, predictions))
+}
+
+/// How often a local is looked up for a row block.
+fn visits(sizes: &[PartitionSize], predictions: &[Prediction]) -> u64 {
+    sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.frames).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLION: u64 = 1_000_000;
+
+    #[test]
+    fn what_is_kept_several_times_costs_so_many_times() {
+        for gpus in [0, 1] {
+            let machine = Machine { rates: Rates::default(), cores: 16, gpus, cached: true };
+            let size = |kept| PartitionSize { locals: 1000, arcs_kept: kept, ..PartitionSize::default() };
+            let prediction = Prediction {
+                resident: Bytes::ZERO,
+                frames: 2,
+                largest_frame: Bytes::ZERO,
+                spill: Bytes::ZERO,
+                stream: Bytes::ZERO,
+                peak: Bytes::ZERO,
+            };
+            let of = |kept| partition_sized(&machine, 80 * MILLION, &[size(kept); 4], &[prediction; 4]);
+            let sizing = 80e6 / (16.0 * machine.rates.size_arcs);
+            assert!(of(200 * MILLION) - sizing > 9.0 * (of(20 * MILLION) - sizing));
+            // What every partition must keep is the least.
+            let least = partition_at_least(&machine, 1000, 80 * MILLION);
+            assert!(least < of(20 * MILLION) && least > of(19 * MILLION));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What the machine does in a second: what `auto` estimates with.
+//!
+//! `trimill doctor --measure` writes what it measured to the cache directory, from where all later jobs read it. Without that file
+//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, methods-h200.md, auto-h200.md).
+//! They need not be exact: they only rank ways to the same answer.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::sealed;
+
+/// The file's name in the cache directory.
+pub const RATES_NAME: &str = "rates.json";
+
+/// The version of the file that is read and written.
+const VERSION: u32 = 1;
+
+/// The rates of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rates {
+    /// Arcs of a graph of which a core sizes partitions.
+    pub size_arcs: f64,
+    /// Kept arcs that a core marks, filters, codes and writes when partitions are built.
+    pub build_arcs: f64,
+    /// Bytes written to the disk where spills go.
+    pub write_bytes: f64,
+    /// Bytes read from it.
+    pub read_bytes: f64,
+    /// Arcs that come to a counter on the cores.
+    pub cpu: Arcs,
+    /// Arcs that come to a counter on a GPU, which unpacks rows itself.
+    pub gpu: Arcs,
+    /// Arcs that a GPU takes in: copied as they are stored, and unpacked.
+    pub gpu_arcs: f64,
+    /// How fast method `lstc` is on the GPU, as a multiple of an H200.
+    pub lstc: f64,
+    /// The same of method `packed`.
+    pub packed: f64,
+}
+
+/// Arcs that a core reads from memory or the page cache and checks, and decodes where the device does not.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arcs {
+    /// Of the graph's file.
+    pub graph: f64,
+    /// Of spills.
+    pub spill: f64,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self {
+            size_arcs: 20e6,
+            build_arcs: 60e6,
+            write_bytes: 2.0e9,
+            read_bytes: 1.9e9,
+            cpu: Arcs { graph: 0.4e9, spill: 0.3e9 },
+            gpu: Arcs { graph: 1.4e9, spill: 0.5e9 },
+            gpu_arcs: 5e9,
+            lstc: 1.0,
+            packed: 1.0,
+        }
+    }
+}
+
+/// What a method's kernels take, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    /// For each arc of the graph, once.
+    pub arc: f64,
+    /// For each probe: the sum of the lengths of all heads' rows.
+    pub probe: f64,
+    /// For each arc that passes in a row block.
+    pub streamed: f64,
+    /// For each row block of a partition.
+    pub pass: f64,
+    /// For each local and row block.
+    pub visit: f64,
+}
+
+/// Of `lstc` on an H200: each probe is a search in shared memory; each local is looked at for each row block. From kernels of the
+/// standard graphs whole (arcs and probes), and GAP-kron 24 under budgets from a quarter of its rows to a 64th (the rest).
+const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
+
+/// Of `packed`: few instructions for many probes at once, and a dozen kernels for each row block that packs and deals anew.
+const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 4.6e-11, pass: 8.5e-5, visit: 0.0 };
+
+impl Speed {
+    fn times(self, factor: f64) -> Self {
+        let Self { arc, probe, streamed, pass, visit } = self;
+        let [arc, probe, streamed, pass, visit] = [arc, probe, streamed, pass, visit].map(|seconds| seconds / factor);
+        Self { arc, probe, streamed, pass, visit }
+    }
+
+    /// Seconds for a graph of so many arcs and probes, whole.
+    pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
+        self.arc * arcs as f64 + self.probe * probes as f64
+    }
+}
+
+/// The file, and what it was measured with.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    rates: Rates,
+}
+
+impl Rates {
+    /// Method `lstc` on the GPU of this machine.
+    pub fn lstc(&self) -> Speed {
+        LSTC.times(self.lstc)
+    }
+
+    /// Method `packed` on it.
+    pub fn packed(&self) -> Speed {
+        PACKED.times(self.packed)
+    }
+
+    /// What was measured on this machine, where its file is in the cache directory `dir`. A file that is damaged or of another
+    /// version is left out with a warning, one of another user without.
+    pub fn measured(dir: &Path) -> Option<Self> {
+        let path = Self::path(dir);
+        let mut text = Vec::new();
+        let file = disk::open_own(&path).ok().flatten()?;
+        let stored = match file.take(1 << 16).read_to_end(&mut text) {
+            Ok(_) => sealed::read::<Stored>(&text).filter(|stored| stored.version == VERSION),
+            Err(_) => None,
+        };
+        let rates = stored.map(|stored| stored.rates).filter(Self::are_sound);
+        if rates.is_none() {
+            tracing::warn!(
+                "{} is damaged, or another version wrote it: the usual rates serve; 'trimill doctor --measure' measures anew",
+                path.display()
+            );
+        }
+        rates
+    }
+
+    /// Whether all are positive numbers.
+    fn are_sound(&self) -> bool {
+        let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = *self;
+        let of = |arcs: Arcs| [arcs.graph, arcs.spill];
+        let all = [size_arcs, build_arcs, write_bytes, read_bytes, gpu_arcs, lstc, packed];
+        all.into_iter().chain(of(cpu)).chain(of(gpu)).all(|rate| rate.is_finite() && rate > 0.0)
+    }
+
+    /// Where the file is.
+    pub fn path(dir: &Path) -> PathBuf {
+        dir.join(RATES_NAME)
+    }
+
+    /// Writes the file, whole or not at all.
+    ///
+    /// # Errors
+    /// When the directory does not take it.
+    pub fn store(&self, dir: &Path) -> Result<PathBuf> {
+        disk::private_dir(dir)?;
+        let path = Self::path(dir);
+        let text = sealed::seal(&Stored { version: VERSION, rates: *self })
+            .map_err(|error| Error::usage(format!("the rates have no text ({error})")))?;
+        disk::replace(&path, text.as_bytes())?;
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_come_back_and_others_do_not() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Rates::measured(dir.path()), None);
+        let rates = Rates { size_arcs: 1.25e7, lstc: 0.5, ..Rates::default() };
+        let path = rates.store(dir.path()).unwrap();
+        assert_eq!(Rates::measured(dir.path()), Some(rates));
+        assert_eq!(rates.lstc().whole(1_000_000, 0), 2.0 * LSTC.whole(1_000_000, 0));
+        let whole = std::fs::read_to_string(&path).unwrap();
+        for (from, to) in [("0.5", "0.6"), ("version\": 1", "version\": 2"), ("size_arcs", "size_arcz")] {
+            assert!(whole.contains(from));
+            std::fs::write(&path, whole.replace(from, to)).unwrap();
+            assert_eq!(Rates::measured(dir.path()), None, "{from}");
+        }
+        for wrong in [0.0, -1.0, f64::INFINITY] {
+            let _ = Rates { gpu_arcs: wrong, ..rates }.store(dir.path());
+            assert_eq!(Rates::measured(dir.path()), None, "{wrong}");
+        }
+    }
+}
