@@ -164,7 +164,7 @@ fn products_of_a_graph_follow_their_definition() {
     let joined: BTreeSet<_> = edges.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
     let base = Base { vertices: 8, edges, triangles: Some(5) };
     for copies in [1, 2, 3, 7] {
-        let family = Family::Blowup { copies };
+        let family = Family::Blowup { copies, permute: None };
         is_defined_by(&family, Some(&base), |u, v| joined.contains(&(u / copies, v / copies)));
         assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * u128::from(copies).pow(3)));
     }
@@ -174,8 +174,17 @@ fn products_of_a_graph_follow_their_definition() {
         let q = u128::from(q);
         assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * q * (q - 1) * (q - 2)));
     }
+    // With permuted ids it is the same graph by other names: edge by edge, one id always becomes the same other one.
+    let [plain, permuted] = [None, Some(9)].map(|permute| make(&Family::Blowup { copies: 3, permute }, Some(&base)));
+    assert_eq!(permuted.0, plain.0);
+    let mut name = std::collections::BTreeMap::new();
+    for (&(u, v), &(x, y)) in plain.1.iter().zip(&permuted.1) {
+        assert!(*name.entry(u).or_insert(x) == x && *name.entry(v).or_insert(y) == y);
+    }
+    assert_eq!(name.values().collect::<BTreeSet<_>>().len(), name.len());
+    assert!(name.iter().filter(|(id, other)| id == other).count() < name.len() / 2);
     let uncounted = Base { triangles: None, ..base };
-    assert_eq!(make(&Family::Blowup { copies: 2 }, Some(&uncounted)).0.known.triangles, None);
+    assert_eq!(make(&Family::Blowup { copies: 2, permute: None }, Some(&uncounted)).0.known.triangles, None);
 }
 
 #[test]
@@ -287,16 +296,16 @@ fn what_makes_no_graph_is_a_usage_error() {
         Family::Hamming { d: 4, q: 1 },
         Family::Hamming { d: 200, q: 4 },
         Family::Hamming { d: 2, q: u64::MAX },
-        Family::Blowup { copies: 2 },
+        Family::Blowup { copies: 2, permute: None },
     ];
     for family in plain {
         let error = refused(&family, None, "graph.bin");
         assert_eq!(error.kind(), Kind::Usage, "{family:?}: {error}");
     }
     for (family, base) in [
-        (Family::Blowup { copies: 0 }, &pair),
-        (Family::Blowup { copies: u64::MAX }, &pair),
-        (Family::Blowup { copies: 2 }, &nothing),
+        (Family::Blowup { copies: 0, permute: None }, &pair),
+        (Family::Blowup { copies: u64::MAX, permute: None }, &pair),
+        (Family::Blowup { copies: 2, permute: None }, &nothing),
         (Family::TensorComplete { q: 1 }, &pair),
         (Family::Complete { vertices: 3 }, &pair),
     ] {

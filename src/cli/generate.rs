@@ -125,6 +125,9 @@ pub enum FamilyCommand {
         /// Copies of each vertex
         #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
         copies: u64,
+        /// Permute the ids of the product by this seed: else copies of a vertex have consecutive ids
+        #[arg(long, value_name = "SEED")]
+        permute: Option<u64>,
         #[command(flatten)]
         #[allow(missing_docs)]
         file: FileArgs,
@@ -242,9 +245,9 @@ impl GenerateCommand {
             C::GapKron { scale, file } => (Family::GapKron { scale }, file),
             C::GapUrand { scale, file } => (Family::GapUrand { scale }, file),
             C::Stars { leaves, kind, file } => (Family::Stars { leaves: leaves.0, kind }, file),
-            C::Blowup { graph, copies, file } => {
+            C::Blowup { graph, copies, permute, file } => {
                 base = Some(graph.job(file.threads)?);
-                (Family::Blowup { copies }, file)
+                (Family::Blowup { copies, permute }, file)
             }
             C::TensorComplete { graph, order, file } => {
                 base = Some(graph.job(file.threads)?);

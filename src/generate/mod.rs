@@ -14,6 +14,7 @@ mod base;
 mod gap;
 mod lattices;
 mod output;
+mod permuted;
 mod regular;
 mod stars;
 
@@ -26,6 +27,7 @@ use crate::control::Control;
 use crate::error::{Error, Result};
 
 pub use base::BaseGraph;
+use permuted::{Permutation, Permuted};
 pub use stars::{StarKind, parse_leaves};
 
 /// Edges that are made at once; also the block of the GAP Benchmark Suite that has a seed of its own.
@@ -89,6 +91,8 @@ pub enum Family {
     Blowup {
         /// Copies of a vertex.
         copies: u64,
+        /// The seed by which the ids of the product are permuted: copies of a vertex are then no neighbours of each other.
+        permute: Option<u64>,
     },
     /// The tensor product of a given graph with `K_q`: `(u, x)` meets `(v, y)` when `u` meets `v` and `x != y`. The id
     /// of `(v, x)` is `v * q + x`.
@@ -175,7 +179,13 @@ impl Family {
             Self::Complete { vertices } => Box::new(regular::complete(vertices)?),
             Self::RingOfCliques { cliques, size } => Box::new(regular::RingOfCliques::new(cliques, size)?),
             Self::Hamming { d, q } => Box::new(regular::Hamming::new(d, q)?),
-            Self::Blowup { copies } => Box::new(base::Product::blowup(given()?, copies, control)?),
+            Self::Blowup { copies, permute } => {
+                let of = base::Product::blowup(given()?, copies, control)?;
+                match permute.map(|seed| Permutation::new(of.vertices(), seed)) {
+                    Some(permutation) => Box::new(Permuted { of, permutation }),
+                    None => Box::new(of),
+                }
+            }
             Self::TensorComplete { q } => Box::new(base::Product::tensor_complete(given()?, q, control)?),
         })
     }

@@ -46,7 +46,8 @@ fn any_stretch_of_a_sequence_is_made_alone() {
         Family::Complete { vertices: 30 },
         Family::RingOfCliques { cliques: 9, size: 6 },
         Family::Hamming { d: 3, q: 5 },
-        Family::Blowup { copies: 3 },
+        Family::Blowup { copies: 3, permute: None },
+        Family::Blowup { copies: 3, permute: Some(5) },
         Family::TensorComplete { q: 4 },
     ] {
         let base: Option<&dyn BaseGraph> = if family.needs_base() { Some(&base) } else { None };
