@@ -62,7 +62,7 @@ impl Default for Rates {
             read_bytes: 1.9e9,
             cpu: Arcs { graph: 0.4e9, spill: 0.3e9 },
             gpu: Arcs { graph: 1.4e9, spill: 0.5e9 },
-            gpu_arcs: 5e9,
+            gpu_arcs: 8e9,
             lstc: 1.0,
             packed: 1.0,
         }

@@ -72,10 +72,6 @@ pub struct RemoveRequest {
     pub max: Option<Bytes>,
 }
 
-/// The scale of the graph that `trimill doctor --measure` measures with: some seconds for each way to count it, long enough to tell
-/// a rate.
-pub const MEASURED_SCALE: u32 = 20;
-
 /// What `trimill doctor` is asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoctorRequest {
@@ -83,6 +79,6 @@ pub struct DoctorRequest {
     pub work_dir: Option<PathBuf>,
     /// The directory of the cache.
     pub cache_dir: Option<PathBuf>,
-    /// Whether rates are to be measured, and with a graph of which scale.
-    pub measure: Option<u32>,
+    /// Whether rates are to be measured.
+    pub measure: bool,
 }

@@ -5,7 +5,7 @@ use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
 use crate::error::Result;
 use crate::report::{DoctorReport, generic};
-use crate::request::{DoctorRequest, InspectRequest, MEASURED_SCALE};
+use crate::request::{DoctorRequest, InspectRequest};
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };
@@ -17,7 +17,7 @@ pub(super) fn doctor(engine: &dyn Engine, command: &DoctorCommand, context: &mut
     let request = DoctorRequest {
         work_dir: command.work_dir.clone(),
         cache_dir: command.cache_dir.clone(),
-        measure: command.measure.then_some(MEASURED_SCALE),
+        measure: command.measure,
     };
     let report = engine.doctor(&request, &context.control)?;
     context.report(command.json, &report, DoctorReport::table)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::machine;
-use super::measure::measure;
+use super::measure::{measure, measured_scale};
 use super::setup::{default_cache_dir, default_host_memory};
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -14,19 +14,18 @@ use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};
 use crate::request::DoctorRequest;
 
-/// Surveys the machine; with `measure` a graph of so many draws of edges (as a power of two, and 16 times) is counted in several
-/// ways, and the rates go to the cache directory.
+/// Surveys the machine; with `measure` a graph is counted in several ways, and the rates go to the cache directory.
 ///
 /// # Errors
 /// Where there is no room to measure in, or no cache directory; when stopped.
 pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
     let dirs = (request.work_dir.as_deref(), request.cache_dir.as_deref());
-    if let Some(scale) = request.measure {
+    if request.measure {
         let cache = request.cache_dir.clone().or_else(default_cache_dir);
         let cache = cache
             .ok_or_else(|| Error::usage("no cache directory for the rates").advice("name one with --cache-dir"))?;
         let work = request.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-        measure(scale, &work, control)?.store(&cache)?;
+        measure(measured_scale(), &work, control)?.store(&cache)?;
     }
     Ok(survey(dirs))
 }

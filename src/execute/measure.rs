@@ -38,6 +38,17 @@ const DISK_BYTES: u64 = 512 << 20;
 /// Bytes of a write or read.
 const STEP: usize = 4 << 20;
 
+/// The scale of the graph that this machine is measured with: for each core as many edges, so that every stage is long enough to
+/// tell its rate.
+pub(super) fn measured_scale() -> u32 {
+    (19 + cores().ilog2()).min(24)
+}
+
+/// The threads that jobs use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}
+
 /// Measures with a Kronecker graph of `2^scale` vertices, in a directory of its own in `work`.
 ///
 /// # Errors
@@ -54,7 +65,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
 
     let cut = format!("partition = {{ partitioner = 'contiguous', parts = {PARTS} }}");
     let ranges = format!("partition = {{ partitioner = 'rank', parts = {PARTS} }}");
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get) as f64;
+    let cores = cores() as f64;
     let arcs = |of: &Best, rate: &mut Arcs, graph: &Best| {
         rate.graph = graph.passed / (graph.seconds(&["stream"]) * cores);
         rate.spill = of.kept / (of.seconds(&["stream"]) * cores);

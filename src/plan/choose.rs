@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + frames * pass) + visit * n * frames
-//! seconds = max(kernels, parts * m / arcs that the device takes in)
+//! seconds = max(kernels, (parts + 1) / 2 * m / arcs that the device takes in)
 //! ```
 //!
 //! As one partition there is neither part nor block to repeat. Partitions are taken to be rank ranges, of which half of the rows
@@ -76,7 +76,7 @@ fn seconds(
     let parts = (resident / space.most(space.frame).get().max(1) as f64).ceil();
     let frames = (rows / space.frame.get().max(1) as f64).ceil();
     let kernels = once + parts * (streamed * m + frames * pass) + visit * n * frames;
-    Some(kernels.max(parts * m / gpu_arcs))
+    Some(kernels.max((parts + 1.0) / 2.0 * m / gpu_arcs))
 }
 
 #[cfg(test)]
