@@ -4,8 +4,6 @@
 //! there is one, on the first GPU; the stages of these jobs say how fast they were, the best of three times. A file is written
 //! and read to see what the disk does. What cannot be measured here (a GPU that is not there) stays as it is by default.
 
-use std::fs::File;
-use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,12 +13,12 @@ use super::count::count;
 use super::graph::Input;
 use super::setup::Setup;
 use crate::control::{Control, Unit};
-use crate::disk::TemporaryDir;
+use crate::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
 use crate::error::{Error, Result};
 use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
-use crate::rates::{Arcs, RATES_NAME, Rates, Speed};
+use crate::rates::{Arcs, Rates, Speed};
 use crate::report::RunResult;
 
 /// How often each job runs.
@@ -60,7 +58,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     generate(&Family::GapKron { scale }, None, &graph, &control.silent_part())?;
     let jobs = Jobs { dir: dir.path(), control };
     let mut rates = Rates::default();
-    (rates.write_bytes, rates.read_bytes) = disk(&dir.path().join(RATES_NAME), control)?;
+    (rates.write_bytes, rates.read_bytes) = disk(dir.path(), control)?;
     task.advance(1);
 
     let cut = format!("partition = {{ partitioner = 'contiguous', parts = {PARTS} }}");
@@ -156,26 +154,25 @@ impl Jobs<'_> {
     }
 }
 
-/// Bytes that the disk with `path` takes, and gives back when nothing of it is in the page cache.
-fn disk(path: &Path, control: &Control) -> Result<(f64, f64)> {
-    let bytes = vec![0x5a; STEP];
-    let mut file = File::create_new(path).map_err(|error| Error::write(path, error))?;
+/// Bytes that the disk with `dir` takes in a second, and gives back when nothing of it is in the page cache.
+fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
+    let mut bytes = vec![0x5a; STEP];
+    let file = NewFile::create(dir, "disk-", ".tmp", PRIVATE)?;
     let start = Instant::now();
-    for _ in 0..DISK_BYTES / STEP as u64 {
+    for position in (0..DISK_BYTES).step_by(STEP) {
         control.check()?;
-        file.write_all(&bytes).map_err(|error| Error::write(path, error))?;
+        file.write_at(&bytes, position)?;
     }
-    file.sync_all().map_err(|error| Error::write(path, error))?;
+    file.sync()?;
     let writing = start.elapsed().as_secs_f64();
     // Where the system does not forget what it was written, memory is measured.
-    let _ = fadvise(&file, 0, None, Advice::DontNeed);
-    let mut file = File::open(path).map_err(|error| Error::read(path, error))?;
-    let (start, mut into) = (Instant::now(), bytes);
-    while file.read(&mut into).map_err(|error| Error::read(path, error))? > 0 {
+    let _ = fadvise(file.as_file(), 0, None, Advice::DontNeed);
+    let start = Instant::now();
+    for position in (0..DISK_BYTES).step_by(STEP) {
         control.check()?;
+        read_at(file.as_file(), &mut bytes, position).map_err(|error| Error::read(file.name(), error))?;
     }
     let reading = start.elapsed().as_secs_f64();
-    let _ = std::fs::remove_file(path);
     Ok((DISK_BYTES as f64 / writing, DISK_BYTES as f64 / reading))
 }
 
