@@ -78,9 +78,12 @@ pub(super) fn planned(
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     let of_graph = (graph.size(), graph.held_bytes());
-    let chosen = setup.backend(job, of_graph)?;
+    // What an earlier start settled needs its share of the host's memory, whatever this one would have chosen.
+    let settled = recorded.as_ref().map(|(record, _)| record.stream);
+    let sharing = Job { stream: settled.or(job.stream), ..job.clone() };
+    let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver) = (chosen.division, chosen.driver);
-    let host_floors = Asked::new(job, setup, of_graph).floors(chosen.least_on_host);
+    let host_floors = Asked::new(&sharing, setup, of_graph).floors(chosen.least_on_host);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());

@@ -1,4 +1,4 @@
-//! One process at a time in a run directory.
+//! One process at a time in a run directory, where its file system can lock files; where it cannot, a warning says so.
 //!
 //! The file `lock` is locked by the kernel as long as the process lives and has it open, so it is free again however that
 //! process ends. It says what the directory is, and who is in it. It appears locked and with its text, so a file of that name
@@ -59,7 +59,11 @@ impl Lock {
                     .at(dir)
                     .advice("wait until it has ended, or name another --run-dir"));
             }
-            Err(error) => return Err(Error::write(&path, error.into()).expected("a file system that can lock files")),
+            // All that is kept here appears by a rename, so a count stays right even where two processes meet.
+            Err(_) => tracing::warn!(
+                "{}: its file system cannot lock files: see that no other job runs in this directory at the same time",
+                dir.display()
+            ),
         }
         // Always as long, and written over what was there, so that no moment is without the magic.
         disk::write_at(&file, &path, text().as_bytes(), 0)?;
