@@ -320,7 +320,7 @@ impl<'a> Work<'a> {
             (Item::Built(built), _) => Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored))),
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
                 let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
-                Ok(Box::new(range.stored(blocks, stored)))
+                Ok(Box::new(range.stored(stored)))
             }
             (Item::Range(_), None) => {
                 Err(Error::resource("a rank range that was not planned").advice("this is a defect; please report it"))

@@ -80,7 +80,8 @@ fn counted_together(
     let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(hand) = queue.take() {
             backend.share(hand.item, shares);
-            let mut source = RankRange::new(graph, &RowBlocks::default(), 0..graph.vertices())?;
+            let blocks = RowBlocks::default();
+            let mut source = RankRange::new(graph, &blocks, 0..graph.vertices())?;
             match count_partition(&mut source, backend, &setup.pool, &together) {
                 Ok(share) => counted.push(share),
                 Err(failed) => {

@@ -6,7 +6,7 @@
 //! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
 //! ```
 //!
-//! So rows are coded as in the graph's file ([`crate::graph::codec`]), and a device unpacks them in the same way. Invariants: what
+//! So rows are coded as in the graph's file (`graph/codec.rs`), and a device unpacks them in the same way. Invariants: what
 //! is decoded ascends strictly and stays below its bound, whatever the bytes.
 
 use super::coded::CodedSlice;

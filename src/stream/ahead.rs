@@ -66,6 +66,10 @@ impl<S: PartitionSource> PartitionSource for Ahead<S> {
         self.source.frame_words(i)
     }
 
+    fn buffer_words(&self) -> u64 {
+        self.source.buffer_words()
+    }
+
     fn resident_size(&self) -> ResidentSize {
         self.source.resident_size()
     }

@@ -116,7 +116,7 @@ pub fn count_partition(
     let (to_counter, messages) = sync_channel(0);
     let (give_frame, frames) = sync_channel(IN_FLIGHT);
     let (give_chunk, chunks) = sync_channel(IN_FLIGHT);
-    let words = partition.frame_words;
+    let words = partition.buffer_words;
     for _ in 0..IN_FLIGHT {
         // The channels have room for all buffers, so this neither fails nor waits.
         let _ = give_frame.try_send(backend.frame_buffer(words));
@@ -141,18 +141,17 @@ struct Partition {
     resident: ResidentSize,
     numbered: u32,
     largest_frame: Bytes,
-    /// The most words of a frame.
-    frame_words: u64,
+    /// See [`PartitionSource::buffer_words`].
+    buffer_words: u64,
 }
 
 impl Partition {
     fn of(source: &dyn PartitionSource) -> Self {
-        let words = (0..source.frames()).map(|i| source.frame_words(i));
         Self {
             resident: source.resident_size(),
             numbered: source.numbered(),
             largest_frame: source.largest_frame(),
-            frame_words: words.max().unwrap_or(0),
+            buffer_words: source.buffer_words(),
         }
     }
 }

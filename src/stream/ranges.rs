@@ -56,6 +56,16 @@ impl RowBlocks {
         Ok(Self { starts, whole })
     }
 
+    /// Words of the block with the most, rows and arcs decoded or as they are stored.
+    fn most_words(&self, graph: &OrientedGraph, stored: bool) -> u64 {
+        let words = |pair: &[(u32, u64)]| {
+            let (ranks, arcs) = (pair[0].0..pair[1].0, pair[1].1 - pair[0].1);
+            let successors = if stored { graph.stored_of(&ranks).get().div_ceil(4) } else { arcs };
+            ranks.len() as u64 + 1 + successors
+        };
+        self.starts.windows(2).map(words).max().unwrap_or(0)
+    }
+
     /// The block that has the row of `rank`.
     fn block_of(&self, rank: u32) -> usize {
         self.starts.partition_point(|&(first, _)| first <= rank) - 1
@@ -84,6 +94,7 @@ impl Passing {
 #[derive(Debug)]
 pub struct RankRange<'g> {
     graph: &'g OrientedGraph,
+    blocks: &'g RowBlocks,
     ranks: Range<u32>,
     arcs: u64,
     passing: Vec<Passing>,
@@ -98,7 +109,7 @@ impl<'g> RankRange<'g> {
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub fn new(graph: &'g OrientedGraph, blocks: &RowBlocks, ranks: Range<u32>) -> Result<Self> {
+    pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: Range<u32>) -> Result<Self> {
         let (begin, end) = (graph.first_arc(ranks.start)?, graph.first_arc(ranks.end)?);
         let mut passing = Vec::new();
         if ranks.start == 0 {
@@ -115,16 +126,16 @@ impl<'g> RankRange<'g> {
                     .map(|pair| Passing { ranks: pair[0].0.max(ranks.start)..pair[1].0.min(ranks.end), arcs: None }),
             );
         }
-        Ok(Self { graph, next: ranks.start, arcs: end - begin, ranks, passing, stored: false })
+        Ok(Self { graph, blocks, next: ranks.start, arcs: end - begin, ranks, passing, stored: false })
     }
 
     /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
     /// bytes; `None`: the counter does not take such rows.
     #[must_use]
-    pub fn stored(mut self, blocks: &RowBlocks, longest: Option<Bytes>) -> Self {
+    pub fn stored(mut self, longest: Option<Bytes>) -> Self {
         let [stored, plain] = self.graph.largest_block();
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
-        let passes = blocks.whole || self.ranks.start == 0;
+        let passes = self.blocks.whole || self.ranks.start == 0;
         self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
         self
     }
@@ -169,6 +180,13 @@ impl PartitionSource for RankRange<'_> {
             Some(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
             _ => self.frame_size(i).words(),
         }
+    }
+
+    fn buffer_words(&self) -> u64 {
+        // Later ranges let larger blocks pass; where none passes, no buffer is needed.
+        let own = (0..self.frames()).map(|i| self.frame_words(i)).max().unwrap_or(0);
+        let passes = self.passing.iter().any(|block| block.arcs.is_some());
+        if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
     }
 
     fn resident_size(&self) -> ResidentSize {
@@ -379,7 +397,7 @@ mod tests {
             (inner + 1..graph.vertices(), false),
         ] {
             for (longest, takes) in [(Some(Bytes::mib(1)), true), (Some(Bytes(10)), false), (None, false)] {
-                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap().stored(&blocks, longest);
+                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap().stored(longest);
                 assert_eq!(range.stored, whole && takes, "{ranks:?} {longest:?}");
                 assert_read(&rows, &ranks, limit, range, Some(Bytes(1_000_000)));
             }

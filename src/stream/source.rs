@@ -21,6 +21,12 @@ pub trait PartitionSource: Send {
         self.frame_size(i).words()
     }
 
+    /// Words of memory in which every frame can be read, of this partition and of others of the same cut: buffers are kept from one
+    /// partition to the next, and page-locked memory is slow to take.
+    fn buffer_words(&self) -> u64 {
+        (0..self.frames()).map(|i| self.frame_words(i)).max().unwrap_or(0)
+    }
+
     /// Bytes of the largest frame.
     fn largest_frame(&self) -> Bytes {
         (0..self.frames()).map(|i| self.frame_size(i).bytes()).max().unwrap_or_default()
@@ -58,6 +64,10 @@ impl<S: PartitionSource + ?Sized> PartitionSource for Box<S> {
 
     fn frame_words(&self, i: usize) -> u64 {
         (**self).frame_words(i)
+    }
+
+    fn buffer_words(&self) -> u64 {
+        (**self).buffer_words()
     }
 
     fn resident_size(&self) -> ResidentSize {
