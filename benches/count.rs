@@ -32,7 +32,8 @@ use trimill::input::arcs::ArcList;
 use trimill::memory::HostMemory;
 use trimill::partition::section::{FrameView, Resident};
 use trimill::prepare::prepare;
-use trimill::stream::ranges::{RankRange, RowBlocks};
+use trimill::stream::ranges::RankRange;
+use trimill::stream::row_blocks::RowBlocks;
 use trimill::stream::source::PartitionSource;
 
 fn main() {

@@ -68,7 +68,7 @@ impl Control {
         Self { stop: Arc::default(), outer, observer: Arc::clone(&self.observer) }
     }
 
-    /// The same for a part of whose tasks nobody is told.
+    /// The same, without progress reports.
     #[must_use]
     pub fn silent_part(&self) -> Self {
         Self { observer: Arc::new(Silent::default()), ..self.part() }

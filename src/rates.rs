@@ -136,7 +136,7 @@ impl Rates {
         let rates = stored.map(|stored| stored.rates).filter(Self::are_sound);
         if rates.is_none() {
             tracing::warn!(
-                "{} is damaged, or another version wrote it: the usual rates serve; 'trimill doctor --measure' measures anew",
+                "{} is damaged, or another version wrote it: the default rates are used; 'trimill doctor --measure' measures anew",
                 path.display()
             );
         }

@@ -1,4 +1,4 @@
-//! What a job asks for in vain, or at the cost of another's result: refused before anything is read.
+//! Settings without effect, and outputs that would replace another job's result: refused before anything is read.
 
 use crate::cli::SettingArgs;
 use crate::count::method::Choice;

@@ -1,8 +1,8 @@
 //! Builds partitions from the same passes over the graph.
 //!
 //! Enters: the graph, some partitions. Leaves: their spills. After their marks ([`kept`]) one pass in rank order: for each
-//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's writer takes
-//! what it is due in rank order, and a frame of proxies' rows ends where the next row would not fit ([`Cuts`]). Each pair of a
+//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's rows are appended
+//! to its spill in rank order, and a frame of proxies' rows ends where the next row would not fit ([`Cuts`]). Each pair of a
 //! partition and a file block is a task of its own, so all threads have work however many partitions there are, and while tasks
 //! run what the ones before found is written. The bytes of a spill do not depend on the batch or the threads.
 //!

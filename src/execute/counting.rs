@@ -38,7 +38,8 @@ use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::ahead::Ahead;
-use crate::stream::ranges::{RankRange, RowBlocks};
+use crate::stream::ranges::RankRange;
+use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::{PartitionSource, Spilled};
 use crate::stream::{Counted, Failed, count_partition};
 use crate::threads::{guarded, joined};
@@ -49,7 +50,7 @@ const BUILDER: &str = "the thread that builds partitions";
 /// What messages call the thread that reads the next partition.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
-/// What a device's thread has to show.
+/// The results of a device's thread.
 #[derive(Default)]
 pub(super) struct Share {
     pub(super) results: Vec<PartitionResult>,
@@ -204,7 +205,7 @@ pub(super) fn count_partitions(
     Ok((all.results, devices))
 }
 
-/// Counts what is in the queue and what comes, on all devices; what each has to show.
+/// Counts what is in the queue and what comes, on all devices; the results of each.
 pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Share>> {
     counted_by_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
@@ -228,7 +229,7 @@ pub(super) fn builder<'a>(
     Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room }
 }
 
-/// What all devices have to show together, and each one's part.
+/// The results of all devices together, and each one's part.
 pub(super) fn together_of(shares: Vec<Share>, backends: &[Box<dyn Backend>]) -> (Share, Vec<DeviceResult>) {
     let mut all = Share::default();
     let mut devices = Vec::new();

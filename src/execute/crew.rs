@@ -1,6 +1,6 @@
 //! The devices that count together, each in a thread of its own.
 //!
-//! Enters: backends, and a [`Queue`] of what they are to count. Leaves: what each has to show, or the error of the job.
+//! Enters: backends, and a [`Queue`] of what they are to count. Leaves: each one's results, or the error of the job.
 //!
 //! A device that fails puts back what it holds and takes no more; the others go on with it. Nothing is lost or counted twice
 //! by that: an item's count is kept only once the whole of it was counted, so what the device found of an item that it put

@@ -362,3 +362,17 @@ pub fn default_cache_dir() -> Option<PathBuf> {
     let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
     Some(base.join("trimill"))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_blocks_beyond_the_budget_of_the_host_are_refused() {
+        assert!(host_holds(Bytes(100), Bytes(100)).is_ok());
+        let error = host_holds(Bytes(101), Bytes(100)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("101 bytes") && error.to_string().contains("--host-memory"), "{error}");
+    }
+}

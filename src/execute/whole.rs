@@ -19,7 +19,8 @@ use crate::graph::OrientedGraph;
 use crate::job::Stream;
 use crate::report::{DeviceResult, PartitionResult, Station};
 use crate::run_dir::Journal;
-use crate::stream::ranges::{RankRange, RowBlocks};
+use crate::stream::ranges::RankRange;
+use crate::stream::row_blocks::RowBlocks;
 use crate::stream::{Counted, Failed, count_partition};
 
 /// Whether the devices of a plan share a whole graph by its edges; from now on each counts its share.

@@ -103,7 +103,7 @@ impl ArcSink for Piece<'_> {
 }
 
 /// Whether the first arcs of an input, which ascend, could be those of a symmetric one: each has its reverse, where that one's
-/// row is among them. Directed graphs betray themselves here at once, before they are decoded to the end in vain.
+/// row is among them. A directed graph is recognised by this early, before all of it is decoded.
 pub(super) fn may_be_symmetric(arcs: &[(u64, u64)]) -> bool {
     let Some(&(last, _)) = arcs.last() else { return true };
     arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok())

@@ -206,7 +206,7 @@ impl JsonSchema for Parts {
     }
 }
 
-/// What passes the device beside the resident rows of a partition.
+/// The rows that are streamed while a partition's resident rows are on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stream {

@@ -46,7 +46,7 @@ pub struct Job {
     pub seed: u64,
     /// The prune level.
     pub prune: Prune,
-    /// What passes beside resident rows; none: what is estimated to be sooner done.
+    /// The stream; none: the one that is estimated to be faster.
     pub stream: Option<Stream>,
     /// The budget on the device; none: the default of the backend.
     pub device_memory: Option<Bytes>,

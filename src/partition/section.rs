@@ -120,7 +120,7 @@ pub enum RowsIn {
         /// The place of the first row.
         first: usize,
     },
-    /// The frame has a row for every number, of locals too: nobody needs to know which are local.
+    /// The frame has a row for every number, of locals too: which are local does not matter.
     Frame {
         /// How many locals come before the range: they have no head in it.
         first: usize,

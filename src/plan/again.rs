@@ -14,7 +14,7 @@ use crate::count::Terms;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
-use crate::stream::ranges::RowBlocks;
+use crate::stream::row_blocks::RowBlocks;
 
 /// What a plan settled.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,7 +33,7 @@ impl Machine {
         self.cores as f64
     }
 
-    /// Seconds of what the graph's file or spills hold on their way to what counts.
+    /// Seconds to read rows from the graph's file or from spills, decode them, and copy them to the devices.
     fn moving(&self, arcs: f64, (bytes, from_disk): (f64, bool), spilled: bool) -> f64 {
         let Rates { cpu, gpu, gpu_arcs, read_bytes, .. } = self.rates;
         let of = if self.gpus > 0 { gpu } else { cpu };
@@ -56,7 +56,7 @@ pub struct Estimates {
     pub graph: f64,
     /// By the partition stream; at least, where `sized` is not set.
     pub partition: f64,
-    /// Whether all partitions were sized for it. Where even the least is more than `graph`, nobody needs to know.
+    /// Whether all partitions were sized for it, which takes a while: not done where even the least is more than `graph`.
     pub sized: bool,
 }
 

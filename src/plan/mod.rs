@@ -38,7 +38,7 @@ use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::partition::section::smallest_frame_limit;
 use crate::partition::sizes::PartitionSize;
-use crate::stream::ranges::RowBlocks;
+use crate::stream::row_blocks::RowBlocks;
 pub use again::{Settled, again};
 use estimate::{Estimates, Machine};
 use predict::Prediction;

@@ -15,7 +15,8 @@ use crate::count::{Terms, Wish};
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::sizes::PartitionSize;
-use crate::stream::ranges::{RankRange, RowBlocks};
+use crate::stream::ranges::RankRange;
+use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::PartitionSource;
 
 /// Ranges consist of whole file blocks where there are so many for each.

@@ -39,7 +39,7 @@ pub struct DoctorReport {
     pub default_backend: String,
     /// How fast it is taken to be where `auto` chooses.
     pub rates: Rates,
-    /// Whether that was measured here; else it is the usual.
+    /// Whether the rates were measured here; else they are the defaults.
     pub rates_measured: bool,
     /// Versions of driver, compiler and libraries by name.
     pub versions: BTreeMap<String, String>,
@@ -129,7 +129,7 @@ impl DoctorReport {
         let Rates { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = self.rates;
         let million = |rate: f64| format!("{:.0}", rate / 1e6);
         let arcs = |arcs: Arcs| format!("{} and {}", million(arcs.graph), million(arcs.spill));
-        let origin = if self.rates_measured { "measured here" } else { "the usual; --measure measures" };
+        let origin = if self.rates_measured { "measured here" } else { "defaults; --measure measures them" };
         entries.extend([
             ("rates, in millions a second", origin.to_owned()),
             ("  arcs sized and built, a core", format!("{} and {}", million(size_arcs), million(build_arcs))),

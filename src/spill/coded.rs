@@ -1,4 +1,4 @@
-//! Rows on their way to a block: their numbers, their lengths, and their successors coded already.
+//! Rows before they are joined to a block: numbers and lengths as they are, successors coded.
 //!
 //! Enters: rows of local numbers, from whatever filters them. Leaves: the bytes of a block ([`super::body`]). Coded rows take 1 to 2
 //! bytes an arc, so they are coded where they are filtered, and nothing but bytes is moved after that.
@@ -23,7 +23,7 @@ pub struct Mark {
     bytes: usize,
 }
 
-/// Adds rows to [`CodedRows`]; with memory for some successors on their way.
+/// Adds rows to [`CodedRows`]; holds buffers for some successors.
 pub struct Coder<'a> {
     rows: &'a mut CodedRows,
     /// The last number before some successors, and theirs.

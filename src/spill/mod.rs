@@ -16,6 +16,7 @@ mod format;
 mod index;
 pub mod manifest;
 mod reader;
+mod reading;
 mod report;
 mod store;
 mod verify;

@@ -1,4 +1,4 @@
-//! Streaming: a partition passes from where it lies to the counter, in bounded memory, reading overlapped with counting.
+//! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
 //! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and how
 //! much memory it took at most. One reader thread reads and decodes; two frame buffers, which the backend may lend, go round
@@ -8,6 +8,7 @@
 pub mod ahead;
 pub mod meter;
 pub mod ranges;
+pub mod row_blocks;
 pub mod source;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

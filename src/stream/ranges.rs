@@ -17,60 +17,8 @@ use crate::graph::OrientedGraph;
 use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
 use crate::partition::sizes::PartitionSize;
 
+use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
 use super::source::PartitionSource;
-
-/// Arcs of a block: more than 32-bit offsets can address.
-const MOST_ARCS: u64 = u32::MAX as u64;
-
-/// All rows of a graph, cut into row blocks.
-///
-/// Invariants: blocks tile the ranks; none takes more than the limit unless it is a single row.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RowBlocks {
-    /// The first rank of each, and the arcs before it; one more at the end.
-    starts: Vec<(u32, u64)>,
-    /// Whether each begins with a file block: then they can be sent as they are stored.
-    whole: bool,
-}
-
-/// Row blocks from this size on consist of whole file blocks.
-const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
-
-impl RowBlocks {
-    /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
-    ///
-    /// # Errors
-    /// When rows cannot be read.
-    pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
-        let fits = |rows: u64, arcs: u64| {
-            let range = u32::try_from(rows).unwrap_or(u32::MAX);
-            arcs <= MOST_ARCS && FrameSize { range, rows, arcs }.bytes() <= limit
-        };
-        let whole = limit >= LEAST_OF_WHOLE && graph.largest_block()[1] <= LEAST_OF_WHOLE;
-        let mut starts = vec![(0, 0)];
-        let mut first = 0;
-        while first < graph.vertices() {
-            first = if whole { graph.last_fitting_block(first, fits)? } else { graph.last_fitting(first, fits)? };
-            starts.push((first, graph.first_arc(first)?));
-        }
-        Ok(Self { starts, whole })
-    }
-
-    /// Words of the block with the most, rows and arcs decoded or as they are stored.
-    fn most_words(&self, graph: &OrientedGraph, stored: bool) -> u64 {
-        let words = |pair: &[(u32, u64)]| {
-            let (ranks, arcs) = (pair[0].0..pair[1].0, pair[1].1 - pair[0].1);
-            let successors = if stored { graph.stored_of(&ranks).get().div_ceil(4) } else { arcs };
-            ranks.len() as u64 + 1 + successors
-        };
-        self.starts.windows(2).map(words).max().unwrap_or(0)
-    }
-
-    /// The block that has the row of `rank`.
-    fn block_of(&self, rank: u32) -> usize {
-        self.starts.partition_point(|&(first, _)| first <= rank) - 1
-    }
-}
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -370,11 +318,16 @@ mod tests {
             let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
             ends.extend([0, graph.vertices()]);
             ends.sort_unstable();
+            let mut buffers = Vec::new();
             for pair in ends.windows(2) {
                 let ranks = pair[0]..pair[1];
                 let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap();
+                // A buffer that was taken for one range serves all later ones.
+                prop_assert!((0..range.frames()).all(|i| range.frame_words(i) <= range.buffer_words()));
+                buffers.extend(range.passing.iter().any(|block| block.arcs.is_some()).then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));
             }
+            prop_assert!(buffers.windows(2).all(|pair| pair[0] == pair[1]), "{buffers:?}");
         }
     }
 

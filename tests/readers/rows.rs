@@ -53,7 +53,7 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
     let Some(Made::File(rows)) = made(Place::File(dir.path())) else {
         assert!(made(Place::Memory(Bytes::mib(64), dir.path())).is_none());
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "what was begun in vain is gone");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
         return false;
     };
     let general = orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();

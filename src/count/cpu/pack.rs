@@ -36,7 +36,7 @@ const RUN: usize = 1 << 12;
 /// Which rows are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packed {
-    /// None: nobody needs to look.
+    /// None is packed.
     None,
     /// Some, but less than half of all entries.
     Some,

@@ -188,7 +188,7 @@ fn kept_spills_are_all_there_in_order() {
     assert_eq!(spills(dir.path()), 9);
 }
 
-/// How many partitions each device has to show that counted any.
+/// How many partitions each device counted, of those that counted any.
 fn counted_by(results: &[PartitionResult], device: u32) -> usize {
     results.iter().filter(|result| result.device == Some(device)).count()
 }

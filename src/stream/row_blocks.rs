@@ -1,0 +1,59 @@
+//! The rows of a graph, cut into row blocks: what is streamed beside rank ranges.
+
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::partition::section::FrameSize;
+
+/// Arcs of a block: more than 32-bit offsets can address.
+const MOST_ARCS: u64 = u32::MAX as u64;
+
+/// All rows of a graph, cut into row blocks.
+///
+/// Invariants: blocks tile the ranks; none takes more than the limit unless it is a single row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowBlocks {
+    /// The first rank of each, and the arcs before it; one more at the end.
+    pub(super) starts: Vec<(u32, u64)>,
+    /// Whether each begins with a file block: then they can be sent as they are stored.
+    pub(super) whole: bool,
+}
+
+/// Row blocks from this size on consist of whole file blocks.
+pub(super) const LEAST_OF_WHOLE: Bytes = Bytes::mib(4);
+
+impl RowBlocks {
+    /// Cuts `graph` into row blocks of at most `limit` bytes on the device.
+    ///
+    /// # Errors
+    /// When rows cannot be read.
+    pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
+        let fits = |rows: u64, arcs: u64| {
+            let range = u32::try_from(rows).unwrap_or(u32::MAX);
+            arcs <= MOST_ARCS && FrameSize { range, rows, arcs }.bytes() <= limit
+        };
+        let whole = limit >= LEAST_OF_WHOLE && graph.largest_block()[1] <= LEAST_OF_WHOLE;
+        let mut starts = vec![(0, 0)];
+        let mut first = 0;
+        while first < graph.vertices() {
+            first = if whole { graph.last_fitting_block(first, fits)? } else { graph.last_fitting(first, fits)? };
+            starts.push((first, graph.first_arc(first)?));
+        }
+        Ok(Self { starts, whole })
+    }
+
+    /// Words of the block with the most, rows and arcs decoded or as they are stored.
+    pub(super) fn most_words(&self, graph: &OrientedGraph, stored: bool) -> u64 {
+        let words = |pair: &[(u32, u64)]| {
+            let (ranks, arcs) = (pair[0].0..pair[1].0, pair[1].1 - pair[0].1);
+            let successors = if stored { graph.stored_of(&ranks).get().div_ceil(4) } else { arcs };
+            ranks.len() as u64 + 1 + successors
+        };
+        self.starts.windows(2).map(words).max().unwrap_or(0)
+    }
+
+    /// The block that has the row of `rank`.
+    pub(super) fn block_of(&self, rank: u32) -> usize {
+        self.starts.partition_point(|&(first, _)| first <= rank) - 1
+    }
+}
