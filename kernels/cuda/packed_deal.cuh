@@ -2,6 +2,7 @@
 // which count and then write, with sums between; last, owners are listed by what they have to do.
 
 constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
+constexpr u32 WIDE = 256;       // words of a row that a whole warp deals
 constexpr u32 SCAN = 4096;      // numbers that a block of 256 adds up
 constexpr u32 SOME_WORDS = 128;
 constexpr u32 SOME_COST = 1024; // chunks
@@ -27,17 +28,28 @@ __device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
     return low;
 }
 
-template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
-    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / ROW_LANES);
-    if (i >= g.count) return;
-    const uint2 own = g.rows[g.first + i];
+// The first head at or above `key` of a row that has one before it; ALL: none.
+__device__ __forceinline__ u32 head_from(const u32 *row, u32 n, u32 key, u32 k) {
+    for (u32 place = place_of(row, n, key, k); place < n; place++) {
+        u32 base, heads;
+        unpack(row[place], k, base, heads);
+        if (base < key) heads &= key - base < 32 ? ALL << (key - base) : 0;
+        if (heads) return base + __ffs(heads) - 1;
+    }
+    return ALL;
+}
+
+// The arcs of local `i` of the batch into the range, of which `next` is the first, by `lanes` lanes.
+template <bool WRITE> __device__ __forceinline__ void deal_row(const Arguments &g, u32 i, uint2 own, u32 next, u32 lane, u32 lanes) {
     const u32 *row = (const u32 *)(g.words + own.x);
     const u32 range = g.range_end - g.range_start;
-    u32 place = g.whole ? 0 : place_of(row, own.y, g.range_start, g.k);
-    for (place += threadIdx.x % ROW_LANES; place < own.y; place += ROW_LANES) {
-        u32 base, heads;
+    u32 base, heads;
+    unpack(row[0], g.k, base, heads);
+    // Most rows begin in the range.
+    u32 place = (base + __ffs(heads) - 1 == next ? 0 : place_of(row, own.y, next, g.k)) + lane;
+    for (; place < own.y; place += lanes) {
         unpack(row[place], g.k, base, heads);
-        if (base >= g.range_end) return;
+        if (base >= g.range_end) break;
         u32 before = place; // words of this row with heads before b
         for (; heads; heads &= heads - 1, before = place + 1) {
             const u32 b = base + __ffs(heads) - 1, at = b - g.range_start;
@@ -59,6 +71,34 @@ template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
             const u32 to = atomicAdd(end, 1);
             if (WRITE) g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
         }
+    }
+    // What `few` counts, it takes on to the next range itself.
+    if (WRITE && lane == 0 && own.y > 4) g.next[g.first + i] = head_from(row, own.y, g.range_end, g.k);
+}
+
+// A warp takes 32 locals. Few of them have a head in a range when there are many ranges: the others are told by `next` alone.
+template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
+    const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
+    const bool any = next < g.range_end;
+    const uint2 own = any ? g.rows[g.first + first + lane] : make_uint2(0, 0);
+    for (u32 wide = __ballot_sync(ALL, own.y > WIDE); wide; wide &= wide - 1) {
+        const u32 i = __ffs(wide) - 1;
+        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
+        deal_row<WRITE>(g, first + i, row, __shfl_sync(ALL, next, i), lane, WARP);
+    }
+    for (u32 narrow = __ballot_sync(ALL, any && own.y <= WIDE); narrow;) {
+        // The lowest of those that are left for the first lanes, the next one for the next lanes.
+        u32 mine = narrow;
+        for (u32 group = 0; group < WARP / ROW_LANES; group++) {
+            if (group < lane / ROW_LANES) mine &= mine - 1;
+            narrow &= narrow - 1;
+        }
+        const u32 i = mine ? __ffs(mine) - 1 : 0;
+        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
+        const u32 from = __shfl_sync(ALL, next, i);
+        if (mine) deal_row<WRITE>(g, first + i, row, from, lane % ROW_LANES, ROW_LANES);
+        __syncwarp();
     }
 }
 

@@ -47,6 +47,8 @@ extern "C" __global__ void packed_resident(Arguments g) {
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
     const u32 before = begin < from ? g.rows[row].y : 0;
     __syncwarp(row_lanes());
+    // Where a run ends before a row, the next one begins it.
+    if (begin == from && threadIdx.x % ROW_LANES == 0) g.next[row] = to > from ? g.heads[from - g.heads_first] : ALL;
     const u32 words = pack(g.heads + (from - g.heads_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
     if (threadIdx.x % ROW_LANES == 0) g.rows[row] = make_uint2(chunk, words);
 }

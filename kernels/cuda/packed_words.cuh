@@ -13,6 +13,7 @@ constexpr u32 ROW_LANES = 8;  // lanes that pack or deal a row
 // Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
 struct Arguments {
     uint2 *rows;              // of each local: the chunk where its row begins, and its words
+    u32 *next;                // of each local: its first head at or above the ranges so far; ALL: none
     uint4 *words;             // all packed rows, in chunks
     u64 *total;               // triangles
     uint2 *table;             // the same as `rows` for each number of the range
@@ -38,7 +39,6 @@ struct Arguments {
     u32 frame_locals;         // locals before the frame
     u32 row_first;            // the row of the frame with which the piece begins
     u32 chunk_first;          // the chunk from which on the piece's rows are packed
-    u32 whole;                // the piece covers all numbers
     u32 together;             // all of the range are local, and those in the batch own as one
     u32 owners;
     u32 k;                    // runs after the hubs have 2^k numbers

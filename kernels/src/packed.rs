@@ -9,8 +9,8 @@
 //! (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch: two passes over the batch's words to
 //! deal the arcs to their owners, a list of owners, and three kernels that count.
 //!
-//! Device bytes: 4 a resident arc; 20 a local (its row's place 8, room up to the next chunk 12); two frames; and a work space of
-//! at least 2 an arc, 4 a local, two frames and 64 KiB. See [`device_bytes`]. All at once takes 12 an arc and 36 a local. Work:
+//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next head 4, room up to the next chunk 12); two frames; and a work space of
+//! at least 2 an arc, 4 a local, two frames and 64 KiB. See [`device_bytes`]. All at once takes 12 an arc and 40 a local. Work:
 //! the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes for 256 locals. Numbers must be
 //! below 1,879,048,192.
 
@@ -67,8 +67,8 @@ const REACH: u64 = 16 << 32;
 /// What the method takes at least, besides [`FRAMES`].
 pub const TERMS: Terms = Terms {
     per_resident_arc: 4 + LEAST_PER_ARC,
-    per_local: 8 + 12 + LEAST_PER_LOCAL,
-    fixed: 32 + 8 + LEAST + 6 * (ALIGNMENT - 1),
+    per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
+    fixed: 32 + 8 + LEAST + 7 * (ALIGNMENT - 1),
 };
 
 /// Frames for which there must be room: two slots, and as much work space.
@@ -214,6 +214,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let layout = engine.layout();
         layout.restart();
         let rows = layout.take(8 * size.locals)?;
+        let next = layout.take(4 * size.locals)?;
         let total = layout.take(8)?;
         let slots = [layout.take(size.frame_limit)?, layout.take(size.frame_limit)?];
         // Last, so that chunks of both are counted from one beginning.
@@ -227,6 +228,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let counting = Self {
             arguments: Arguments {
                 rows: base + rows.offset,
+                next: base + next.offset,
                 words: base + packed.offset,
                 total: base + total.offset,
                 locals: size.locals as u32,

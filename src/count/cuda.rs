@@ -356,8 +356,10 @@ impl PartitionCounter for Counting<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         let base = self.arcs;
         self.arcs += run.size().arcs;
-        // The threads of the pool are reading the next run.
-        run.offsets.iter_mut().for_each(|offset| *offset += base);
+        if run.offsets[0] != base {
+            // By this thread alone, since those of the pool are reading the next run.
+            run.offsets.iter_mut().for_each(|offset| *offset += base);
+        }
         self.numbers.add(&run.numbers);
         let compact = run.compact();
         match &mut self.into {

@@ -398,7 +398,7 @@ impl OrientedGraph {
     }
 
     /// Reads the file blocks with the rows of `ranks`, which begin and end with one, as they are stored: their bytes into `bytes`, as
-    /// many as [`Self::stored_of`] says, and where each row begins into `begins`. Returns what a device has to know to unpack
+    /// many as [`Self::stored_of`] says, and where each row begins, `before` the first one, into `begins`. Returns what a device has to know to unpack
     /// them. Blocks are read by all threads of the current pool; of their rows only the lengths are decoded.
     ///
     /// # Errors
@@ -406,10 +406,11 @@ impl OrientedGraph {
     pub fn read_stored<O: Offset>(
         &self,
         ranks: Range<u32>,
+        before: u64,
         begins: &mut [O],
         bytes: &mut [u8],
     ) -> Result<Vec<CompactPart>> {
-        begins[0] = O::of(0);
+        begins[0] = O::of(before);
         if ranks.is_empty() {
             return Ok(Vec::new());
         }
@@ -435,7 +436,7 @@ impl OrientedGraph {
             if (rows.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
                 return Err(wrong("rows that do not ascend to smaller ranks"));
             }
-            let mut end = arcs.start - first_arc;
+            let mut end = before + (arcs.start - first_arc);
             for (place, &length) in ends.iter_mut().zip(&*lengths) {
                 end += u64::from(length);
                 *place = O::of(end);

@@ -17,8 +17,8 @@ use trimill_kernels::{CompactPart, CompactSlices};
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///
-/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`, `offsets[0] == 0`,
-/// `offsets.last() == heads.len()`; row `i` is `heads[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
+/// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of stored rows
+/// the arcs of the runs before it; otherwise `offsets.last() == heads.len()`, and row `i` is `heads[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
 /// `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
@@ -52,7 +52,11 @@ impl ResidentSize {
 impl Resident {
     /// Its size.
     pub fn size(&self) -> ResidentSize {
-        ResidentSize { locals: self.numbers.len() as u64, arcs: self.offsets.last().copied().unwrap_or(0) }
+        ResidentSize { locals: self.numbers.len() as u64, arcs: self.arcs() }
+    }
+
+    fn arcs(&self) -> u64 {
+        self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
     /// The rows as they are stored, where they are.

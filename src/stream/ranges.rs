@@ -158,9 +158,10 @@ impl PartitionSource for RankRange<'_> {
         into.stored.clear();
         if self.stored {
             let bytes = self.graph.stored_of(&ranks).get();
+            let before = self.graph.first_arc(first)? - self.graph.first_arc(self.ranks.start)?;
             into.heads.resize(bytes.div_ceil(4))?;
             let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.heads);
-            into.stored = self.graph.read_stored(ranks, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
+            into.stored = self.graph.read_stored(ranks, before, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
         } else {
             into.heads.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
             self.graph.read(ranks, &mut into.offsets, &mut into.heads)?;
@@ -177,7 +178,7 @@ impl PartitionSource for RankRange<'_> {
                 let (offsets, words, parts) =
                     into.reset_stored(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
                 let words: &mut [u8] = bytemuck::cast_slice_mut(words);
-                *parts = self.graph.read_stored(ranks.clone(), offsets, &mut words[..bytes as usize])?;
+                *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
             }
             Some(arcs) => {
                 let (offsets, heads) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;

@@ -85,10 +85,11 @@ impl ResidentSlices<'_> {
         if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
             return wrong("more rows or heads than were announced");
         }
-        if !self.offsets.is_sorted() {
+        // One pass over what may be a gigabyte: where offsets descend, the difference wraps to more than any row has.
+        let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
+        if longest > last - first {
             return wrong("offsets descend");
         }
-        let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1] - row[0]));
         if longest > 0 && longest >= u64::from(size.numbered) {
             return wrong("a row is as long as the numbering");
         }

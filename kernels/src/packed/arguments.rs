@@ -57,6 +57,7 @@ impl Kernel {
 #[repr(C)]
 pub(crate) struct Arguments {
     pub(crate) rows: u64,
+    pub(crate) next: u64,
     pub(crate) words: u64,
     pub(crate) total: u64,
     pub(crate) table: u64,
@@ -82,7 +83,6 @@ pub(crate) struct Arguments {
     pub(crate) frame_locals: u32,
     pub(crate) row_first: u32,
     pub(crate) chunk_first: u32,
-    pub(crate) whole: u32,
     pub(crate) together: u32,
     pub(crate) owners: u32,
     pub(crate) k: u32,
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn the_fields_are_those_of_the_source() {
         assert_eq!(crate::testing::fields(PACKED.code), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 17 * 8 + 14 * 4);
+        assert_eq!(size_of::<Arguments>(), 18 * 8 + 12 * 4);
     }
 
     #[test]

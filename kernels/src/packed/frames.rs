@@ -68,7 +68,6 @@ impl<E: Engine> Counting<'_, E> {
             row_first,
             heads_first: u64::from(frame.offsets[row_first as usize]),
             chunk_first: self.chunk_first,
-            whole: u32::from(piece.numbers == u64::from(self.order.numbered())),
             ..*shared
         };
         // Locals before the range have smaller heads still.
@@ -130,21 +129,20 @@ impl<E: Engine> Counting<'_, E> {
         let engine = &mut *self.engine;
         let processors = engine.processors();
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
+        let locals = batch.count.div_ceil(THREADS);
         engine.record(Queue::Compute, marks.copy)?;
         if begins && !piece.all_local {
             launch(engine, Kernel::Frame, row_blocks(piece.numbers as u32), arguments)?;
         }
         launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
-        launch(engine, Kernel::Tally, row_blocks(batch.count), arguments)?;
+        launch(engine, Kernel::Tally, locals, arguments)?;
         launch(engine, Kernel::Sum, scan_blocks(owners) as u32, arguments)?;
         launch(engine, Kernel::SumOfSums, 1, arguments)?;
         launch(engine, Kernel::Scan, scan_blocks(owners) as u32, arguments)?;
-        launch(engine, Kernel::Deal, row_blocks(batch.count), arguments)?;
+        launch(engine, Kernel::Deal, locals, arguments)?;
         launch(engine, Kernel::List, owners.div_ceil(u64::from(THREADS)) as u32, arguments)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        if begins {
-            launch(engine, Kernel::Few, through(u64::from(arguments.locals - batch.first)), arguments)?;
-        }
+        launch(engine, Kernel::Few, through(u64::from(batch.count)), arguments)?;
         let grid = |blocks| Grid { blocks, threads: OWNER_THREADS, shared: 0 };
         engine.launch(grid(SOME_BLOCKS * processors), &Call::Packed(Kernel::Some, *arguments))?;
         engine.launch(grid(MANY_BLOCKS * processors), &Call::Packed(Kernel::Many, *arguments))?;

@@ -64,7 +64,7 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             m.write(g.state, &[0; 16]);
         }
         Kernel::Tally | Kernel::Deal => {
-            assert!(u64::from(g.count) * 8 <= threads);
+            assert!(u64::from(g.count) <= threads);
             (0..g.count).for_each(|i| deal(m, g, i, kernel == Kernel::Deal));
         }
         Kernel::Sum => {
@@ -89,7 +89,7 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             assert!(owners <= threads);
             (0..g.owners).for_each(|owner| list(m, g, owner));
         }
-        Kernel::Few => (u64::from(g.first)..u64::from(g.locals)).for_each(|a| few(m, g, a)),
+        Kernel::Few => (u64::from(g.first)..u64::from(g.first + g.count)).for_each(|a| few(m, g, a)),
         Kernel::Some | Kernel::Many => many(m, g, kernel == Kernel::Many),
     }
 }
@@ -128,6 +128,9 @@ fn resident(m: &mut Memory, g: &Arguments, i: u32) {
     let before = if begin < from { place(m, at) } else { (0, 0) };
     let mut words = row(m, g, before);
     let heads: Vec<u32> = (from..to).map(|head| m.u32(g.heads + 4 * (head - g.heads_first))).collect();
+    if begin == from {
+        m.write(g.next + 4 * u64::from(local), &heads.first().copied().unwrap_or(u32::MAX).to_le_bytes());
+    }
     pack(&mut words, heads, g.k);
     write_row(m, g, at, (begin + 3 * u64::from(local) + 3) >> 2, &words);
 }
@@ -168,9 +171,30 @@ fn arcs(m: &mut Memory, g: &Arguments, own: &[u32]) -> Vec<(u32, u32, (u32, u32)
     found
 }
 
+/// Whether a local has a head in the range.
+fn enters(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) -> bool {
+    let next = m.u32(g.next + 4 * local);
+    let mut heads = own.iter().flat_map(|&word| unpacked(word, g.k));
+    // Ranges in which nothing has a head may have been left out.
+    assert_eq!(next, heads.find(|&head| head >= g.range_start).unwrap_or(u32::MAX));
+    next < g.range_end
+}
+
+/// The first head beyond the range is the next one.
+fn goes_on(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) {
+    let next = own.iter().flat_map(|&word| unpacked(word, g.k)).find(|&head| head >= g.range_end);
+    m.write(g.next + 4 * local, &next.unwrap_or(u32::MAX).to_le_bytes());
+}
+
 fn deal(m: &mut Memory, g: &Arguments, i: u32, writes: bool) {
     let at = place(m, g.rows + 8 * u64::from(g.first + i));
     let own = row(m, g, at);
+    if !enters(m, g, u64::from(g.first + i), &own) {
+        return;
+    }
+    if writes && at.1 > 4 {
+        goes_on(m, g, u64::from(g.first + i), &own);
+    }
     for (b, before, other) in arcs(m, g, &own) {
         let words = before.min(other.1);
         if words == 0 || (at.1 <= 4 && other.1 <= 4) {
@@ -270,6 +294,10 @@ fn few(m: &mut Memory, g: &Arguments, a: u64) {
         return;
     }
     let own = row(m, g, at);
+    if !enters(m, g, a, &own) {
+        return;
+    }
+    goes_on(m, g, a, &own);
     let lowest = own.first().map(|&word| unpacked(word, g.k)[0]);
     for (b, _, other) in arcs(m, g, &own) {
         if Some(b) != lowest && other.1 <= 4 {
