@@ -2,7 +2,8 @@
 // which count and then write, with sums between; last, owners are listed by what they have to do.
 
 constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
-constexpr u32 WIDE = 256;       // words of a row that a whole warp deals
+constexpr u32 SHORT = 8;        // words of a row that a thread deals
+constexpr u32 WIDE = 256;       // and of one that several lanes deal
 constexpr u32 SCAN = 4096;      // numbers that a block of 256 adds up
 constexpr u32 SOME_WORDS = 128;
 constexpr u32 SOME_COST = 1024; // chunks
@@ -73,31 +74,34 @@ template <bool WRITE> __device__ __forceinline__ void deal_row(const Arguments &
         }
     }
     // What `few` counts, it takes on to the next range itself.
-    if (WRITE && lane == 0 && own.y > 4) g.next[g.first + i] = head_from(row, own.y, g.range_end, g.k);
+    if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = head_from(row, own.y, g.range_end, g.k);
 }
 
-// A warp takes 32 locals. Few of them have a head in a range when there are many ranges: the others are told by `next` alone.
+// A warp takes 32 locals. Few of them have a head in a range when there are many ranges: the others are told by `next` alone. Of
+// the rest, a thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
 template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
     const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
-    const bool any = next < g.range_end;
-    const uint2 own = any ? g.rows[g.first + first + lane] : make_uint2(0, 0);
-    for (u32 wide = __ballot_sync(ALL, own.y > WIDE); wide; wide &= wide - 1) {
-        const u32 i = __ffs(wide) - 1;
-        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
-        deal_row<WRITE>(g, first + i, row, __shfl_sync(ALL, next, i), lane, WARP);
-    }
-    for (u32 narrow = __ballot_sync(ALL, any && own.y <= WIDE); narrow;) {
+    const uint2 own = next < g.range_end ? g.rows[g.first + first + lane] : make_uint2(0, 0);
+    if (own.y && own.y <= SHORT) deal_row<WRITE>(g, first + lane, own, next, 0, 1);
+    __syncwarp();
+    for (u32 left = __ballot_sync(ALL, own.y > SHORT && own.y <= WIDE); left;) {
         // The lowest of those that are left for the first lanes, the next one for the next lanes.
-        u32 mine = narrow;
+        u32 mine = left;
         for (u32 group = 0; group < WARP / ROW_LANES; group++) {
             if (group < lane / ROW_LANES) mine &= mine - 1;
-            narrow &= narrow - 1;
+            left &= left - 1;
         }
         const u32 i = mine ? __ffs(mine) - 1 : 0;
         const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
         const u32 from = __shfl_sync(ALL, next, i);
         if (mine) deal_row<WRITE>(g, first + i, row, from, lane % ROW_LANES, ROW_LANES);
+        __syncwarp();
+    }
+    for (u32 left = __ballot_sync(ALL, own.y > WIDE); left; left &= left - 1) {
+        const u32 i = __ffs(left) - 1;
+        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
+        deal_row<WRITE>(g, first + i, row, __shfl_sync(ALL, next, i), lane, WARP);
         __syncwarp();
     }
 }

@@ -40,27 +40,21 @@ __device__ __forceinline__ u32 meet(u32 a, uint4 p, u32 k) {
 }
 
 // WITH_HUBS: some of the local's heads are hubs. A head a turn, whatever word it is in, so that rows as long take as many turns.
-// `next` becomes the first head beyond the range.
-template <bool WITH_HUBS> __device__ __forceinline__ u32 few(const Arguments &g, uint4 q, u32 &next) {
-    const u32 bits = 1u << g.k;
+template <bool WITH_HUBS> __device__ __forceinline__ u32 few(const Arguments &g, uint4 q) {
+    const u32 range = g.range_end - g.range_start, bits = 1u << g.k;
     const uint4 runs = make_uint4(q.x >> bits, q.y >> bits, q.z >> bits, q.w >> bits);
     u32 count = 0, base, heads, y = q.y, z = q.z, w = q.w;
-    bool first = true; // nothing comes before the first head
     unpack(q.x, g.k, base, heads);
-    next = ALL;
-    for (;; heads &= heads - 1, first = false) {
+    heads &= heads - 1; // nothing comes before the first head
+    for (;; heads &= heads - 1) {
         if (heads == 0) {
             if (y == 0) break;
             unpack(y, g.k, base, heads);
             y = z, z = w, w = 0;
         }
-        const u32 b = base + __ffs(heads) - 1;
-        if (b >= g.range_end) {
-            next = b;
-            break;
-        }
-        if (first || b < g.range_start) continue;
-        const uint2 other = g.table[b - g.range_start];
+        const u32 at = base + __ffs(heads) - 1 - g.range_start;
+        if (at >= range) continue;
+        const uint2 other = g.table[at];
         if (other.y == 0 || other.y > 4) continue;
         const uint4 p = __ldg(g.words + other.x);
         if (WITH_HUBS) count += meet(q.x, p, g.k) + meet(q.y, p, g.k) + meet(q.z, p, g.k) + meet(q.w, p, g.k);
@@ -82,13 +76,13 @@ extern "C" __global__ void __launch_bounds__(256, FEW_BLOCKS) packed_few(Argumen
     u64 count = 0;
     const u64 end = (u64)g.first + g.count;
     for (u64 a = g.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < end; a += (u64)gridDim.x * blockDim.x) {
-        u32 next = g.next[a];
-        if (next >= g.range_end) continue;
+        if (g.next[a] >= g.range_end) continue;
         const uint2 row = g.rows[a];
         if (row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);
-        count += q.x >= HUB ? few<false>(g, q, next) : few<true>(g, q, next);
-        g.next[a] = next;
+        count += q.x >= HUB ? few<false>(g, q) : few<true>(g, q);
+        // After the last range nobody asks.
+        if (g.range_end < g.numbered) g.next[a] = head_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
     }
     add_up(count, g.total);
 }

@@ -41,6 +41,7 @@ struct Arguments {
     u32 chunk_first;          // the chunk from which on the piece's rows are packed
     u32 together;             // all of the range are local, and those in the batch own as one
     u32 owners;
+    u32 numbered;             // locals and proxies
     u32 k;                    // runs after the hubs have 2^k numbers
 };
 

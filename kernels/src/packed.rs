@@ -24,7 +24,7 @@ pub(crate) mod tests;
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
-use crate::engine::{Call, Engine, Grid, Queue, RING};
+use crate::engine::{Call, Engine, Grid, Mark, Queue, RING};
 use crate::error::{Error, Result};
 use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
 use crate::lstc::{Counted, Terms};
@@ -38,6 +38,9 @@ const SLOTS: usize = 2;
 /// The marks of the resident section's copies. Those of frames come before, those of batches after them: the host orders a few
 /// ahead of the device, which else would wait for orders.
 const RESIDENT: Marks = Marks::of(RING);
+
+/// The marks of the copies of runs, which alternate. Those for kernels of the resident section are not used otherwise.
+const COPIED: [Mark; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
 /// The marks of a frame, or of a half of the work space.
 const fn of_frame(frame: usize) -> Marks {
@@ -116,30 +119,43 @@ impl Words {
     }
 }
 
-/// A partition being counted on a GPU by this method.
-#[derive(Debug)]
-pub struct Counter<'g>(Counting<'g, Gpu>);
+/// A run of resident rows that is given away while the device copies it.
+pub trait Run: Send + 'static {
+    /// Its rows.
+    fn slices(&self) -> ResidentSlices<'_>;
+}
 
-impl<'g> Counter<'g> {
+/// A partition being counted on a GPU by this method, of runs `R`.
+#[derive(Debug)]
+pub struct Counter<'g, R: Run> {
+    // Dropped first, which waits for the device: nothing reads the run any more then.
+    counting: Counting<'g, Gpu>,
+    /// The run that the device may still be copying.
+    copied: Option<R>,
+}
+
+impl<'g, R: Run> Counter<'g, R> {
     /// Begins a partition: takes all its memory from the GPU's arena.
     ///
     /// # Errors
     /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
     pub fn begin(gpu: &'g mut Gpu, size: Size) -> Result<Self> {
         gpu.load_packed()?;
-        Counting::begin(gpu, size, u64::MAX).map(Self)
+        Ok(Self { counting: Counting::begin(gpu, size, u64::MAX)?, copied: None })
     }
 
-    /// Copies a run of the resident section to the device and packs it. All runs come before the first frame, in their order.
-    /// The slices may be changed once this returns.
+    /// Orders the copy of a run of the resident section, and its packing. All runs come before the first frame, in their order.
+    /// Returns the run before it, which was copied meanwhile.
     ///
     /// # Errors
     /// [`Error::Section`], or what the device fails with.
-    pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        let queued = self.0.resident(run);
-        // In any case, since what is on its way is only borrowed.
-        let sent = self.0.engine.sent();
-        queued.and(sent)
+    pub fn resident(&mut self, run: R) -> Result<Option<R>> {
+        let ordered = self.counting.resident(&run.slices());
+        // Kept in any case, for a part of it may be on its way.
+        let before = self.copied.replace(run);
+        ordered?;
+        self.counting.run_before_is_copied()?;
+        Ok(before)
     }
 
     /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
@@ -148,8 +164,9 @@ impl<'g> Counter<'g> {
     /// # Errors
     /// [`Error::FrameTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier frame.
     pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        let queued = self.0.frame(frame);
-        let sent = self.0.engine.sent();
+        let queued = self.counting.frame(frame);
+        // In any case, since what is on its way is only borrowed.
+        let sent = self.counting.engine.sent();
         queued.and(sent)
     }
 
@@ -158,12 +175,12 @@ impl<'g> Counter<'g> {
     /// # Errors
     /// What the device fails with.
     pub fn bins(&mut self) -> Result<Vec<u64>> {
-        self.0.engine.bins()
+        self.counting.engine.bins()
     }
 
     /// Bytes of the arena in use.
     pub fn bytes(&self) -> u64 {
-        self.0.so_far.peak_bytes
+        self.counting.so_far.peak_bytes
     }
 
     /// Waits for the last frames and gives the result.
@@ -171,7 +188,7 @@ impl<'g> Counter<'g> {
     /// # Errors
     /// [`Error::Section`] when frames are missing, or what the device fails with.
     pub fn finish(self) -> Result<Counted> {
-        self.0.finish()
+        self.counting.finish()
     }
 }
 
@@ -193,6 +210,8 @@ struct Counting<'g, E: Engine> {
     slots: [u64; SLOTS],
     /// Copies into a slot or half so far, frames so far, and batches.
     halves: usize,
+    /// Runs of the resident section so far.
+    runs: usize,
     frames: usize,
     batches: usize,
     so_far: Counted,
@@ -232,6 +251,7 @@ impl<'g, E: Engine> Counting<'g, E> {
                 words: base + packed.offset,
                 total: base + total.offset,
                 locals: size.locals as u32,
+                numbered: size.numbered,
                 k,
                 ..Arguments::default()
             },
@@ -243,6 +263,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             chunk_first: ((space.offset - packed.offset) / 16) as u32,
             slots: slots.map(|slot| base + slot.offset),
             halves: 0,
+            runs: 0,
             frames: 0,
             batches: 0,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },

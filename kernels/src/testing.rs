@@ -6,6 +6,7 @@ pub(crate) mod common;
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod double;
 
+use crate::packed::Run;
 use crate::{CompactPart, CompactSlices, FrameSlices, Nvrtc, ResidentSlices, Size, frame_bytes};
 
 /// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its lack fails the test.

@@ -17,6 +17,7 @@ mod stored;
 use std::sync::{Mutex, MutexGuard};
 
 use common::{OwnedFrame, Partition, cuts, random};
+use trimill_kernels::packed::Run;
 use trimill_kernels::{
     CompactPart, CompactSlices, Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, Size,
     TERMS, device_bytes, find, frame_bytes,

@@ -4,7 +4,7 @@
 //! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
 //!
-//! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: two runs of the resident section,
+//! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: three runs of the resident section,
 //! and two frames, which are decoded into page-locked memory and copied from there.
 
 mod buffers;
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 use trimill_kernels::papers::{self, Program};
-use trimill_kernels::{FrameSlices, Gpu, Images, ResidentSlices, Shape, Size, packed};
+use trimill_kernels::{FrameSlices, Gpu, Images, Shape, Size, packed};
 
 use super::method::CudaMethod;
 use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish};
@@ -38,13 +38,16 @@ pub const CHUNK: Bytes = Bytes::mib(32);
 /// And at least.
 pub const LEAST_CHUNK: Bytes = Bytes::mib(1);
 
+/// Runs of the resident section that are read, on their way, or copied to the device.
+pub const RUNS_IN_FLIGHT: u64 = 3;
+
 /// Runs of the next partition's resident section that may be read ahead.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Bytes of the host's memory for one GPU, apart from its frames and staging buffers: two runs and those read ahead, whose offsets
+/// Bytes of the host's memory for one GPU, apart from its frames and staging buffers: the runs in flight and those read ahead, whose offsets
 /// may take as much as their heads or twice that.
 pub const fn on_host(chunk: Bytes) -> Bytes {
-    Bytes((2 + RUNS_AHEAD) * 3 * chunk.get())
+    Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 3 * chunk.get())
 }
 
 /// A GPU with the budget of a job reserved.
@@ -356,20 +359,17 @@ impl PartitionCounter for Counting<'_> {
     fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         let base = self.arcs;
         self.arcs += run.size().arcs;
-        if run.offsets[0] != base {
+        if run.offsets.first().is_some_and(|&first| first != base) {
             // By this thread alone, since those of the pool are reading the next run.
             run.offsets.iter_mut().for_each(|offset| *offset += base);
         }
         self.numbers.add(&run.numbers);
-        let compact = run.compact();
         match &mut self.into {
-            Some(_) if compact.is_some() => self.binned = true,
+            Some(_) if run.compact().is_some() => self.binned = true,
             Some(into) => pool.install(|| into.add(&run.heads)),
             None => {}
         }
-        let heads = if compact.is_some() { &[] } else { &run.heads[..] };
-        self.counter.resident(&ResidentSlices { offsets: &run.offsets, heads, compact }).map_err(translated)?;
-        Ok(Some(run))
+        self.counter.resident(run).map_err(translated)
     }
 
     fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {

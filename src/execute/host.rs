@@ -167,7 +167,7 @@ pub(super) fn least_on_gpus(gpus: u64, longest_row: u32) -> Bytes {
 pub(super) fn on_gpus(gpus: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;
-    let chunk = Bytes(each / 32).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
+    let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
     let block = Bytes(each / 8);
     let all = staging + Bytes(gpus * (cuda::on_host(chunk).get() + 2 * block.get()));
     OnGpus { chunk, block, all }

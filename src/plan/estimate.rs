@@ -13,7 +13,7 @@ use crate::rates::Rates;
 const SPILLED: f64 = 1.5;
 
 /// Locals that a core looks up for a row block in a second, and a GPU. Not measured by `trimill doctor`: it hardly ever decides.
-const VISITS: [f64; 2] = [50e6, 2e9];
+const VISITS: [f64; 2] = [50e6, 20e9];
 
 /// What a job counts with.
 #[derive(Debug, Clone, Copy)]

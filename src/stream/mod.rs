@@ -21,6 +21,7 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::control::Control;
+use crate::count::cuda::RUNS_IN_FLIGHT;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::disk::faults;
 use crate::error::{Error, Result};
@@ -31,6 +32,9 @@ use source::PartitionSource;
 
 /// Frames that exist at a time.
 const IN_FLIGHT: usize = 2;
+
+/// Runs of the resident section that exist at a time.
+const RUNS: usize = RUNS_IN_FLIGHT as usize;
 
 /// What counting a partition found and took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -116,11 +120,13 @@ pub fn count_partition(
     };
     let (to_counter, messages) = sync_channel(0);
     let (give_frame, frames) = sync_channel(IN_FLIGHT);
-    let (give_chunk, chunks) = sync_channel(IN_FLIGHT);
+    let (give_chunk, chunks) = sync_channel(RUNS);
     let words = partition.buffer_words;
     for _ in 0..IN_FLIGHT {
         // The channels have room for all buffers, so this neither fails nor waits.
         let _ = give_frame.try_send(backend.frame_buffer(words));
+    }
+    for _ in 0..RUNS {
         let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
     }
     let chunk = backend.resident_chunk();

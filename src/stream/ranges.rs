@@ -151,9 +151,11 @@ impl PartitionSource for RankRange<'_> {
         };
         let ranks = first..self.next;
         into.numbers.clear();
-        into.numbers.reserve_exact(ranks.len());
+        // For as many rows as any run has: later ones may have more.
+        let rows = most.min(self.ranks.len() as u64) as usize;
+        into.numbers.reserve_exact(rows);
         into.numbers.extend(ranks.clone());
-        into.offsets.reserve_exact((ranks.len() + 1).saturating_sub(into.offsets.len()));
+        into.offsets.reserve_exact((rows + 1).saturating_sub(into.offsets.len()));
         into.offsets.resize(ranks.len() + 1, 0);
         into.stored.clear();
         if self.stored {
@@ -161,7 +163,8 @@ impl PartitionSource for RankRange<'_> {
             let before = self.graph.first_arc(first)? - self.graph.first_arc(self.ranks.start)?;
             into.heads.resize(bytes.div_ceil(4))?;
             let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.heads);
-            into.stored = self.graph.read_stored(ranks, before, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
+            into.stored =
+                self.graph.read_stored(ranks, before, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
         } else {
             into.heads.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
             self.graph.read(ranks, &mut into.offsets, &mut into.heads)?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod emulation;
 
+use crate::packed::Run;
 use crate::testing::common::{OwnedFrame, Partition, cuts, random};
 use crate::testing::double::{Double, Pace};
 

@@ -85,6 +85,7 @@ pub(crate) struct Arguments {
     pub(crate) chunk_first: u32,
     pub(crate) together: u32,
     pub(crate) owners: u32,
+    pub(crate) numbered: u32,
     pub(crate) k: u32,
 }
 
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn the_fields_are_those_of_the_source() {
         assert_eq!(crate::testing::fields(PACKED.code), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 18 * 8 + 12 * 4);
+        assert_eq!(size_of::<Arguments>(), 18 * 8 + 14 * 4);
     }
 
     #[test]

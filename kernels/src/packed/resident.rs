@@ -3,7 +3,7 @@
 use bytemuck::cast_slice;
 
 use super::arguments::{Arguments, Kernel};
-use super::{Counting, RESIDENT, SLOTS, launch, of_frame, row_blocks};
+use super::{COPIED, Counting, RESIDENT, SLOTS, launch, of_frame, row_blocks};
 use crate::arena::ALIGNMENT;
 use crate::compact::{CompactPart, CompactSlices, Offsets, Unpack};
 use crate::engine::{Engine, Queue};
@@ -20,7 +20,17 @@ impl<E: Engine> Counting<'_, E> {
             None => self.plain(run, first_local, first_head)?,
             Some(compact) => self.compact(run.offsets, compact, first_local)?,
         }
+        self.engine.record(Queue::Copy, COPIED[self.runs % COPIED.len()])?;
+        self.runs += 1;
         self.engine.record(Queue::Copy, RESIDENT.copied)
+    }
+
+    /// Waits until the run before the last one was copied.
+    pub(super) fn run_before_is_copied(&mut self) -> Result<()> {
+        match self.runs.checked_sub(2) {
+            Some(run) => self.engine.reach(COPIED[run % COPIED.len()]),
+            None => Ok(()),
+        }
     }
 
     /// Bytes of a half.

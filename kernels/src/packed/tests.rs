@@ -169,5 +169,5 @@ fn an_arena_that_is_too_small_refuses() {
 #[test]
 fn counters_go_from_thread_to_thread() {
     fn send<T: Send>() {}
-    send::<Counter<'static>>();
+    send::<Counter<'static, crate::testing::common::OwnedRun>>();
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::{CompactPart, CompactSlices, FrameSlices, ResidentSlices, Size, frame_bytes};
+use super::{CompactPart, CompactSlices, FrameSlices, ResidentSlices, Run, Size, frame_bytes};
 
 /// A partition with all its rows, before it is cut into frames.
 #[derive(Debug, Clone)]
@@ -65,6 +65,25 @@ pub(crate) fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, number: u32, in_
     (bytes, parts)
 }
 
+/// A run of a resident section that owns its slices.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnedRun {
+    offsets: Vec<u64>,
+    heads: Vec<u32>,
+}
+
+impl Run for OwnedRun {
+    fn slices(&self) -> ResidentSlices<'_> {
+        ResidentSlices { offsets: &self.offsets, heads: &self.heads, compact: None }
+    }
+}
+
+impl From<ResidentSlices<'_>> for OwnedRun {
+    fn from(run: ResidentSlices<'_>) -> Self {
+        Self { offsets: run.offsets.to_vec(), heads: run.heads.to_vec() }
+    }
+}
+
 /// A run of a resident section that owns its slices, stored.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredRun {
@@ -79,8 +98,10 @@ impl StoredRun {
         let part = parts[part.min(parts.len() - 1)];
         bytes[part.begin as usize..part.end as usize].iter_mut().for_each(|byte| *byte |= 0x7f);
     }
+}
 
-    pub(crate) fn slices(&self) -> ResidentSlices<'_> {
+impl Run for StoredRun {
+    fn slices(&self) -> ResidentSlices<'_> {
         let (bytes, parts) = &self.stored;
         ResidentSlices { offsets: &self.offsets, heads: &[], compact: Some(CompactSlices { bytes, parts }) }
     }

@@ -4,7 +4,7 @@
 use trimill_kernels::packed::{Counter, device_bytes, wished_bytes};
 use trimill_kernels::{Counted, Error, FrameSlices, Gpu, Images, ResidentSlices, Size};
 
-use crate::common::{OwnedFrame, Partition, cuts, random};
+use crate::common::{OwnedFrame, OwnedRun, Partition, cuts, random};
 use crate::gpu;
 
 /// Counts with frames of the proxies' rows and with frames of all rows, in three arenas each. All must give the same.
@@ -26,7 +26,9 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
 fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], size: Size, arena: u64) -> Counted {
     gpu.reserve(arena).unwrap();
     let mut counter = Counter::begin(gpu, size).unwrap();
-    partition.resident_runs(size.locals as usize / 3 + 1).for_each(|run| counter.resident(&run).unwrap());
+    partition
+        .resident_runs(size.locals as usize / 3 + 1)
+        .for_each(|run| drop(counter.resident(OwnedRun::from(run)).unwrap()));
     for frame in frames {
         counter.frame(&frame.slices()).unwrap();
     }
@@ -176,7 +178,8 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
     for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {
         gpu.reserve(arena).unwrap();
         let mut counter = Counter::begin(&mut gpu, size).unwrap();
-        counter.resident(&ResidentSlices { offsets: &offsets, heads: &heads, compact: None }).unwrap();
+        let run = ResidentSlices { offsets: &offsets, heads: &heads, compact: None };
+        assert!(counter.resident(OwnedRun::from(run)).unwrap().is_none());
         counter.frame(&whole).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
     }
@@ -196,10 +199,10 @@ fn packed_refuses_what_does_not_fit() {
     let least = device_bytes(size.locals, size.arcs, 4096);
     for arena in [0, least / 2] {
         gpu.reserve(arena).unwrap();
-        assert!(matches!(Counter::begin(&mut gpu, size), Err(Error::Budget { .. })));
+        assert!(matches!(Counter::<OwnedRun>::begin(&mut gpu, size), Err(Error::Budget { .. })));
     }
     gpu.reserve(1 << 30).unwrap();
-    assert!(Counter::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= wished_bytes(&size)));
+    assert!(Counter::<OwnedRun>::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= wished_bytes(&size)));
     assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
 }
 

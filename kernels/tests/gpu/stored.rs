@@ -1,5 +1,6 @@
 //! Rows as a graph's file stores them, unpacked on the device: the same counts as of plain rows, by both methods that take them.
 
+use trimill_kernels::packed::Run;
 use trimill_kernels::{Error, Shape, device_bytes, packed};
 
 use crate::common::{OwnedFrame, Partition, StoredRun, cuts, random};
@@ -40,7 +41,7 @@ fn stored_rows_count_as_plain_ones_do() {
             frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
             assert_eq!(counter.finish().unwrap().triangles, expected, "lstc, from {first}, {cuts:?}");
             let mut counter = packed::Counter::begin(&mut gpu, size).unwrap();
-            runs.iter().for_each(|run| counter.resident(&run.slices()).unwrap());
+            runs.iter().for_each(|run| drop(counter.resident(run.clone()).unwrap()));
             let bins = counter.bins().unwrap();
             assert_eq!(bins.iter().sum::<u64>(), size.arcs);
             frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());

@@ -2,16 +2,26 @@
 
 use std::time::Duration;
 
+use trimill_kernels::packed::Run;
 use trimill_kernels::papers::PaperCounter;
 use trimill_kernels::{FrameSlices, Gpu, ResidentSlices, Result, Size, packed};
 
 use super::Kernels;
 use crate::count::{DeviceTimes, Tally};
+use crate::partition::section::Resident;
+
+impl Run for Resident {
+    fn slices(&self) -> ResidentSlices<'_> {
+        let compact = self.compact();
+        let heads = if compact.is_some() { &[] } else { &self.heads[..] };
+        ResidentSlices { offsets: &self.offsets, heads, compact }
+    }
+}
 
 /// One of the crate's counters.
 pub(super) enum Counter<'g> {
     Lstc(trimill_kernels::Counter<'g>),
-    Packed(packed::Counter<'g>),
+    Packed(packed::Counter<'g, Resident>),
     Paper(PaperCounter<'g>),
 }
 
@@ -24,12 +34,14 @@ impl<'g> Counter<'g> {
         }
     }
 
-    pub(super) fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    /// Takes a run of resident rows. Returns it, or the one before, if either may be filled again.
+    pub(super) fn resident(&mut self, run: Resident) -> Result<Option<Resident>> {
         match self {
-            Self::Lstc(counter) => counter.resident(run),
-            Self::Packed(counter) => counter.resident(run),
-            Self::Paper(counter) => counter.resident(run),
+            Self::Lstc(counter) => counter.resident(&run.slices())?,
+            Self::Packed(counter) => return counter.resident(run),
+            Self::Paper(counter) => counter.resident(&run.slices())?,
         }
+        Ok(Some(run))
     }
 
     pub(super) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {

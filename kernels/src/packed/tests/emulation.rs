@@ -182,6 +182,9 @@ fn enters(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) -> bool {
 
 /// The first head beyond the range is the next one.
 fn goes_on(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) {
+    if g.range_end == g.numbered {
+        return;
+    }
     let next = own.iter().flat_map(|&word| unpacked(word, g.k)).find(|&head| head >= g.range_end);
     m.write(g.next + 4 * local, &next.unwrap_or(u32::MAX).to_le_bytes());
 }

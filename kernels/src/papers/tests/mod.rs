@@ -1,18 +1,13 @@
 //! Every method against brute force, its kernels emulated on the host. The same on a GPU: `tests/gpu.rs`, `tests/papers.rs`.
 
-// Its types are private to whoever includes it.
-#[allow(clippy::duplicate_mod, dead_code)]
-#[path = "../../../tests/common/mod.rs"]
-mod common;
 pub(crate) mod emulated;
 mod primitives;
 
-use common::{OwnedFrame, Partition, cuts, random};
 use emulated::Emulated;
 
 use super::*;
-use crate::lstc::sections::frame_bytes;
-use crate::{CompactPart, CompactSlices};
+use crate::frame_bytes;
+use crate::testing::common::{OwnedFrame, Partition, cuts, random};
 use polak::Preprocess;
 use skiff::Organisation;
 
