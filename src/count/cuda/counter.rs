@@ -21,7 +21,7 @@ impl Run for Resident {
 /// One of the crate's counters.
 pub(super) enum Counter<'g> {
     Lstc(trimill_kernels::Counter<'g>),
-    Packed(packed::Counter<'g, Resident>),
+    Packed(Box<packed::Counter<'g, Resident>>),
     Paper(PaperCounter<'g>),
 }
 
@@ -29,7 +29,7 @@ impl<'g> Counter<'g> {
     pub(super) fn begin(gpu: &'g mut Gpu, kernels: &'g Kernels, size: Size) -> Result<Self> {
         match kernels {
             Kernels::Lstc(shape) => trimill_kernels::Counter::begin(gpu, *shape, size).map(Self::Lstc),
-            Kernels::Packed => packed::Counter::begin(gpu, size).map(Self::Packed),
+            Kernels::Packed => packed::Counter::begin(gpu, size).map(Box::new).map(Self::Packed),
             Kernels::Paper(method, program) => PaperCounter::begin(gpu, program, method, size).map(Self::Paper),
         }
     }
