@@ -77,9 +77,9 @@ template <bool WRITE> __device__ __forceinline__ void deal_row(const Arguments &
     if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = head_from(row, own.y, g.range_end, g.k);
 }
 
-// A warp takes 32 locals. Few of them have a head in a range when there are many ranges: the others are told by `next` alone. Of
-// the rest, a thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
-template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
+// Where rows are short, few of them have a head in a range: a warp takes 32 and tells the others by `next` alone. Of the rest, a
+// thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
+template <bool WRITE> __device__ __forceinline__ void deal_some(const Arguments &g) {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
     const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
     const uint2 own = next < g.range_end ? g.rows[g.first + first + lane] : make_uint2(0, 0);
@@ -104,6 +104,15 @@ template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
         deal_row<WRITE>(g, first + i, row, __shfl_sync(ALL, next, i), lane, WARP);
         __syncwarp();
     }
+}
+
+// Otherwise each row has its lanes.
+template <bool WRITE> __device__ __forceinline__ void deal(const Arguments &g) {
+    if (g.lanes == 0) return deal_some<WRITE>(g);
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.lanes);
+    if (i >= g.count) return;
+    const u32 next = g.next[g.first + i];
+    if (next < g.range_end) deal_row<WRITE>(g, i, g.rows[g.first + i], next, threadIdx.x % g.lanes, g.lanes);
 }
 
 extern "C" __global__ void packed_tally(Arguments g) { deal<false>(g); }

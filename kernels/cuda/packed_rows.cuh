@@ -1,22 +1,23 @@
-// Packing, ROW_LANES lanes a row: heads as they come become the words of packed.cu.
+// Packing, ROW_LANES lanes a row, or a warp where rows are long: heads as they come become the words of packed.cu.
 
 // Packs `n` heads after the `out` words that are there already. Returns how many words there are then.
-__device__ __forceinline__ u32 pack(const u32 *heads, u64 n, u32 *to, u32 out, u32 k) {
-    const u32 lane = threadIdx.x % ROW_LANES, lanes = row_lanes(), shift = threadIdx.x % WARP / ROW_LANES * ROW_LANES;
+template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *heads, u64 n, u32 *to, u32 out, u32 k) {
+    const u32 lane = threadIdx.x % LANES, shift = threadIdx.x % WARP / LANES * LANES, all = ALL >> (WARP - LANES);
+    const u32 lanes = lanes_of<LANES>();
     u32 open = 0; // the last word, not written yet
     if (out) open = to[--out];
     __syncwarp(lanes);
-    for (u64 i = 0; i < n; i += ROW_LANES) {
+    for (u64 i = 0; i < n; i += LANES) {
         u32 word = i + lane < n ? packed(heads[i + lane], k) : 0, run = word ? run_of(word, k) : ALL;
-        u32 before = __shfl_up_sync(lanes, run, 1, ROW_LANES);
+        u32 before = __shfl_up_sync(lanes, run, 1, LANES);
         if (lane == 0) before = open ? run_of(open, k) : ALL;
         const bool begins = word && run != before;
-        for (u32 step = 1; step < ROW_LANES; step <<= 1) {
-            u32 next = __shfl_down_sync(lanes, word, step, ROW_LANES), its = __shfl_down_sync(lanes, run, step, ROW_LANES);
-            if (lane + step < ROW_LANES && its == run && word) word |= next;
+        for (u32 step = 1; step < LANES; step <<= 1) {
+            u32 next = __shfl_down_sync(lanes, word, step, LANES), its = __shfl_down_sync(lanes, run, step, LANES);
+            if (lane + step < LANES && its == run && word) word |= next;
         }
-        const u32 first = __shfl_sync(lanes, word, 0, ROW_LANES);
-        const u32 begun = __ballot_sync(lanes, begins) >> shift & ((1u << ROW_LANES) - 1);
+        const u32 first = __shfl_sync(lanes, word, 0, LANES);
+        const u32 begun = __ballot_sync(lanes, begins) >> shift & all;
         if (!(begun & 1) && open) open |= first;
         if (begun) {
             if (open) {
@@ -26,7 +27,7 @@ __device__ __forceinline__ u32 pack(const u32 *heads, u64 n, u32 *to, u32 out, u
             const u32 many = __popc(begun) - 1, rank = __popc(begun & ((1u << lane) - 1));
             if (begins && rank < many) to[out + rank] = word;
             out += many;
-            open = __shfl_sync(lanes, word, 31 - __clz(begun), ROW_LANES);
+            open = __shfl_sync(lanes, word, 31 - __clz(begun), LANES);
         }
     }
     if (open) {
@@ -37,27 +38,32 @@ __device__ __forceinline__ u32 pack(const u32 *heads, u64 n, u32 *to, u32 out, u
     return out;
 }
 
-// A run of the resident section. Rows may be cut anywhere: the next run goes on with them. `rows` was zeroed.
-extern "C" __global__ void packed_resident(Arguments g) {
-    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / ROW_LANES);
+// A row of a run of the resident section. Rows may be cut anywhere: the next run goes on with them. `rows` was zeroed.
+template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g) {
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
     if (i >= g.count) return;
     const u32 row = g.first + i;
     const u64 begin = g.offsets[i], end = g.offsets[i + 1];
     const u64 from = begin > g.heads_first ? begin : g.heads_first, to = end < g.heads_end ? end : g.heads_end;
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
     const u32 before = begin < from ? g.rows[row].y : 0;
-    __syncwarp(row_lanes());
+    __syncwarp(lanes_of<LANES>());
     // Where a run ends before a row, the next one begins it.
-    if (begin == from && threadIdx.x % ROW_LANES == 0) g.next[row] = to > from ? g.heads[from - g.heads_first] : ALL;
-    const u32 words = pack(g.heads + (from - g.heads_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
-    if (threadIdx.x % ROW_LANES == 0) g.rows[row] = make_uint2(chunk, words);
+    if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.heads[from - g.heads_first] : ALL;
+    const u32 words = pack<LANES>(g.heads + (from - g.heads_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
+    if (threadIdx.x % LANES == 0) g.rows[row] = make_uint2(chunk, words);
 }
 
-// The rows of a piece of a frame, and its table.
-extern "C" __global__ void packed_frame(Arguments g) {
-    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / ROW_LANES);
+extern "C" __global__ void packed_resident(Arguments g) {
+    if (g.lanes == WARP) resident<WARP>(g);
+    else resident<ROW_LANES>(g);
+}
+
+// A row of a piece of a frame, and its place in the table.
+template <u32 LANES> __device__ __forceinline__ void frame(const Arguments &g) {
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
     if (i >= g.range_end - g.range_start) return;
-    const bool writes = threadIdx.x % ROW_LANES == 0;
+    const bool writes = threadIdx.x % LANES == 0;
     u32 row = g.range_start - g.frame_start + i;
     if (g.local_words) {
         const u64 word = g.local_words[row >> 6];
@@ -70,7 +76,11 @@ extern "C" __global__ void packed_frame(Arguments g) {
     }
     const u32 begin = g.frame_offsets[row], end = g.frame_offsets[row + 1];
     const u32 chunk = g.chunk_first + (u32)((begin - g.heads_first + 3ull * (row - g.row_first) + 3) >> 2);
-    const u32 words = pack(g.heads + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k);
+    const u32 words = pack<LANES>(g.heads + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k);
     if (writes) g.table[i] = make_uint2(chunk, words);
 }
 
+extern "C" __global__ void packed_frame(Arguments g) {
+    if (g.lanes == WARP) frame<WARP>(g);
+    else frame<ROW_LANES>(g);
+}

@@ -8,7 +8,7 @@ constexpr u32 ALL = 0xffffffffu;
 constexpr u32 WARP = 32;
 constexpr u32 HUB = 1u << 29; // words below it are hubs'
 constexpr u32 HUBS = 65536;
-constexpr u32 ROW_LANES = 8;  // lanes that pack or deal a row
+constexpr u32 ROW_LANES = 8;  // lanes that pack or deal a row, unless it is long
 
 // Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
 struct Arguments {
@@ -42,6 +42,7 @@ struct Arguments {
     u32 together;             // all of the range are local, and those in the batch own as one
     u32 owners;
     u32 numbered;             // locals and proxies
+    u32 lanes;                // that take a row: ROW_LANES, or WARP where rows are long; 0: see `deal`
     u32 k;                    // runs after the hubs have 2^k numbers
 };
 
@@ -68,4 +69,5 @@ __device__ __forceinline__ void unpack(u32 word, u32 k, u32 &base, u32 &heads) {
 // Bits of a word below the run.
 __device__ __forceinline__ u32 bits_of(u32 word, u32 k) { return word < HUB ? 16 : 1u << k; }
 
-__device__ __forceinline__ u32 row_lanes() { return ((1u << ROW_LANES) - 1) << (threadIdx.x % WARP / ROW_LANES * ROW_LANES); }
+// The lanes that have the same row as this one.
+template <u32 LANES> __device__ __forceinline__ u32 lanes_of() { return ALL >> (WARP - LANES) << (threadIdx.x % WARP / LANES * LANES); }

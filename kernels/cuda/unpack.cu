@@ -2,7 +2,7 @@
 //
 // Of a part (the rows of a file block) there come: its successors as LEB128 numbers (of each row the first one, then each one's
 // distance from the one before, less 1), and where its rows begin. A block of threads takes a part: first all numbers, 16 bytes a
-// thread, each to its arc's place; then 8 lanes a row add them up. The byte before a part's first one ends a number (it is the last
+// thread, each to its arc's place; then 8 lanes a row, or a warp, add them up. The byte before a part's first one ends a number (it is the last
 // of the rows' lengths), so each thread finds the beginning of a number that reaches into its bytes among the 4 before them.
 //
 // Nothing is written outside a part's arcs, and rows ascend below their bounds, whatever the bytes are, provided that they are as many
@@ -20,10 +20,47 @@ struct Part {
 
 constexpr u32 TAKEN = 16; // bytes of a thread
 constexpr u32 ROW_LANES = 8;
+constexpr u32 LONG_ROW = 128; // successors from which on a warp takes a row
 constexpr u32 BINS = 2048;
 
 __device__ __forceinline__ u64 offset_at(const u64 *offsets, u64 wide, u64 row) {
     return wide ? offsets[row] : ((const u32 *)offsets)[row];
+}
+
+// Makes successors of the distances in a part's rows, LANES lanes a row. Whether a row went beyond its bound.
+template <u32 LANES>
+__device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64 wide, u64 base, u64 first_row, u32 *successors) {
+    const u32 lane = threadIdx.x % LANES;
+    bool bad = false;
+    // Whole warps go on together, as long as any of their rows does.
+    for (u32 first = threadIdx.x / WARP * (WARP / LANES); first < part.rows; first += blockDim.x / LANES) {
+        const u32 row = first + threadIdx.x % WARP / LANES;
+        u64 begin = 0, end = 0;
+        if (row < part.rows) {
+            begin = offset_at(offsets, wide, part.row - first_row + row) - base;
+            end = offset_at(offsets, wide, part.row - first_row + row + 1) - base;
+        }
+        const u64 bound = part.bound + (u64)part.bound_step * row;
+        u64 least = 0;
+        for (u64 i = begin; __any_sync(ALL, i < end); i += LANES) {
+            const bool mine = i + lane < end;
+            u64 sum = mine ? (u64)successors[i + lane] + 1 : 0;
+            for (u32 step = 1; step < LANES; step <<= 1) {
+                const u64 other = __shfl_up_sync(ALL, sum, step);
+                if (lane >= step) sum += other;
+            }
+            sum += least;
+            if (mine) successors[i + lane] = (u32)(sum - 1);
+            // Lanes beyond the row's end added nothing, so the last one has the sum of all.
+            least = __shfl_sync(ALL, sum, threadIdx.x % WARP | (LANES - 1));
+        }
+        if (least > bound) {
+            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `bound`.
+            bad = true;
+            for (u64 i = begin; i + lane < end; i += LANES) successors[i + lane] = (u32)(i + lane - begin);
+        }
+    }
+    return bad;
 }
 
 // `bytes` is where byte 0 would be, a multiple of 16; `offsets` and `successors` are those of row `first_row` and arc `first_arc`,
@@ -72,40 +109,8 @@ extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part 
     }
     bad |= done != part.arcs;
     __syncthreads();
-    const u32 lane = threadIdx.x % ROW_LANES;
-    // Whole warps go on together, as long as any of their rows does.
-    for (u32 first = threadIdx.x / WARP * (WARP / ROW_LANES); first < part.rows; first += blockDim.x / ROW_LANES) {
-        const u32 row = first + threadIdx.x % WARP / ROW_LANES;
-        u64 begin = 0, end = 0;
-        if (row < part.rows) {
-            begin = offset_at(offsets, wide, part.row - first_row + row) - base;
-            end = offset_at(offsets, wide, part.row - first_row + row + 1) - base;
-        }
-        const u64 bound = part.bound + (u64)part.bound_step * row;
-        u64 least = 0;
-        for (u64 i = begin; __any_sync(ALL, i < end); i += ROW_LANES) {
-            const bool mine = i + lane < end;
-            u64 sum = mine ? (u64)successors[i + lane] + 1 : 0;
-            for (u32 step = 1; step < ROW_LANES; step <<= 1) {
-                const u64 other = __shfl_up_sync(ALL, sum, step);
-                if (lane >= step) sum += other;
-            }
-            sum += least;
-            if (mine) successors[i + lane] = (u32)(sum - 1);
-            // What the last lane of the row has, to all of it.
-            u64 all = sum;
-            for (u32 step = 1; step < ROW_LANES; step <<= 1) {
-                const u64 other = __shfl_down_sync(ALL, all, step);
-                if (lane + step < ROW_LANES) all = max(all, other);
-            }
-            least = all;
-        }
-        if (least > bound) {
-            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `bound`.
-            bad = true;
-            for (u64 i = begin; i + lane < end; i += ROW_LANES) successors[i + lane] = (u32)(i + lane - begin);
-        }
-    }
+    if (part.arcs / max(part.rows, 1u) >= LONG_ROW) bad |= add_up<WARP>(part, offsets, wide, base, first_row, successors);
+    else bad |= add_up<ROW_LANES>(part, offsets, wide, base, first_row, successors);
     if (bad) *wrong = 1;
     if (!bins) return;
     __syncthreads();

@@ -56,6 +56,13 @@ const fn of_batch(batch: usize) -> Marks {
 const THREADS: u32 = 256;
 const ROW_LANES: u32 = 8;
 
+/// Lanes of a warp.
+const WARP: u32 = 32;
+
+/// Arcs of a row from which on a warp takes it, and below which most rows have no head in one of many ranges.
+const LONG_ROW: u64 = 128;
+const SHORT_ROW: u64 = 32;
+
 /// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
 const SOME_BLOCKS: u32 = 9;
 const MANY_BLOCKS: u32 = 12;
@@ -296,8 +303,14 @@ impl<'g, E: Engine> Counting<'g, E> {
     }
 }
 
-fn row_blocks(rows: u32) -> u32 {
-    rows.div_ceil(THREADS / ROW_LANES)
+/// Lanes that take a row, where rows have so many arcs together: a warp for long ones.
+fn lanes_for(rows: u64, arcs: u64) -> u32 {
+    if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
+}
+
+/// Blocks where each row has so many lanes.
+fn row_blocks(rows: u32, lanes: u32) -> u32 {
+    rows.div_ceil(THREADS / lanes)
 }
 
 fn launch<E: Engine>(engine: &mut E, kernel: Kernel, blocks: u32, arguments: &Arguments) -> Result<()> {

@@ -86,6 +86,7 @@ pub(crate) struct Arguments {
     pub(crate) together: u32,
     pub(crate) owners: u32,
     pub(crate) numbered: u32,
+    pub(crate) lanes: u32,
     pub(crate) k: u32,
 }
 

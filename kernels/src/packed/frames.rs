@@ -3,8 +3,8 @@
 use super::arguments::{Arguments, Kernel};
 use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
 use super::{
-    Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SLOTS, SOME_BLOCKS, THREADS, launch, of_batch, of_frame,
-    row_blocks,
+    Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SHORT_ROW, SLOTS, SOME_BLOCKS, THREADS, lanes_for, launch,
+    of_batch, of_frame, row_blocks,
 };
 use crate::engine::{Call, Engine, Grid, Queue, RING};
 use crate::error::Result;
@@ -128,12 +128,17 @@ impl<E: Engine> Counting<'_, E> {
         };
         let engine = &mut *self.engine;
         let processors = engine.processors();
+        let lengths = self.order.arcs() / u64::from(arguments.locals);
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
-        let locals = batch.count.div_ceil(THREADS);
         engine.record(Queue::Compute, marks.copy)?;
         if begins && !piece.all_local {
-            launch(engine, Kernel::Frame, row_blocks(piece.numbers as u32), arguments)?;
+            arguments.lanes = lanes_for(piece.rows, piece.arcs);
+            launch(engine, Kernel::Frame, row_blocks(piece.numbers as u32, arguments.lanes), arguments)?;
         }
+        // Where all heads are in the range, or rows are long, each row has something to deal.
+        let each = piece.numbers == u64::from(arguments.numbered) || lengths >= SHORT_ROW;
+        arguments.lanes = if each { lanes_for(1, lengths) } else { 0 };
+        let locals = row_blocks(batch.count, arguments.lanes.max(1));
         launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
         launch(engine, Kernel::Tally, locals, arguments)?;
         launch(engine, Kernel::Sum, scan_blocks(owners) as u32, arguments)?;

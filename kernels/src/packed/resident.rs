@@ -3,7 +3,7 @@
 use bytemuck::cast_slice;
 
 use super::arguments::{Arguments, Kernel};
-use super::{COPIED, Counting, RESIDENT, SLOTS, launch, of_frame, row_blocks};
+use super::{COPIED, Counting, RESIDENT, SLOTS, lanes_for, launch, of_frame, row_blocks};
 use crate::arena::ALIGNMENT;
 use crate::compact::{CompactPart, CompactSlices, Offsets, Unpack};
 use crate::engine::{Engine, Queue};
@@ -111,6 +111,7 @@ impl<E: Engine> Counting<'_, E> {
             heads_end: end,
             first: row,
             count,
+            lanes: lanes_for(count.into(), end - first),
             ..self.arguments
         };
         let engine = &mut *self.engine;
@@ -118,7 +119,7 @@ impl<E: Engine> Counting<'_, E> {
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        launch(engine, Kernel::Resident, row_blocks(count), &arguments)?;
+        launch(engine, Kernel::Resident, row_blocks(count, arguments.lanes), &arguments)?;
         engine.record(Queue::Compute, marks.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())

@@ -52,11 +52,11 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
     let (owners, range) = (u64::from(g.owners), g.range_end - g.range_start);
     match kernel {
         Kernel::Resident => {
-            assert!(u64::from(g.count) * 8 <= threads);
+            assert!(u64::from(g.count) * u64::from(g.lanes) <= threads);
             (0..g.count).for_each(|i| resident(m, g, i));
         }
         Kernel::Frame => {
-            assert!(u64::from(range) * 8 <= threads);
+            assert!(u64::from(range) * u64::from(g.lanes) <= threads);
             (0..range).for_each(|i| frame(m, g, i));
         }
         Kernel::Clear => {
@@ -64,7 +64,7 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             m.write(g.state, &[0; 16]);
         }
         Kernel::Tally | Kernel::Deal => {
-            assert!(u64::from(g.count) <= threads);
+            assert!(u64::from(g.count) * u64::from(g.lanes.max(1)) <= threads);
             (0..g.count).for_each(|i| deal(m, g, i, kernel == Kernel::Deal));
         }
         Kernel::Sum => {

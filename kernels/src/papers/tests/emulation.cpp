@@ -133,6 +133,7 @@ template <typename T> static inline T lane_of(unsigned lane, T mine) {
     auto all = emulation::exchange((uint64_t)mine);
     return lane < 32 && all.live >> lane & 1 ? (T)all.of[lane] : mine;
 }
+template <typename T> static inline T __shfl_sync(unsigned, T mine, unsigned lane) { return lane_of(lane % 32, mine); }
 template <typename T> static inline T __shfl_down_sync(unsigned, T mine, unsigned by) { return lane_of(threadIdx.x % 32 + by, mine); }
 template <typename T> static inline T __shfl_up_sync(unsigned, T mine, unsigned by) { return lane_of(threadIdx.x % 32 - by, mine); }
 static inline unsigned __ballot_sync(unsigned, bool mine) {
