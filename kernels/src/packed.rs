@@ -59,9 +59,8 @@ const ROW_LANES: u32 = 8;
 /// Lanes of a warp.
 const WARP: u32 = 32;
 
-/// Arcs of a row from which on a warp takes it, and below which most rows have no head in one of many ranges.
+/// Arcs of a row from which on a warp takes it. Of shorter ones, most have no head in one of many ranges.
 const LONG_ROW: u64 = 128;
-const SHORT_ROW: u64 = 32;
 
 /// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
 const SOME_BLOCKS: u32 = 9;

@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, Kernel};
 use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
 use super::{
-    Counting, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SHORT_ROW, SLOTS, SOME_BLOCKS, THREADS, lanes_for, launch,
+    Counting, LONG_ROW, MANY_BLOCKS, OTHER_BLOCKS, OWNER_THREADS, SLOTS, SOME_BLOCKS, THREADS, lanes_for, launch,
     of_batch, of_frame, row_blocks,
 };
 use crate::engine::{Call, Engine, Grid, Queue, RING};
@@ -136,7 +136,7 @@ impl<E: Engine> Counting<'_, E> {
             launch(engine, Kernel::Frame, row_blocks(piece.numbers as u32, arguments.lanes), arguments)?;
         }
         // Where all heads are in the range, or rows are long, each row has something to deal.
-        let each = piece.numbers == u64::from(arguments.numbered) || lengths >= SHORT_ROW;
+        let each = piece.numbers == u64::from(arguments.numbered) || lengths >= LONG_ROW;
         arguments.lanes = if each { lanes_for(1, lengths) } else { 0 };
         let locals = row_blocks(batch.count, arguments.lanes.max(1));
         launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
