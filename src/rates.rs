@@ -1,7 +1,8 @@
 //! What the machine does in a second: what `auto` estimates with.
 //!
 //! `trimill doctor --measure` writes what it measured to the cache directory, from where all later jobs read it. Without that file
-//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, methods-h200.md, auto-h200.md).
+//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, row-blocks-h200.md, methods-h200.md,
+//! auto-h200.md).
 //! They need not be exact: they only rank ways to the same answer.
 
 use std::io::Read;
