@@ -1,7 +1,7 @@
 //! The CPU method `bitmap` beside a plain sorted merge and the crate `graph`, on graphs that are made here.
 //!
 //! All three count the same clean graph with the same number of threads, and their counts are compared. Criterion shows
-//! each one's distribution; a table of ratios ends the run. 'orient' is what comes before: for `bitmap` the station of
+//! each one's distribution; a table of ratios ends the run. 'orient' is what comes before: for `bitmap` the stage of
 //! that name and the copy of the rows into the resident section, for `graph` its relabelling by degree, for the merge
 //! nothing of its own (it runs on the rows of `bitmap`).
 //!
@@ -30,7 +30,7 @@ use trimill::generate::{Family, generate};
 use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
 use trimill::memory::HostMemory;
-use trimill::partition::section::{FrameView, Resident};
+use trimill::partition::section::{Resident, RowBlockView};
 use trimill::prepare::prepare;
 use trimill::stream::ranges::RankRange;
 use trimill::stream::row_blocks::RowBlocks;
@@ -79,7 +79,7 @@ fn compare(criterion: &mut Criterion, table: &mut Table, name: &str, arcs: Vec<(
     let resident = resident(&oriented);
     let orienting = orienting + start.elapsed();
     let order = oriented.order().unwrap();
-    let row = |rank: u32| resident.row(rank as usize).iter().map(move |&head| (rank, head));
+    let row = |rank: u32| resident.row(rank as usize).iter().map(move |&successor| (rank, successor));
     let edges = (0..oriented.vertices()).flat_map(row).map(|(u, v)| (order[u as usize], order[v as usize]));
     let mut theirs: UndirectedCsrGraph<u32> =
         GraphBuilder::new().csr_layout(CsrLayout::Deduplicated).edges(edges).build();
@@ -142,9 +142,9 @@ fn measure(
 fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
     let source = ArcList { arcs, declared: None };
     let space = Workspace::new(HostMemory::new(Bytes(8 << 30), rayon::current_num_threads()), dir);
-    let mut stations = Vec::new();
-    let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stations).unwrap();
-    let seconds = stations.iter().filter(|station| station.name == "orient").map(|station| station.seconds).sum();
+    let mut stages = Vec::new();
+    let graph = prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut stages).unwrap();
+    let seconds = stages.iter().filter(|stage| stage.name == "orient").map(|stage| stage.seconds).sum();
     (graph, Duration::from_secs_f64(seconds))
 }
 
@@ -166,7 +166,9 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let start = Instant::now();
     let mut counter = cpu.begin(copy.size(), vertices, Bytes::ZERO).unwrap();
     counter.resident(copy, &POOL).unwrap();
-    counter.frame(&FrameView { range: 0..vertices, offsets: &[0], heads: &[], stored: None }, &POOL).unwrap();
+    counter
+        .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)
+        .unwrap();
     (counter.finish().unwrap().triangles, start.elapsed())
 }
 
@@ -212,12 +214,12 @@ fn crawl(pages: u64) -> Vec<(u64, u64)> {
         for i in 0..links {
             let kind = draw(i) % 100;
             let at = draw(128 + i);
-            let head = match kind {
+            let successor = match kind {
                 0..75 if !copied.is_empty() => arcs[copied.start + at as usize % copied.len()].1,
                 0..97 => page - 1 - at % page.min(40),
                 _ => (at % (page * page)).isqrt().abs_diff(page - 1),
             };
-            arcs.push((page, head));
+            arcs.push((page, successor));
         }
         starts.push(arcs.len() - links as usize);
     }

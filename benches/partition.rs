@@ -50,7 +50,7 @@ fn main() {
     group.bench_function("a pass", |bencher| {
         bencher.iter(|| {
             let mut arcs = 0;
-            let each = |block: trimill::graph::RowBlock<'_>| {
+            let each = |block: trimill::graph::RowRun<'_>| {
                 arcs += block.successors().len() as u64;
                 Ok(())
             };
@@ -88,8 +88,8 @@ fn limits() -> Limits {
     Limits {
         device: Bytes(8 << 30),
         device_from: BudgetFrom::Device,
-        largest_frame: Bytes::mib(256),
-        frame: None,
+        largest_row_block: Bytes::mib(256),
+        row_block: None,
         prune: Prune::Direct,
         parts: 1,
         machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },

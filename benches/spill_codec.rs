@@ -17,27 +17,27 @@ use zstd::bulk::{Compressor, Decompressor};
 
 const BLOCK: usize = 1 << 20;
 
-/// Rows of a block: offsets from 0, and heads.
+/// Rows of a block: offsets from 0, and successors.
 struct Block {
     offsets: Vec<u32>,
-    heads: Vec<u32>,
+    successors: Vec<u32>,
 }
 
 impl Block {
     fn raw(&self) -> usize {
-        4 * (self.offsets.len() - 1 + self.heads.len())
+        4 * (self.offsets.len() - 1 + self.successors.len())
     }
 
     fn rows(&self) -> impl Iterator<Item = &[u32]> {
-        self.offsets.windows(2).map(|pair| &self.heads[pair[0] as usize..pair[1] as usize])
+        self.offsets.windows(2).map(|pair| &self.successors[pair[0] as usize..pair[1] as usize])
     }
 }
 
 /// A way to store a block; buffers are kept by the implementation.
 trait Variant {
     fn encode(&mut self, block: &Block) -> Vec<u8>;
-    /// Decodes a block of this many rows and heads into `offsets[1..]` and `heads`.
-    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]);
+    /// Decodes a block of this many rows and successors into `offsets[1..]` and `successors`.
+    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], successors: &mut [u32]);
 }
 
 /// Blocks of spills, plain or compressed.
@@ -63,7 +63,7 @@ impl Variant for Ours {
         }
     }
 
-    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]) {
+    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], successors: &mut [u32]) {
         let bytes = match &mut self.zstd {
             Some((_, zstd)) => {
                 let (length, stored) = stored.split_first_chunk().unwrap();
@@ -73,7 +73,7 @@ impl Variant for Ours {
             }
             None => stored,
         };
-        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut offsets[1..], heads, base: 0 };
+        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut offsets[1..], successors, base: 0 };
         decode(bytes, into, &mut self.lengths).unwrap();
     }
 }
@@ -93,28 +93,28 @@ impl Variant for Words {
         self.bytes.extend(lengths.flat_map(u32::to_le_bytes));
         for row in block.rows() {
             let mut before = 0;
-            for &head in row {
-                let word = if self.gaps { head - std::mem::replace(&mut before, head) } else { head };
+            for &successor in row {
+                let word = if self.gaps { successor - std::mem::replace(&mut before, successor) } else { successor };
                 self.bytes.extend(word.to_le_bytes());
             }
         }
         self.zstd.compress(&self.bytes).unwrap()
     }
 
-    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]) {
-        self.bytes.resize(4 * (offsets.len() - 1 + heads.len()), 0);
+    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], successors: &mut [u32]) {
+        self.bytes.resize(4 * (offsets.len() - 1 + successors.len()), 0);
         self.unzstd.decompress_to_buffer(stored, &mut self.bytes[..]).unwrap();
         let (words, _) = self.bytes.as_chunks::<4>();
-        for (head, word) in heads.iter_mut().zip(&words[offsets.len() - 1..]) {
-            *head = u32::from_le_bytes(*word);
+        for (successor, word) in successors.iter_mut().zip(&words[offsets.len() - 1..]) {
+            *successor = u32::from_le_bytes(*word);
         }
         for i in 1..offsets.len() {
             offsets[i] = offsets[i - 1] + u32::from_le_bytes(words[i - 1]);
             if self.gaps {
                 let mut sum = 0;
-                for head in &mut heads[offsets[i - 1] as usize..offsets[i] as usize] {
-                    sum += *head;
-                    *head = sum;
+                for successor in &mut successors[offsets[i - 1] as usize..offsets[i] as usize] {
+                    sum += *successor;
+                    *successor = sum;
                 }
             }
         }
@@ -150,16 +150,16 @@ impl Variant for Planes {
         self.values.clear();
         for row in block.rows() {
             let mut least = 0;
-            self.values.extend(row.iter().map(|&head| head - std::mem::replace(&mut least, head + 1)));
+            self.values.extend(row.iter().map(|&successor| successor - std::mem::replace(&mut least, successor + 1)));
         }
         let gaps = self.split();
         [&[lengths, gaps][..], &self.zstd.compress(&self.planes).unwrap()].concat()
     }
 
-    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], heads: &mut [u32]) {
+    fn decode(&mut self, stored: &[u8], offsets: &mut [u32], successors: &mut [u32]) {
         let ([lengths, gaps], stored) = stored.split_first_chunk().unwrap();
         let rows = offsets.len() - 1;
-        self.planes.resize(usize::from(*lengths) * rows + usize::from(*gaps) * heads.len(), 0);
+        self.planes.resize(usize::from(*lengths) * rows + usize::from(*gaps) * successors.len(), 0);
         self.unzstd.decompress_to_buffer(stored, &mut self.planes[..]).unwrap();
         let join = |planes: &[u8], values: &mut [u32]| {
             values.fill(0);
@@ -170,13 +170,13 @@ impl Variant for Planes {
         };
         let (of_lengths, of_gaps) = self.planes.split_at(usize::from(*lengths) * rows);
         join(of_lengths, &mut offsets[1..]);
-        join(of_gaps, heads);
+        join(of_gaps, successors);
         for i in 1..offsets.len() {
             offsets[i] += offsets[i - 1];
             let mut least = 0;
-            for head in &mut heads[offsets[i - 1] as usize..offsets[i] as usize] {
-                *head += least;
-                least = *head + 1;
+            for successor in &mut successors[offsets[i - 1] as usize..offsets[i] as usize] {
+                *successor += least;
+                least = *successor + 1;
             }
         }
     }
@@ -227,12 +227,12 @@ fn blocks(mut arcs: Vec<(u32, u32)>) -> Vec<Block> {
     arcs.iter_mut().for_each(|arc| *arc = (number[arc.0 as usize], number[arc.1 as usize]));
     clean(&mut arcs);
     let mut blocks = Vec::new();
-    let mut block = Block { offsets: vec![0], heads: Vec::new() };
+    let mut block = Block { offsets: vec![0], successors: Vec::new() };
     for row in arcs.chunk_by(|a, b| a.0 == b.0) {
-        block.heads.extend(row.iter().map(|arc| arc.1));
-        block.offsets.push(block.heads.len() as u32);
+        block.successors.extend(row.iter().map(|arc| arc.1));
+        block.offsets.push(block.successors.len() as u32);
         if block.raw() >= BLOCK {
-            blocks.push(std::mem::replace(&mut block, Block { offsets: vec![0], heads: Vec::new() }));
+            blocks.push(std::mem::replace(&mut block, Block { offsets: vec![0], successors: Vec::new() }));
         }
     }
     blocks.push(block);
@@ -272,7 +272,7 @@ fn crawl(basename: &str) -> Vec<(u32, u32)> {
 
 fn compare(criterion: &mut Criterion, graph: &str, blocks: &[Block]) {
     let raw: usize = blocks.iter().map(Block::raw).sum();
-    let arcs: usize = blocks.iter().map(|block| block.heads.len()).sum();
+    let arcs: usize = blocks.iter().map(|block| block.successors.len()).sum();
     eprintln!("{graph}: {arcs} arcs, {} blocks", blocks.len());
     let mut group = criterion.benchmark_group(graph);
     group.sample_size(10).throughput(Throughput::Bytes(raw as u64));
@@ -288,12 +288,13 @@ fn compare(criterion: &mut Criterion, graph: &str, blocks: &[Block]) {
             bencher.iter(|| blocks.iter().map(|block| black_box(variant.encode(block)).len()).sum::<usize>());
         });
         let mut offsets = vec![0; blocks.iter().map(|block| block.offsets.len()).max().unwrap_or(1)];
-        let mut heads = vec![0; blocks.iter().map(|block| block.heads.len()).max().unwrap_or(0)];
+        let mut successors = vec![0; blocks.iter().map(|block| block.successors.len()).max().unwrap_or(0)];
         let mut decode = |block: &Block, stored: &[u8], check: bool| {
-            let (offsets, heads) = (&mut offsets[..block.offsets.len()], &mut heads[..block.heads.len()]);
-            variant.decode(stored, offsets, heads);
-            assert!(!check || (*offsets == block.offsets && *heads == block.heads), "{name} loses rows");
-            black_box(heads.last().copied())
+            let (offsets, successors) =
+                (&mut offsets[..block.offsets.len()], &mut successors[..block.successors.len()]);
+            variant.decode(stored, offsets, successors);
+            assert!(!check || (*offsets == block.offsets && *successors == block.successors), "{name} loses rows");
+            black_box(successors.last().copied())
         };
         blocks.iter().zip(&stored).for_each(|(block, stored)| {
             decode(block, stored, true);

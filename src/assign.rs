@@ -29,7 +29,7 @@ struct View<'a> {
     vertices: &'a Vertices,
     /// Where each vertex's row begins; one more at the end.
     begins: Vec<u64>,
-    heads: Vec<AtomicU32>,
+    successors: Vec<AtomicU32>,
 }
 
 impl<'a> View<'a> {
@@ -41,19 +41,19 @@ impl<'a> View<'a> {
             end
         });
         let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let mut heads = Vec::new();
-        heads.resize_with(graph.edges() as usize, AtomicU32::default);
+        let mut successors = Vec::new();
+        successors.resize_with(graph.edges() as usize, AtomicU32::default);
         let order = &vertices.order;
         graph.pass(block, Direction::Rising, control, |block| {
             block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {
                 let begin = begins[order[rank as usize] as usize] as usize;
-                for (place, &successor) in heads[begin..].iter().zip(block.row(rank)) {
+                for (place, &successor) in successors[begin..].iter().zip(block.row(rank)) {
                     place.store(order[successor as usize], Ordering::Relaxed);
                 }
             });
             Ok(())
         })?;
-        Ok(Self { graph, vertices, begins, heads })
+        Ok(Self { graph, vertices, begins, successors })
     }
 }
 
@@ -70,9 +70,9 @@ impl partitioners::Graph for View<'_> {
         self.vertices.out_degrees[id as usize]
     }
 
-    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
+    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
         let row = self.begins[id as usize] as usize..self.begins[id as usize + 1] as usize;
-        self.heads[row].iter().for_each(|head| each(head.load(Ordering::Relaxed)));
+        self.successors[row].iter().for_each(|successor| each(successor.load(Ordering::Relaxed)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What runs through every station: the wish to stop, and news of progress.
+//! What runs through every stage: the wish to stop, and news of progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -15,7 +15,7 @@ use trimill::cli::{Cli, Command, Global, ProgressMode};
 use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
 use trimill::error::{Error, Kind, Result};
-use trimill::mapped::{end_at_once, tell_failed_reads};
+use trimill::mapped::{end_at_once, report_failed_reads};
 use trimill::pipeline::Pipeline;
 use trimill::progress::Progress;
 use trimill::report::{Failure, json};
@@ -87,7 +87,7 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     let stop = Arc::new(AtomicBool::new(false));
     if !matches!(command, Command::MetisChild { .. }) {
         signals::install(&stop)?;
-        tell_failed_reads();
+        report_failed_reads();
     }
     let control = Control::new(stop, Arc::clone(&progress.observer));
     let mut context = Context { out, err, terminal: io::stdout().is_terminal(), control };
@@ -126,7 +126,7 @@ fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Standard output whose reader may leave (`trimill ... | head`): the rest is then dropped, and the work goes on for the
+/// Standard output whose reader may leave (`trimill ... | successor`): the rest is then dropped, and the work goes on for the
 /// sake of its output files and its exit code.
 struct Reader<W> {
     out: W,

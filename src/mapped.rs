@@ -4,7 +4,7 @@
 //! that is dropped after use.
 //!
 //! A read of mapped pages that fails, because the disk does or because another process cuts the file, has no error to return:
-//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`tell_failed_reads`] makes the end a clear one.
+//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`report_failed_reads`] makes the end a clear one.
 #![allow(unsafe_code)]
 
 mod failed_reads;
@@ -21,7 +21,7 @@ use failed_reads::Listed;
 
 /// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. For
 /// programs, as signal handlers are the process's; whatever else raises SIGBUS ends it as before.
-pub fn tell_failed_reads() {
+pub fn report_failed_reads() {
     #[cfg(target_os = "linux")]
     {
         extern "C" fn failed(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -56,7 +56,7 @@ pub fn end_at_once(code: u8) -> ! {
 
 /// Asks the allocator to give all large memory back to the system when it is freed. By itself glibc keeps freed blocks of
 /// up to 32 MiB, in a heap for each thread, so that a job would take what it once took and not what it holds.
-pub fn give_back_what_is_freed() {
+pub fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for setting in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
         // SAFETY: sets a number in the allocator, which it reads under its own lock. Where it is refused, nothing changes.
@@ -65,7 +65,7 @@ pub fn give_back_what_is_freed() {
 }
 
 /// Gives back what was freed in small pieces.
-pub fn give_back_the_rest() {
+pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
     unsafe {
@@ -87,7 +87,7 @@ impl Window {
         if len == 0 {
             return Ok(Self(None));
         }
-        // SAFETY: the map is private to this value and read-only; the module's head tells what a shrinking file does.
+        // SAFETY: the map is private to this value and read-only; the head of the module tells what a shrinking file does.
         let map =
             unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
         // Advice is a hint: where it is refused, reading is slower and nothing else.

@@ -1,4 +1,4 @@
-//! The stations as the program's [`Engine`]: each command's work is one file of [`crate::execute`].
+//! The stages as the program's [`Engine`]: each command's work is one file of [`crate::execute`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,19 +20,19 @@ use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectReques
 const METIS_CHILD: &str = "metis-child";
 const BENCH_CHILD: &str = "bench-child";
 
-/// The stations.
+/// The stages.
 #[derive(Debug, Clone, Default)]
 pub struct Pipeline {
     program: Option<PathBuf>,
 }
 
 impl Pipeline {
-    /// The stations, with this very program as the one that children are.
+    /// The stages, with this very program as the one that children are.
     pub fn of_this_program() -> Self {
         Self { program: std::env::current_exe().ok() }
     }
 
-    /// The stations within another program, which names the `trimill` program for METIS and comparisons, or does without.
+    /// The stages within another program, which names the `trimill` program for METIS and comparisons, or does without.
     pub fn with_program(program: Option<&Path>) -> Self {
         Self { program: program.map(Path::to_path_buf) }
     }

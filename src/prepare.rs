@@ -14,10 +14,10 @@ use crate::graph::file::{Place, open};
 use crate::input::arcs::ArcSource;
 use crate::orient::orient;
 use crate::orient::rows::{self, Made, orient_rows};
-use crate::report::Station;
+use crate::report::Stage;
 
 /// Cleans and orients `source`, or takes the graph from the cache. `origin` tells one input from another; the contents of its
-/// files are known afterwards. Adds the stations passed to `stations`.
+/// files are known afterwards. Adds the stages passed to `stages`.
 ///
 /// # Errors
 /// What is wrong with the input, or that it changed while it was read; directories that cannot be written.
@@ -28,23 +28,23 @@ pub fn prepare(
     space: Workspace<'_>,
     cache: Option<&Cache>,
     control: &Control,
-    stations: &mut Vec<Station>,
+    stages: &mut Vec<Stage>,
 ) -> Result<OrientedGraph> {
     let mut making = Making { source, origin, input_bytes, space, control };
-    let Some(cache) = cache.filter(|_| making.origin.is_some()) else { return making.graph(None, stations) };
+    let Some(cache) = cache.filter(|_| making.origin.is_some()) else { return making.graph(None, stages) };
     let start = Instant::now();
     if let Some(graph) = making.cached(cache)? {
         if let Some(path) = graph.path() {
             tracing::info!("the graph is in the cache: {}", path.display());
         }
-        stations.push(Station::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
+        stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
         return Ok(graph);
     }
-    let before = stations.len();
-    match making.graph(Some(cache), stations) {
+    let before = stages.len();
+    match making.graph(Some(cache), stages) {
         Err(error) if cache.does_without(&error) => {
-            stations.truncate(before);
-            making.graph(None, stations)
+            stages.truncate(before);
+            making.graph(None, stages)
         }
         other => other,
     }
@@ -68,7 +68,7 @@ impl Making<'_> {
     }
 
     /// Makes the graph, in the cache where there is one.
-    fn graph(&mut self, cache: Option<&Cache>, stations: &mut Vec<Station>) -> Result<OrientedGraph> {
+    fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, input_bytes, .. } = *self;
         let dir = cache.map_or(space.dir, Cache::dir);
         let place = cache.map_or(rows::Place::Memory(space.graph, dir), |_| rows::Place::File(dir));
@@ -82,7 +82,7 @@ impl Making<'_> {
                 }
                 Made::Memory(graph) => (*graph, Bytes::ZERO),
             };
-            stations.push(Station::since("orient", start, input_bytes, written));
+            stages.push(Stage::since("orient", start, input_bytes, written));
             return Ok(graph);
         }
         // Looking at rows that turned out not to be clean counts as reading.
@@ -92,12 +92,12 @@ impl Making<'_> {
         let origin = self.was_read()?;
         let cleaning = start.elapsed().saturating_sub(cleaned.reading);
         let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
-        stations.push(Station::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
-        stations.push(Station::new("clean", cleaning, arcs, cleaned.bytes_written));
+        stages.push(Stage::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
+        stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();
         let pairs = Bytes::of::<u64>(cleaned.edges);
         let oriented = orient(cleaned, &origin, dir, space, control)?;
-        stations.push(Station::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
+        stages.push(Stage::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
         self.keep(oriented, cache)
     }
 

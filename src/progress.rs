@@ -21,7 +21,7 @@ use crate::report::table::{seconds, thousands};
 /// The shortest time between two plain lines.
 pub const EVERY: Duration = Duration::from_secs(3);
 
-/// What observes the stations, and a way to write to standard error beside it.
+/// What observes the stages, and a way to write to standard error beside it.
 pub struct Progress {
     /// Receives the news.
     pub observer: Arc<dyn Observer>,

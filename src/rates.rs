@@ -75,7 +75,7 @@ impl Default for Rates {
 pub struct Speed {
     /// For each arc of the graph, once.
     pub arc: f64,
-    /// For each probe: the sum of the lengths of all heads' rows.
+    /// For each probe: the sum of the lengths of all successors' rows.
     pub probe: f64,
     /// For each arc that passes in a row block.
     pub streamed: f64,

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: the first one asks the job to stop, the second one ends the program at once.
 //!
-//! After the first, every station stops at its next check and its temporary directories are removed. After the second,
+//! After the first, every stage stops at its next check and its temporary directories are removed. After the second,
 //! the process exits with 130 and removes nothing. SIGXFSZ, by which the system ends a program whose file grows past a limit,
 //! is heard and nothing more: the write fails then, with an error that says so.
 

@@ -1,14 +1,15 @@
 //! The fuzz targets on their corpus, and on a few mutations of it: what `scripts/fuzz` found stays found.
 //!
-//! `fuzz/corpus/TARGET/` holds small inputs: named ones were written by hand (`found-*` broke a property once), those named
-//! by a hash were kept by the fuzzer because each reaches something that no other one does.
+//! `fuzz/corpus/TARGET.tar.zst` holds small inputs: named ones were written by hand (`found-*` broke a property once), those
+//! named by a hash were kept by the fuzzer because each reaches something that no other one does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../fuzz/targets/mod.rs"]
 mod targets;
 
+mod seeds;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use targets::{Place, TARGETS, Target};
 use trimill::bytes::Bytes;
 use trimill::control::Control;
 use trimill::graph::file::{Place as GraphPlace, open};
-use trimill::graph::{Direction, RowBlock};
+use trimill::graph::{Direction, RowRun};
 
 /// So many inputs that break a property are looked for.
 const MOST_FOUND: usize = 20;
@@ -30,34 +31,44 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Mutated inputs of a target.
 const MUTATIONS: usize = 600;
 
-fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+/// Runs one input and says which it was and why when it fails. What a panic prints on a thread of rayon's may go to the output
+/// of another test, which is shown for none that passes.
+fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| place.run(target, bytes))).map_err(|why| {
+        let literal = why.downcast_ref::<&str>().copied();
+        let why = why.downcast_ref::<String>().map(String::as_str).or(literal).unwrap_or("a panic");
+        format!("{}: {name}: {why}: b\"{}\"", target.name, bytes.escape_ascii())
+    })
 }
 
-/// Runs one input and says which it was when it fails.
-fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) {
-    if catch_unwind(AssertUnwindSafe(|| place.run(target, bytes))).is_err() {
-        panic!("{}: {name}: b\"{}\"", target.name, bytes.escape_ascii());
-    }
+/// Fails with what is wrong with any of the targets.
+fn all_hold(holds: impl Fn(&Target) -> Result<(), String> + Sync) {
+    let wrong: Vec<String> = TARGETS.par_iter().filter_map(|target| holds(target).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn every_target_has_a_corpus_and_holds_on_it() {
-    let mut folders: Vec<String> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus"))
+fn every_target_has_an_archive_and_nothing_else_is_there() {
+    let found: Vec<String> = std::fs::read_dir(seeds::folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    folders.sort();
-    assert_eq!(folders, TARGETS.each_ref().map(|target| target.name));
-    TARGETS.par_iter().for_each(|target| {
+    let expected = TARGETS.each_ref().map(|target| seeds::archive(target.name));
+    let lacks: Vec<_> = expected.iter().filter(|name| !found.contains(name)).collect();
+    let besides: Vec<_> = found.iter().filter(|name| !expected.contains(name)).collect();
+    assert!(
+        lacks.is_empty() && besides.is_empty(),
+        "fuzz/corpus/: {lacks:?} missing, {besides:?} not expected; there must be one archive for each target of \
+         fuzz/targets/mod.rs and nothing else: 'scripts/fuzz-seeds add TARGET FILE...' takes seeds into one"
+    );
+}
+
+#[test]
+fn every_target_holds_on_its_corpus() {
+    all_hold(|target| {
         let place = Place::new();
-        run(&place, target, &[], "nothing");
-        for (path, bytes) in corpus(target.name) {
-            run(&place, target, &bytes, &path.display().to_string());
-        }
+        run(&place, target, &[], "nothing")?;
+        seeds::of(target.name)?.iter().try_for_each(|(name, bytes)| run(&place, target, bytes, name))
     });
 }
 
@@ -65,15 +76,16 @@ fn every_target_has_a_corpus_and_holds_on_it() {
 #[test]
 fn graph_files_written_by_hand_are_graphs() {
     let dir = tempfile::tempdir().unwrap();
+    let seeds = seeds::of("graph-file").unwrap_or_else(|why| panic!("{why}"));
     for (name, edges) in [("k4", 6), ("none", 0), ("sparse-ids", 5), ("two-blocks", 5)] {
-        let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/graph-file").join(name));
+        let (_, bytes) = seeds.iter().find(|(seed, _)| seed == name).expect(name);
         let path = dir.path().join(name);
-        std::fs::write(&path, targets::graph_file::sealed(&bytes.unwrap())).unwrap();
+        std::fs::write(&path, targets::graph_file::sealed(bytes)).unwrap();
         let graph = open(GraphPlace::Cached(path)).unwrap();
         assert_eq!((graph.edges(), graph.first_arc(graph.vertices()).unwrap()), (edges, edges), "{name}");
         let degrees: u32 = graph.out_degrees().unwrap().iter().sum();
         let mut passed = 0;
-        let mut all = |block: RowBlock<'_>| {
+        let mut all = |block: RowRun<'_>| {
             passed += block.successors().len() as u64;
             Ok(())
         };
@@ -86,19 +98,20 @@ fn graph_files_written_by_hand_are_graphs() {
 
 #[test]
 fn every_target_holds_on_mutations_of_its_corpus() {
-    TARGETS.par_iter().for_each(|target| {
+    all_hold(|target| {
         let place = Place::new();
-        let corpus = corpus(target.name);
+        let corpus = seeds::of(target.name)?;
         let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ target.name.len() as u64);
         for _ in 0..MUTATIONS {
             let (_, other) = &corpus[dice.below(corpus.len())];
-            let (path, bytes) = &corpus[dice.below(corpus.len())];
+            let (name, bytes) = &corpus[dice.below(corpus.len())];
             let mut bytes = bytes.clone();
             for _ in 0..=dice.below(4) {
                 mutate(&mut bytes, other, &mut dice);
             }
-            run(&place, target, &bytes, &format!("mutated {}", path.display()));
+            run(&place, target, &bytes, &format!("mutated {name}"))?;
         }
+        Ok(())
     });
 }
 
@@ -117,9 +130,8 @@ fn dialects_hold_on_random_choices() {
         let mut done = 0;
         while end.map_or(done < 4 * MUTATIONS, |end| Instant::now() < end) && lock(&found).len() < MOST_FOUND {
             let bytes: Vec<u8> = (0..128).map(|_| dice.below(256) as u8).collect();
-            if let Err(why) = catch_unwind(AssertUnwindSafe(|| place.run(target, &bytes))) {
-                let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
-                lock(&found).push(format!("{why}: b\"{}\"", bytes.escape_ascii()));
+            if let Err(why) = run(&place, target, &bytes, "random choices") {
+                lock(&found).push(why);
             }
             done += 1;
         }

@@ -101,13 +101,13 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
             assert_eq!((result.stream, result.partitioner.as_str()), (Stream::Graph, "rank"));
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
             assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
-            let stream = result.stations.iter().find(|station| station.name == "stream").unwrap();
+            let stream = result.stages.iter().find(|stage| stage.name == "stream").unwrap();
             // Stored rows take fewer bytes than those on the device.
             assert!(Bytes::ZERO < stream.bytes_in && stream.bytes_in < stream.bytes_out, "{name} {settings}");
             let streamed: u64 = result.partitions.iter().map(|part| part.stream_bytes.get()).sum();
             assert_eq!(stream.bytes_out.get(), streamed);
             let spilling = ["induce", "prune", "spill"];
-            assert!(result.stations.iter().all(|station| !spilling.contains(&station.name.as_str())));
+            assert!(result.stages.iter().all(|stage| !spilling.contains(&stage.name.as_str())));
             assert!(result.duplication <= 1.0 && result.compression_ratio.is_none());
             for part in &result.partitions {
                 assert_eq!((part.spill_bytes, part.proxies_kept), (Bytes::ZERO, 0));
@@ -258,9 +258,9 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             ("g.csv.gz", gz.finish().unwrap())
         }
         "matrix-market" => {
-            let head = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
+            let header = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
             let lines = arcs.iter().map(|(u, v)| format!("{} {}\n", u + 1, v + 1));
-            ("g.mtx", std::iter::once(head).chain(lines).flat_map(String::into_bytes).collect())
+            ("g.mtx", std::iter::once(header).chain(lines).flat_map(String::into_bytes).collect())
         }
         "metis" => {
             let mut rows = vec![String::new(); n as usize];
@@ -434,14 +434,14 @@ fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not
     let input = dir.path().join("g.txt");
     std::fs::write(&input, "0 1\n1 2\n2 0\n").unwrap();
     let run = || count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
-    let stations = |result: &RunResult| result.stations.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    let stages = |result: &RunResult| result.stages.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     assert_eq!(run().triangles, 1);
     let second = run();
-    assert_eq!((second.triangles, stations(&second)[0].as_str()), (1, "cached"));
+    assert_eq!((second.triangles, stages(&second)[0].as_str()), (1, "cached"));
     // Longer, so its size differs whatever the clock says.
     std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
     let third = run();
-    assert_eq!((third.triangles, stations(&third)[0].as_str()), (2, "input"));
+    assert_eq!((third.triangles, stages(&third)[0].as_str()), (2, "input"));
 }
 
 #[test]

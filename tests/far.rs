@@ -24,7 +24,7 @@ use std::os::unix::fs::FileExt;
 use common::job::{count, data};
 use spill_support::{failure, tiny};
 use trimill::error::Kind;
-use trimill::partition::section::Frame;
+use trimill::partition::section::RowBlock;
 use trimill::spill::{Codec, SpillReader};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -40,12 +40,12 @@ fn karate() -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The club with ids that fall from `last`, written by `record` behind `head`.
-fn is_counted(name: &str, last: u64, head: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
+/// The club with ids that fall from `last`, written by `record` behind `header`.
+fn is_counted(name: &str, last: u64, header: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
     let arcs = karate();
     let bytes: Vec<u8> = arcs.iter().flat_map(|&(u, v)| record(last - u, last - v)).collect();
-    std::fs::write(dir.path().join(name), [head.as_bytes(), &bytes].concat()).unwrap();
+    std::fs::write(dir.path().join(name), [header.as_bytes(), &bytes].concat()).unwrap();
     let parts: String = (1..=34).map(|v| format!("{} {}\n", last - v, v % 3)).collect();
     std::fs::write(dir.path().join("parts.txt"), parts).unwrap();
     for settings in ["", "partition.parts = 3", "partition.partitioner = 'file:parts.txt'"] {
@@ -73,8 +73,8 @@ fn ids_at_the_end_of_their_range_are_counted() {
     }
     is_counted("g.g500", 1 << 48, "", packed);
     let most = (1u64 << 32) - 2;
-    let head = format!("%%MatrixMarket matrix coordinate pattern symmetric\n{most} {most} 78\n");
-    is_counted("g.mtx", most + 1, &head, line);
+    let header = format!("%%MatrixMarket matrix coordinate pattern symmetric\n{most} {most} 78\n");
+    is_counted("g.mtx", most + 1, &header, line);
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
     let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let index_at = number(&bytes, 104);
     let (mut header, mut index) = (bytes[..160].to_vec(), bytes[index_at as usize..].to_vec());
-    let [ranks, residents, frames] = [0, 4, 8].map(|at| number(&index, at) as u32 as usize);
-    assert_eq!((ranks, residents, frames), (1, 1, 2));
-    let blocks = 16 + 24 * frames;
+    let [ranks, residents, row_blocks] = [0, 4, 8].map(|at| number(&index, at) as u32 as usize);
+    assert_eq!((ranks, residents, row_blocks), (1, 1, 2));
+    let blocks = 16 + 24 * row_blocks;
     let add = |bytes: &mut [u8], at: usize| {
         let moved = number(bytes, at) + HOLE;
         bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
@@ -118,19 +118,19 @@ fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
 
     let path = dir.path().join("far.spill");
     let file = File::create(&path).unwrap();
-    let frames_at = 160 + first_stored;
+    let row_blocks_at = 160 + first_stored;
     file.write_all_at(&header, 0).unwrap();
-    file.write_all_at(&bytes[frames_at as usize..index_at as usize], frames_at + HOLE).unwrap();
+    file.write_all_at(&bytes[row_blocks_at as usize..index_at as usize], row_blocks_at + HOLE).unwrap();
     file.write_all_at(&index, index_at + HOLE).unwrap();
     let spill = SpillReader::open(&path, None).unwrap();
     assert!(spill.bytes() > HOLE);
     for i in 0..2 {
-        let mut frame = Frame::default();
-        spill.read_frame(i, &mut frame).unwrap();
-        assert_eq!(frame, partition.frame(i));
+        let mut row_block = RowBlock::default();
+        spill.read_row_block(i, &mut row_block).unwrap();
+        assert_eq!(row_block, partition.row_block(i));
     }
     file.set_len(HOLE).unwrap();
-    assert_eq!(failure(spill.read_frame(1, &mut Frame::default())).kind(), Kind::Data);
+    assert_eq!(failure(spill.read_row_block(1, &mut RowBlock::default())).kind(), Kind::Data);
     assert_eq!(failure(SpillReader::open(&path, None)).kind(), Kind::Data);
 }
 

@@ -20,7 +20,7 @@ use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
 use trimill::memory::HostMemory;
-use trimill::partition::section::{Frame, Resident};
+use trimill::partition::section::{Resident, RowBlock};
 use trimill::pipeline::Pipeline;
 use trimill::prepare::prepare;
 use trimill::spill::Manifest;
@@ -202,7 +202,7 @@ fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     Decoded {
         order: by_rank.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect(),
         longest_row: rows.iter().map(|row| row.len() as u64).max().unwrap(),
-        probes: rows.iter().flatten().map(|&head| rows[head as usize].len() as u64).sum(),
+        probes: rows.iter().flatten().map(|&successor| rows[successor as usize].len() as u64).sum(),
         ids,
         degrees,
         rows,
@@ -271,7 +271,7 @@ fn other_graphs_are_what_the_description_says() {
 
 /// The number of every arc, by the ranks of its ends: docs/graph-format.md, 'The index of an arc'.
 fn numbers_of_arcs(file: &Decoded) -> BTreeMap<(u32, u32), u64> {
-    let arcs = (0..).zip(&file.rows).flat_map(|(tail, row)| row.iter().map(move |&head| (tail, head)));
+    let arcs = (0..).zip(&file.rows).flat_map(|(tail, row)| row.iter().map(move |&successor| (tail, successor)));
     arcs.zip(0..).collect()
 }
 
@@ -296,8 +296,8 @@ fn the_graph_stream_tells_the_number_of_every_arc() {
 }
 
 /// The number of an arc in the graph: that of its row's first arc, and its place in the row.
-fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], (tail, head): (u32, u32)) -> u64 {
-    graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&head).unwrap() as u64
+fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], (tail, successor): (u32, u32)) -> u64 {
+    graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&successor).unwrap() as u64
 }
 
 #[test]
@@ -333,21 +333,21 @@ fn the_partition_stream_tells_the_number_of_every_arc() {
             let mut resident = Resident::default();
             spill.read_resident(&mut resident).unwrap();
             for (i, &number) in resident.numbers.iter().enumerate() {
-                arcs.extend(resident.row(i).iter().map(|&head| (number, head)));
+                arcs.extend(resident.row(i).iter().map(|&successor| (number, successor)));
             }
             let residents = arcs.len();
-            assert!(spill.frames() > 1, "so that rows pass in several blocks");
-            let mut frame = Frame::of(0..0, &[0], &[]).unwrap();
-            for i in 0..spill.frames() {
-                spill.read_frame(i, &mut frame).unwrap();
-                let proxies: Vec<u32> = frame.range.clone().filter(|n| !resident.numbers.contains(n)).collect();
+            assert!(spill.row_blocks() > 1, "so that rows pass in several blocks");
+            let mut row_block = RowBlock::of(0..0, &[0], &[]).unwrap();
+            for i in 0..spill.row_blocks() {
+                spill.read_row_block(i, &mut row_block).unwrap();
+                let proxies: Vec<u32> = row_block.range.clone().filter(|n| !resident.numbers.contains(n)).collect();
                 for (i, number) in proxies.into_iter().enumerate() {
-                    arcs.extend(frame.view().row(i).iter().map(|&head| (number, head)));
+                    arcs.extend(row_block.view().row(i).iter().map(|&successor| (number, successor)));
                 }
             }
-            assert_eq!(arcs.len() as u64, partition.resident_arcs + partition.frame_arcs, "{name}");
-            for (i, (tail, head)) in arcs.into_iter().enumerate() {
-                let arc = (ranks[tail as usize], ranks[head as usize]);
+            assert_eq!(arcs.len() as u64, partition.resident_arcs + partition.row_block_arcs, "{name}");
+            for (i, (tail, successor)) in arcs.into_iter().enumerate() {
+                let arc = (ranks[tail as usize], ranks[successor as usize]);
                 let number = number_of(&graph, &file.rows, arc);
                 assert_eq!(numbers[&arc], number);
                 assert!(i >= residents || resident_arcs.insert(number), "arc {number} is resident twice");

@@ -21,7 +21,7 @@ use trimill::partition::assignment::Assignment;
 use trimill::partition::batch::{Kept, kept};
 use trimill::partition::locals::Locals;
 use trimill::partition::prune::Prune;
-use trimill::partition::section::{Frame, Resident, smallest_frame_limit};
+use trimill::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use trimill::partition::sizes::{PartitionSize, sizes};
 use trimill::pipeline::Pipeline;
 use trimill::plan::estimate::Machine;
@@ -58,7 +58,7 @@ fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
 fn arcs_of(graph: &OrientedGraph) -> BTreeSet<(u64, u64)> {
     let ids = ids_by_rank(graph);
     let arcs = by_rank(&rows_of(graph)).into_iter();
-    arcs.map(|(tail, head)| (ids[tail as usize], ids[head as usize])).collect()
+    arcs.map(|(tail, successor)| (ids[tail as usize], ids[successor as usize])).collect()
 }
 
 /// All arcs, as ranks.
@@ -134,31 +134,32 @@ fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined
     assert!(kept.kept.iter(all.clone()).eq(defined.vertices.iter().copied()), "vertices of partition {}", kept.part);
     let arcs = kept.kept.iter(all).flat_map(|rank| {
         let row = rows[rank as usize].iter();
-        row.filter(move |&&head| locals.contains(&rank) || kept.keeps(head)).map(move |&head| (rank, head))
+        row.filter(move |&&successor| locals.contains(&rank) || kept.keeps(successor))
+            .map(move |&successor| (rank, successor))
     });
     assert_eq!(arcs.collect::<BTreeSet<_>>(), defined.arcs, "arcs of partition {}", kept.part);
 }
 
 /// Puts a partition together, checks its invariants against its size, and counts it.
 fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes, size: &PartitionSize) -> u64 {
-    let (resident, frames) = sections(rows, kept, locals, limit);
+    let (resident, row_blocks) = sections(rows, kept, locals, limit);
     assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
     assert_eq!(u64::from(kept.kept.count()), size.numbered());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
     let mut counter = cpu.begin(resident.size(), kept.kept.count(), limit).unwrap();
-    let (mut next, mut proxies, mut arcs) = (0, 0, resident.heads.len() as u64);
+    let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
     counter.resident(resident, &pool).unwrap();
-    for frame in &frames {
-        let frame = frame.view();
-        assert_eq!(frame.range.start, next);
-        next = frame.range.end;
-        proxies += frame.size().rows;
-        arcs += frame.size().arcs;
-        for i in 0..frame.offsets.len() - 1 {
-            assert!(frame.row(i).is_sorted_by(|a, b| a < b));
+    for row_block in &row_blocks {
+        let row_block = row_block.view();
+        assert_eq!(row_block.range.start, next);
+        next = row_block.range.end;
+        proxies += row_block.size().rows;
+        arcs += row_block.size().arcs;
+        for i in 0..row_block.offsets.len() - 1 {
+            assert!(row_block.row(i).is_sorted_by(|a, b| a < b));
         }
-        counter.frame(&frame, &pool).unwrap();
+        counter.row_block(&row_block, &pool).unwrap();
     }
     assert_eq!((next, proxies, arcs), (kept.kept.count(), size.proxies_kept, size.arcs_kept));
     counter.finish().unwrap().triangles
@@ -202,14 +203,14 @@ proptest! {
         prop_assert_eq!(graph.wedges(), wedges);
         let rows = rows_of(&graph);
         prop_assert_eq!(graph.longest_row() as usize, rows.iter().map(Vec::len).max().unwrap_or(0));
-        prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&head| rows[head as usize].len()).sum::<usize>());
+        prop_assert_eq!(graph.size().probes as usize, rows.iter().flatten().map(|&successor| rows[successor as usize].len()).sum::<usize>());
         drop(graph);
         prop_assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn every_partition_has_the_size_of_its_definition_and_the_sum_is_exact(
-        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_frame in 1u64..20,
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20,
     ) {
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
@@ -218,7 +219,7 @@ proptest! {
         let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
         let rows = rows_of(&graph);
         let arcs_by_rank = by_rank(&rows);
-        let limit = Bytes(smallest_frame_limit(graph.longest_row()).get() + rows_a_frame * 16);
+        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
         let all: Vec<u32> = (0..parts).collect();
         for level in LEVELS {
             let sizes = sizes(&graph, &locals, level, block, &control).unwrap();
@@ -239,7 +240,7 @@ proptest! {
 
     #[test]
     fn kept_spills_hold_the_partitions_of_their_definition(
-        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_frame in 1u64..20, level in prop::sample::select(LEVELS.to_vec()),
+        arcs in any_arcs(), parts in 1u32..9, salt in any::<u64>(), rows_a_row_block in 1u64..20, level in prop::sample::select(LEVELS.to_vec()),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let edges = simple(&arcs);
@@ -247,7 +248,7 @@ proptest! {
         let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
         let ids = graph.ids().unwrap();
         let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
-        let limit = Bytes(smallest_frame_limit(graph.longest_row()).get() + rows_a_frame * 16);
+        let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
         let manifest = spilled(&arcs, (&ids_and_parts(&ids, &part_of), level, limit), dir.path());
         // Parts that nobody is in are left out.
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
@@ -259,7 +260,7 @@ proptest! {
         for (partition, &part) in manifest.partitions.iter().zip(&inhabited) {
             let spill = manifest.open(&dir.path().join("spills"), partition).unwrap();
             spill.verify(&Control::silent()).unwrap();
-            prop_assert!(spill.largest_frame_bytes() <= limit.get());
+            prop_assert!(spill.largest_block_bytes() <= limit.get());
             let own = locals_of(&locals, part);
             let defined = by_definition(&arcs_by_rank, &own, level);
             holds(&spill, &own, &defined);
@@ -308,23 +309,23 @@ fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
     };
     assert_eq!((sizes, header.numbered as usize), (defined.size, ranks.len()));
     assert_eq!(spill.ranks().unwrap(), ranks);
-    let (mut resident, mut frame, mut arcs) = (Resident::default(), Frame::default(), BTreeSet::new());
+    let (mut resident, mut row_block, mut arcs) = (Resident::default(), RowBlock::default(), BTreeSet::new());
     spill.read_resident(&mut resident).unwrap();
     assert!(resident.numbers.iter().map(|&number| ranks[number as usize]).eq(locals.iter().copied()));
     let mut add = |number: u32, row: &[u32]| {
-        arcs.extend(row.iter().map(|&head| (ranks[number as usize], ranks[head as usize])));
+        arcs.extend(row.iter().map(|&successor| (ranks[number as usize], ranks[successor as usize])));
     };
     (0..).zip(&resident.numbers).for_each(|(i, &number)| add(number, resident.row(i)));
     let mut next = 0;
-    for i in 0..spill.frames() {
-        spill.read_frame(i, &mut frame).unwrap();
-        let frame = frame.view();
-        let Range { start, end } = frame.range;
+    for i in 0..spill.row_blocks() {
+        spill.read_row_block(i, &mut row_block).unwrap();
+        let row_block = row_block.view();
+        let Range { start, end } = row_block.range;
         assert_eq!(start, next);
         next = end;
         let proxies: Vec<u32> = (start..end).filter(|&number| !locals.contains(&ranks[number as usize])).collect();
-        assert_eq!(proxies.len() as u64, frame.size().rows);
-        (0..).zip(proxies).for_each(|(i, number)| add(number, frame.row(i)));
+        assert_eq!(proxies.len() as u64, row_block.size().rows);
+        (0..).zip(proxies).for_each(|(i, number)| add(number, row_block.row(i)));
     }
     assert_eq!(next as usize, ranks.len());
     assert_eq!(arcs, defined.arcs);
@@ -445,7 +446,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
     let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
     let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
     let vertices = Vertices::of(&graph).unwrap();
-    for (device, frame, one) in [
+    for (device, row_block, one) in [
         (whole.get() * 2, whole.get() * 2, true),
         (whole.get() * 2, whole.get() / 50, true),
         (whole.get() / 2, whole.get() / 50, false),
@@ -454,8 +455,8 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
         let limits = Limits {
             device: Bytes(device),
             device_from: BudgetFrom::Device,
-            largest_frame: Bytes(frame),
-            frame: None,
+            largest_row_block: Bytes(row_block),
+            row_block: None,
             prune: Prune::Direct,
             parts: 1,
             machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
@@ -472,7 +473,11 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             assert_eq!(plan.parts() == 1, one);
             for prediction in &plan.predictions {
                 assert!(prediction.peak <= limits.device, "{} of {}", prediction.peak, limits.device);
-                assert!(one || prediction.largest_frame <= limits.largest_frame, "{}", prediction.largest_frame);
+                assert!(
+                    one || prediction.largest_row_block <= limits.largest_row_block,
+                    "{}",
+                    prediction.largest_row_block
+                );
             }
             assert_eq!(plan.sizes.iter().map(|size| size.locals).sum::<u64>(), u64::from(graph.vertices()));
             assert_eq!(plan.sizes.iter().map(|size| size.resident_arcs).sum::<u64>(), graph.edges());

@@ -18,7 +18,7 @@ use trimill::clean::ids::mix;
 use trimill::commands::engine::Engine;
 use trimill::control::Control;
 use trimill::count::cpu::Cpu;
-use trimill::count::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
+use trimill::count::{Backend, CounterMemory, PartitionCount, PartitionCounter, Terms};
 use trimill::error::{Kind, Result};
 use trimill::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::graph::OrientedGraph;
@@ -27,7 +27,7 @@ use trimill::partition::assignment::Assignment;
 use trimill::partition::batch::kept;
 use trimill::partition::locals::Locals;
 use trimill::partition::prune::Prune;
-use trimill::partition::section::{FrameView, Resident, ResidentSize};
+use trimill::partition::section::{Resident, ResidentSize, RowBlockView};
 use trimill::partition::sizes::PartitionSize;
 use trimill::pipeline::Pipeline;
 use trimill::plan::estimate::Machine;
@@ -103,9 +103,9 @@ impl Backend for Holder {
             per_local: 12,
             tables: |_, _| Bytes::ZERO,
             workers: 1,
-            // Room for two frames is set apart before they come; the host's memory is taken as they come.
-            slots: if self.own_memory.is_some() { |_| 2 } else { |frames| frames.min(2) },
-            wish: None,
+            // Room for two row blocks is set apart before they come; the host's memory is taken as they come.
+            slots: if self.own_memory.is_some() { |_| 2 } else { |row_blocks| row_blocks.min(2) },
+            preferred: None,
             fixed: Bytes(8),
             scratch: Bytes::ZERO,
         }
@@ -130,7 +130,7 @@ impl Backend for Holder {
 struct Holding {
     announced: ResidentSize,
     numbered: u32,
-    /// What is taken, and what the largest frame takes.
+    /// What is taken, and what the largest row block takes.
     own: Option<(Bytes, Bytes)>,
     resident: Resident,
 }
@@ -144,15 +144,16 @@ impl PartitionCounter for Holding {
         self.resident.append(&run);
         Ok(Some(run))
     }
-    fn frame(&mut self, frame: &FrameView<'_>, _: &ThreadPool) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, _: &ThreadPool) -> Result<()> {
         assert_eq!(self.resident.size(), self.announced);
         assert!(
-            self.own.is_none_or(|(_, largest)| frame.size().bytes() <= largest) && frame.range.end <= self.numbered
+            self.own.is_none_or(|(_, largest)| row_block.size().bytes() <= largest)
+                && row_block.range.end <= self.numbered
         );
         Ok(())
     }
-    fn finish(self: Box<Self>) -> Result<Tally> {
-        Ok(Tally { triangles: 0, device: None })
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: 0, device: None })
     }
     fn memory(&self) -> CounterMemory {
         match self.own {
@@ -191,7 +192,8 @@ impl Known {
     fn new(graph: OrientedGraph) -> Self {
         let rows = rows_of(&graph);
         let common = |(a, b): (&[u32], &[u32])| a.iter().filter(|successor| b.binary_search(successor).is_ok()).count();
-        let of_row = |row: &Vec<u32>| row.iter().map(|&head| common((row, &rows[head as usize])) as u64).sum::<u64>();
+        let of_row =
+            |row: &Vec<u32>| row.iter().map(|&successor| common((row, &rows[successor as usize])) as u64).sum::<u64>();
         let triangles = rows.par_iter().map(of_row).sum();
         Self { graph, rows, triangles }
     }
@@ -214,10 +216,10 @@ impl Known {
     ) -> (SpillSummary, Counted) {
         let control = Control::silent();
         let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
-        let (resident, frames) = sections(&self.rows, &found[0], locals, limit);
+        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
         let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
-        let frame_arcs = frames.iter().map(|frame| frame.view().size().arcs).sum::<u64>();
-        let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), frame_arcs);
+        let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
+        let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);
         assert_eq!(
             found,
             (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
@@ -235,7 +237,7 @@ impl Known {
         let mut writer = SpillWriter::in_memory("part", header).unwrap();
         writer.ranks(ranks.into_iter()).unwrap();
         writer.resident(&resident).unwrap();
-        frames.iter().for_each(|frame| writer.frame(frame).unwrap());
+        row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
         let spill = writer.finish().unwrap();
         let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
         (spill, counted)
@@ -274,7 +276,8 @@ fn crawl(pages: u64, dir: &Path) -> OrientedGraph {
         });
         rows.push(row.collect());
     }
-    let arcs: Vec<_> = (0..).zip(rows).flat_map(|(page, row)| row.into_iter().map(move |head| (page, head))).collect();
+    let arcs: Vec<_> =
+        (0..).zip(rows).flat_map(|(page, row)| row.into_iter().map(move |successor| (page, successor))).collect();
     oriented(&arcs, dir, Bytes::mib(64))
 }
 
@@ -307,7 +310,8 @@ fn check(case: u64, graphs: &[Known]) {
     let mut backend = counts.backend(device.saturating_sub(least.device), n);
     let terms = backend.terms();
     let room = device.saturating_sub(terms.overhead(n)).saturating_sub(least.device);
-    let frame = (draws.below(2) == 0).then(|| draws.between(least.frame, least.frame + Bytes(room.get() / 2)));
+    let row_block =
+        (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
     let limits = Limits {
@@ -315,15 +319,16 @@ fn check(case: u64, graphs: &[Known]) {
         spills_whole: true,
         device,
         device_from: BudgetFrom::Device,
-        largest_frame: Bytes::mib(256),
-        frame,
+        largest_row_block: Bytes::mib(256),
+        row_block,
         prune,
         parts: 1,
         machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
         host_block: Bytes(1 << (10 + draws.below(12))),
     };
-    let told =
-        format!("case {case}: {counts:?}, {prune}, way {way}, parts {parts:?}, device {device}, frame {frame:?}");
+    let told = format!(
+        "case {case}: {counts:?}, {prune}, way {way}, parts {parts:?}, device {device}, row block {row_block:?}"
+    );
     let planned = |plan: Result<Plan>| plan.unwrap_or_else(|error| panic!("{told}: {error}"));
     let control = Control::silent();
     let of_ranges = planned(ranges(graph, parts, &terms, &limits, &control));
@@ -342,7 +347,7 @@ fn check(case: u64, graphs: &[Known]) {
             Cut::Ranges(ranges, _) => Settled::Ranges(ranges),
             Cut::Sets(locals) => Settled::Sets(locals),
         };
-        let second = planned(again(graph, (&settled, plan.frame_limit), &terms, &limits, &control));
+        let second = planned(again(graph, (&settled, plan.row_block_limit), &terms, &limits, &control));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
     }
 }
@@ -373,8 +378,8 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
         };
         let runs = chunk.map_or(0, |chunk| size.resident_arcs.max(size.locals) * 4 / chunk + 1);
         assert!(more.is_multiple_of(8) && more / 8 <= 2 * runs, "{told}: {more} bytes in about {runs} runs");
-        let found = [Bytes(counted.streamed.get() - more), Bytes(counted.frames), counted.largest_frame];
-        assert_eq!(found, [predicted.stream, Bytes(predicted.frames), predicted.largest_frame], "{told}");
+        let found = [Bytes(counted.streamed.get() - more), Bytes(counted.row_blocks), counted.largest_row_block];
+        assert_eq!(found, [predicted.stream, Bytes(predicted.row_blocks), predicted.largest_row_block], "{told}");
         match counts {
             Device::Own => assert_eq!(counted.peak, predicted.peak, "{told}"),
             Device::Cpu | Device::Host => assert!(counted.peak <= predicted.peak, "{told}: {:?}", counted.peak),
@@ -392,12 +397,13 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
-        let (spill, counted) = known.build_and_pass(locals, part, (prune, plan.frame_limit), size, backend);
+        let (spill, counted) = known.build_and_pass(locals, part, (prune, plan.row_block_limit), size, backend);
         is_bounded((predicted, size, backend.terms()), &spill, &counted, &told);
         triangles += counted.triangles;
-        for (i, (p, a)) in [(predicted.stream.get(), counted.streamed.get()), (predicted.frames, counted.frames)]
-            .into_iter()
-            .enumerate()
+        for (i, (p, a)) in
+            [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
+                .into_iter()
+                .enumerate()
         {
             planned[i] += p;
             actual[i] += a;
@@ -405,7 +411,10 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
     }
     // Bounds are no wild guesses: arcs and vertices are known, and so is about how they are cut.
     assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
-    assert!(planned[1] <= 2 * actual[1] && actual[1] <= 2 * planned[1], "{told}: {planned:?} frames, {actual:?} found");
+    assert!(
+        planned[1] <= 2 * actual[1] && actual[1] <= 2 * planned[1],
+        "{told}: {planned:?} row blocks, {actual:?} found"
+    );
     assert!(backend.name() != "cpu" || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
@@ -419,9 +428,13 @@ fn is_bounded(
     assert_eq!(predicted.resident, terms.resident(size.locals, size.resident_arcs), "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
     assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
-    assert!(counted.largest_frame <= predicted.largest_frame, "{told}: frame {}", counted.largest_frame);
+    assert!(
+        counted.largest_row_block <= predicted.largest_row_block,
+        "{told}: row block {}",
+        counted.largest_row_block
+    );
     assert!(spill.bytes <= predicted.spill.get(), "{told}: spill {}", spill.bytes);
-    assert!(counted.frames <= 2 * predicted.frames + 1, "{told}: {} frames", counted.frames);
+    assert!(counted.row_blocks <= 2 * predicted.row_blocks + 1, "{told}: {} row blocks", counted.row_blocks);
 }
 
 #[test]
@@ -438,25 +451,25 @@ fn ranges_of_many_file_blocks_are_kept_too() {
     let known = Known::new(graph_of(&Family::RingLattice { vertices: 600_000, k: 4 }, dir.path()));
     let graph = &known.graph;
     assert!(graph.blocks() > 34, "{} blocks", graph.blocks());
-    for (frame, counts) in [(None, Device::Cpu), (Some(4 << 20), Device::Own), (Some(300_000), Device::Host)] {
+    for (row_block, counts) in [(None, Device::Cpu), (Some(4 << 20), Device::Own), (Some(300_000), Device::Host)] {
         let mut backend = counts.backend(Bytes::mib(256), graph.vertices());
         let limits = Limits {
             whole: None,
             spills_whole: false,
             device: Bytes::mib(256),
             device_from: BudgetFrom::Device,
-            largest_frame: Bytes::mib(8),
-            frame: frame.map(Bytes),
+            largest_row_block: Bytes::mib(8),
+            row_block: row_block.map(Bytes),
             prune: Prune::Direct,
             parts: 1,
             machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
         let plan = ranges(graph, Some(2), &backend.terms(), &limits, &Control::silent()).unwrap();
-        let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{frame:?}") };
+        let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
         assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");
-        check_ranges(&known, &plan, counts, backend.as_mut(), &format!("{counts:?}, row blocks of {frame:?}"));
+        check_ranges(&known, &plan, counts, backend.as_mut(), &format!("{counts:?}, row blocks of {row_block:?}"));
     }
 }
 
@@ -481,8 +494,8 @@ fn bounds_of_larger_graphs_are_near() {
             spills_whole: true,
             device: Bytes::mib(1 << 10),
             device_from: BudgetFrom::Device,
-            largest_frame: limit,
-            frame: Some(limit),
+            largest_row_block: limit,
+            row_block: Some(limit),
             prune,
             parts: 1,
             machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
@@ -501,8 +514,8 @@ fn bounds_of_larger_graphs_are_near() {
             is_bounded((predicted, size, holder.terms()), &spill, &counted, &told);
             assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
             assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
-            let frames = predicted.frames.abs_diff(counted.frames);
-            assert!(frames <= 1 + counted.frames / 4, "{told}: {} frames", counted.frames);
+            let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);
+            assert!(row_blocks <= 1 + counted.row_blocks / 4, "{told}: {} row blocks", counted.row_blocks);
         }
     }
 }

@@ -243,7 +243,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let start = Instant::now();
     assert_eq!(place.run(&arguments("random")).status.code(), Some(0));
     let whole = start.elapsed();
-    // At many moments of the job, so that every station is met. It may be faster than it was, and then be done.
+    // At many moments of the job, so that every stage is met. It may be faster than it was, and then be done.
     let mut interrupted = 0;
     for (moment, partitioner) in (1..=8).zip(["random", "rank"].into_iter().cycle()) {
         let mut child =

@@ -62,20 +62,20 @@ fn the_header_is_as_specified() {
     assert_eq!((word(8), &bytes[12..16]), (2, &[1, 0, 0, 0][..]));
     assert_eq!(bytes[16..32], FINGERPRINT.to_le_bytes());
     assert_eq!([word(32), word(36), word(40), word(44)], [7, 3, 6, 2]);
-    assert_eq!([long(48), long(56)], [5, 4], "resident and frame arcs");
+    assert_eq!([long(48), long(56)], [5, 4], "resident and row block arcs");
     assert_eq!([long(64), long(72), long(80), long(88)], [1 << 40, 3, (1 << 50) + 1, 3]);
     assert_eq!(long(96), 4 * 6 + 4 * (3 + 3 + 5) + 4 * (3 + 4), "raw bytes");
     assert_eq!(long(104) + long(112), bytes.len() as u64);
     assert_eq!(long(120), xxh3_64(&bytes[long(104) as usize..]));
     assert_eq!(bytes[128..152], [0; 24]);
     assert_eq!((long(152), summary.checksum), (xxh3_64(&bytes[..152]), xxh3_64(&bytes[..152])));
-    assert_eq!((summary.resident_arcs, summary.frame_arcs, summary.frames), (5, 4, 2));
-    assert_eq!((summary.raw_bytes, summary.largest_frame_bytes), (96, 4 * (2 + 2 + 1)));
+    assert_eq!((summary.resident_arcs, summary.row_block_arcs, summary.row_blocks), (5, 4, 2));
+    assert_eq!((summary.raw_bytes, summary.largest_block_bytes), (96, 4 * (2 + 2 + 1)));
 }
 
 #[test]
 fn blocks_of_many_sizes_come_back_on_any_number_of_threads() {
-    // Rows of 0 to 3,000,000 heads, several blocks a section, one longer than a block, in chunks and all at once.
+    // Rows of 0 to 3,000,000 successors, several blocks a section, one longer than a block, in chunks and all at once.
     let numbered = 3_000_100;
     let row = |number: u32| match number % 50 {
         0 if number >= 3_000_000 => (0..number).collect(),
@@ -83,11 +83,11 @@ fn blocks_of_many_sizes_come_back_on_any_number_of_threads() {
         _ => vec![],
     };
     let is_local = |number: u32| number % 3 == 1;
-    let frame = |range: Range<u32>| (range.clone(), range.filter(|&n| !is_local(n)).map(row).collect());
+    let row_block = |range: Range<u32>| (range.clone(), range.filter(|&n| !is_local(n)).map(row).collect());
     let partition = Partition {
         numbered,
         locals: (0..numbered).filter(|&n| is_local(n)).map(|n| (n, row(n))).collect(),
-        frames: vec![frame(0..2_950_000), frame(2_950_000..2_950_000), frame(2_950_000..numbered)],
+        row_blocks: vec![row_block(0..2_950_000), row_block(2_950_000..2_950_000), row_block(2_950_000..numbered)],
     };
     let dir = tempfile::tempdir().unwrap();
     let mut checksums = Vec::new();
@@ -135,9 +135,9 @@ fn a_report_counts_what_is_there() {
     assert_eq!(json["resident"]["rows"], 3);
     assert_eq!((&json["ranks"]["rows"], &json["ranks"]["stored_bytes"]), (&6.into(), &6.into()));
     assert_eq!(json["resident"]["stored_bytes"], 11, "each value takes a byte");
-    assert_eq!(json["frames"][1]["first"], 3);
-    assert_eq!(json["frames"][1]["arcs"], 2);
-    assert_eq!(json["frames"][0]["raw_bytes"], 16);
+    assert_eq!(json["row_blocks"][1]["first"], 3);
+    assert_eq!(json["row_blocks"][1]["arcs"], 2);
+    assert_eq!(json["row_blocks"][0]["raw_bytes"], 16);
     assert_eq!(json["total"]["ratio"], 4.0);
 }
 
@@ -158,18 +158,18 @@ proptest! {
         let spill = opened(&summary.path).unwrap();
         partition.assert_is_in(&spill);
         prop_assert_eq!((summary.bytes, summary.checksum), (spill.bytes(), spill.checksum()));
-        prop_assert_eq!(summary.largest_frame_bytes, spill.largest_frame_bytes());
+        prop_assert_eq!(summary.largest_block_bytes, spill.largest_block_bytes());
     }
 
     #[test]
     fn rows_with_giant_gaps_come_back(rows in proptest::collection::vec(ascending(300), 0..9)) {
         let bytes = block_of(&rows, false);
-        let heads = rows.concat();
-        let (mut ends, mut back) = (vec![0u64; rows.len()], vec![1; heads.len()]);
+        let successors = rows.concat();
+        let (mut ends, mut back) = (vec![0u64; rows.len()], vec![1; successors.len()]);
         let base = u64::from(u32::MAX) + 5;
-        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut ends, heads: &mut back, base };
+        let into = RowsMut { numbers: Numbers::Below(u32::MAX), ends: &mut ends, successors: &mut back, base };
         decode(&bytes, into, &mut Vec::new()).unwrap();
-        prop_assert_eq!(back, heads);
+        prop_assert_eq!(back, successors);
         let expected: Vec<u64> = spill_support::ends(rows.iter())[1..].iter().map(|end| base + end).collect();
         prop_assert_eq!(ends, expected);
     }

@@ -78,14 +78,14 @@ fn metis((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text 
         choices.one(&[("", "", ""), ("", "", ""), (" 1", "", " 7"), (" 10", "3 ", ""), (" 100", "5 ", "")]);
     lines.push(format!("{} {}{fmt}", n + alone, arcs.len()));
     for vertex in 0..n + alone {
-        let mut heads: Vec<u64> = arcs
+        let mut successors: Vec<u64> = arcs
             .iter()
             .filter(|a| a.0 == vertex)
             .map(|a| a.1)
             .chain(arcs.iter().filter(|a| a.1 == vertex).map(|a| a.0))
             .collect();
-        heads.sort_unstable();
-        let row: Vec<String> = heads.iter().map(|head| format!("{}{after}", head + 1)).collect();
+        successors.sort_unstable();
+        let row: Vec<String> = successors.iter().map(|successor| format!("{}{after}", successor + 1)).collect();
         lines.push(format!("{before}{}", row.join(" ")));
     }
     Text {

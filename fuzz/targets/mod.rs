@@ -4,7 +4,7 @@
 //! error is about the data (a job file: about its use) and names the file; memory stays within a bound that follows
 //! from the file's size; what is accepted is the same when it was written and read again. The target `dialects` takes its bytes
 //! as choices of what a file holds, and knows which edges it means. `scripts/fuzz` runs them under
-//! libFuzzer, `tests/corpus.rs` on the corpus in `fuzz/corpus/` and on a few mutations of it.
+//! libFuzzer, `tests/corpus.rs` on the seeds in `fuzz/corpus/` and on a few mutations of them.
 
 mod assignment;
 mod bvgraph;
@@ -24,7 +24,7 @@ use tempfile::TempDir;
 
 /// A property that must hold of any bytes.
 pub(crate) struct Target {
-    /// The name, and that of the folder of its corpus.
+    /// The name, and that of its archive of seeds: `fuzz/corpus/NAME.tar.zst`.
     pub(crate) name: &'static str,
     check: fn(&Place, &[u8]),
 }
@@ -93,9 +93,9 @@ fn is_told(error: &trimill::error::Error, path: &Path) {
 
 /// Takes the first `N` bytes, zeros where there are fewer.
 fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
-    let (head, rest) = bytes.split_at(N.min(bytes.len()));
+    let (successor, rest) = bytes.split_at(N.min(bytes.len()));
     let mut taken = [0; N];
-    taken[..head.len()].copy_from_slice(head);
+    taken[..successor.len()].copy_from_slice(successor);
     (taken, rest)
 }
 

@@ -21,8 +21,8 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     let index = number(bytes, 104).filter(|&index| index >= 160 && index <= bytes.len())?;
     spill[..12].copy_from_slice(b"TRIMSPIL\x02\0\0\0");
     put(&mut spill, 112, (bytes.len() - index) as u64);
-    let frames = number(bytes, index + 8)? & 0xffff_ffff;
-    let mut at = frames.checked_mul(24)?.checked_add(index + 16)?;
+    let row_blocks = number(bytes, index + 8)? & 0xffff_ffff;
+    let mut at = row_blocks.checked_mul(24)?.checked_add(index + 16)?;
     while let (Some(offset), Some(stored), true) = (number(bytes, at), number(bytes, at + 8), at + 48 <= bytes.len()) {
         if let Some(block) = offset.checked_add(stored).and_then(|end| bytes.get(offset..end)) {
             put(&mut spill, at + 32, xxh3_64(block));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trimill::control::Control;
-use trimill::partition::section::{Frame, Resident};
+use trimill::partition::section::{Resident, RowBlock};
 use trimill::spill::block::{Numbers, RowsMut, decode, encode};
 use trimill::spill::{CodedRows, SpillReader, SpillWriter};
 
@@ -22,7 +22,7 @@ fn file(place: &Place, bytes: &[u8]) {
         Ok(spill) => spill,
         Err(error) => return is_told(&error, &path),
     };
-    let rows = (0..spill.frames()).map(|i| spill.frame_info(i).decoded_bytes()).sum::<u64>();
+    let rows = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).decoded_bytes()).sum::<u64>();
     // Rows can be coded in next to nothing; what they take is known from the index before any memory is asked for.
     if rows + spill.resident_decoded_bytes() > (4 << 20) {
         return;
@@ -33,30 +33,30 @@ fn file(place: &Place, bytes: &[u8]) {
         sections(&spill, &path);
         return;
     }
-    let (resident, frames) = sections(&spill, &path).expect("a verified spill can be read");
+    let (resident, row_blocks) = sections(&spill, &path).expect("a verified spill can be read");
     let header = spill.header().clone();
     let mut writer = SpillWriter::create(place.dir(), "b.spill", header.clone(), spill.codec()).expect("a writer");
     writer.ranks(spill.ranks().expect("ranks").into_iter()).expect("ranks");
     writer.resident(&resident).expect("rows");
-    frames.iter().for_each(|frame| writer.frame(frame).expect("a frame"));
+    row_blocks.iter().for_each(|row_block| writer.row_block(row_block).expect("a row block"));
     let written = writer.finish().expect("a spill");
     let again = SpillReader::open(&written.path, Some(header.fingerprint)).expect("what was written");
     assert_eq!(*again.header(), header);
-    assert_eq!(sections(&again, &written.path), Some((resident, frames)));
+    assert_eq!(sections(&again, &written.path), Some((resident, row_blocks)));
 }
 
 /// All rows, unless they are damaged.
-fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<Frame>)> {
+fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>)> {
     let mut resident = Resident::default();
     let mut result = spill.read_resident(&mut resident);
-    let mut frames = Vec::new();
-    for i in 0..spill.frames() {
-        let mut frame = Frame::default();
-        result = result.and(spill.read_frame(i, &mut frame));
-        frames.push(frame);
+    let mut row_blocks = Vec::new();
+    for i in 0..spill.row_blocks() {
+        let mut row_block = RowBlock::default();
+        result = result.and(spill.read_row_block(i, &mut row_block));
+        row_blocks.push(row_block);
     }
     match result {
-        Ok(()) => Some((resident, frames)),
+        Ok(()) => Some((resident, row_blocks)),
         Err(error) => {
             is_told(&error, path);
             None
@@ -72,24 +72,24 @@ pub(super) fn block(_: &Place, bytes: &[u8]) {
     let (rows, arcs) = (usize::from(rows), usize::from(u16::from_le_bytes([few, more])));
     let numbered = flags & 4 != 0;
     let decoded = |bytes: &[u8]| {
-        let (mut numbers, mut ends, mut heads) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
+        let (mut numbers, mut ends, mut successors) = (vec![0; rows], vec![0u64; rows], vec![0; arcs]);
         let into = RowsMut {
             numbers: if numbered { Numbers::Each(&mut numbers[..]) } else { Numbers::Below(bound) },
             ends: &mut ends,
-            heads: &mut heads,
+            successors: &mut successors,
             base: 0,
         };
-        decode(bytes, into, &mut Vec::new()).ok().map(|()| (numbers, ends, heads))
+        decode(bytes, into, &mut Vec::new()).ok().map(|()| (numbers, ends, successors))
     };
-    let Some((numbers, ends, heads)) = decoded(bytes) else { return };
+    let Some((numbers, ends, successors)) = decoded(bytes) else { return };
     // The encoder's assertions are that the rows are what the decoder promises.
     let (mut coded, mut again) = (CodedRows::default(), Vec::new());
     let (mut coder, mut begin) = (coded.coder(), 0);
     for (&number, &end) in numbers.iter().zip(&ends) {
         let number = if numbered { number } else { bound.saturating_sub(1) };
-        coder.push(number, &heads[begin as usize..end as usize], |_| true, |successor| successor);
+        coder.push(number, &successors[begin as usize..end as usize], |_| true, |successor| successor);
         begin = end;
     }
     encode(coded.all(), numbered, &mut again);
-    assert_eq!(decoded(&again), Some((numbers, ends, heads)));
+    assert_eq!(decoded(&again), Some((numbers, ends, successors)));
 }

@@ -1,29 +1,30 @@
 // Method `packed`: rows packed into words of bits, the longer row of an arc in a table, the shorter one streamed past it.
 //
-// Enters: the resident rows of a partition and a frame's rows, strictly ascending, every head smaller than its row's own
+// Enters: the resident rows of a partition and a row block's rows, strictly ascending, every successor smaller than its row's own
 // number. Leaves: the triangles that start at local vertices, added to one total.
 //
-// A packed row has a word for every run of numbers that has a head: the run above, its heads as bits below. Runs have 16
+// A packed row has a word for every run of numbers that has a successor: the run above, a bit for each successor below. Runs have 16
 // numbers among the first 65,536, the hubs, and 2^k after them (k = 4, or less the more numbers there are). Words below HUB are
 // hubs', so they come first and rows ascend as words, too. A row begins at a multiple of four words (a chunk, read at once) and
-// is filled up with zeros, which meet nothing. On Kronecker graphs a word has about two heads, on crawls up to ten.
+// is filled up with zeros, which have nothing in common with any word. On Kronecker graphs a word has about two successors, on
+// crawls up to ten.
 //
-// For an arc a -> b only heads before b can close a triangle, so it takes min(words of b, words of a before b). The end whose row
-// is the longer one there owns the arc (`deal`): its row becomes a table in shared memory once, and the other rows of all arcs
-// that it owns are streamed past. An arc is stored as the chunk where that row begins and the number of chunks: a prefix of
+// For an arc a -> b only successors before b can close a triangle, so it takes min(words of b, words of a before b). The end whose row
+// is the longer one there owns the arc (packed_assign.cuh): its row becomes a table in shared memory once, and the other rows of all
+// arcs that it owns are streamed past. An arc is stored as the chunk where that row begins and the number of chunks: a prefix of
 // a's row, or b's row whole; that a prefix ends within a chunk harms nothing, since what comes after it is not below b.
 //
-// Three ways, by what an owner has to do:
-//   few    rows of one chunk against rows of one chunk: a thread a local, 16 comparisons; such arcs are not dealt.
-//   some   rows of at most SOME_WORDS words and little to stream: a warp an owner. The table is a hash of two levels without
-//          collisions: another factor is tried until the second level has none, and after TRIES rows are searched instead.
-//          So a probe has no loop. The warp deals the chunks of 32 rows to its lanes, one each.
-//   many   all others: a block an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
-//          TAIL_WORDS at a time, so nothing is ever dropped. Rows longer than `LONG` chunks take LANES lanes each.
+// Three kernels, by what an owner has to do:
+//   by_thread  rows of one chunk against rows of one chunk: a thread a local, 16 comparisons; such arcs have no owner.
+//   by_warp    rows of at most WARP_WORDS words and little to stream: a warp an owner. The table is a hash of two levels without
+//              collisions: another factor is tried until the second level has none, and after TRIES rows are searched instead.
+//              So a probe has no loop. The lanes of the warp take the chunks of 32 rows, one each.
+//   by_block   all others: a block an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
+//              TAIL_WORDS at a time, so nothing is ever dropped. Rows longer than `LONG` chunks take LANES lanes each.
 // Owners of very much are cut into parts that several blocks take. Blocks take owners from a counter.
 
-// Packing is in packed_rows.cuh, dealing in packed_deal.cuh, the way of rows past tables in packed_stream.cuh, `few` in
-// packed_few.cuh, what all share in packed_words.cuh; those come before this.
+// Packing is in packed_rows.cuh, assigning arcs to owners in packed_assign.cuh, streaming rows past tables in packed_stream.cuh, the
+// first kernel in packed_by_thread.cuh, what all share in packed_words.cuh; those come before this.
 
 constexpr u32 LANES = 8; // lanes that stream a long row
 constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
@@ -32,14 +33,14 @@ constexpr u32 GRAB = 8; // owners that a warp takes at a time, at most; near the
 constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 
 #if __CUDA_ARCH__ >= 800
-#define SOME_BLOCKS 9
-#define MANY_BLOCKS 12
+#define BY_WARP_BLOCKS 9
+#define BY_BLOCK_BLOCKS 12
 #else
-#define SOME_BLOCKS 8
-#define MANY_BLOCKS 8
+#define BY_WARP_BLOCKS 8
+#define BY_BLOCK_BLOCKS 8
 #endif
 
-// ---- many: a block an owner
+// ---- a block an owner
 
 __device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
     u32 slot = (run_of(word, k) * GOLDEN) >> 22;
@@ -75,7 +76,7 @@ template <bool TAIL> struct Bitmap {
     }
 };
 
-constexpr u32 MANY_THREADS = 128;
+constexpr u32 BY_BLOCK_THREADS = 128;
 
 template <class Probe>
 __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe) {
@@ -87,7 +88,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
         u32 at = middle + (u32)(n * part / parts) + threadIdx.x / LANES;
         uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
         while (at < last) {
-            at += MANY_THREADS / LANES;
+            at += BY_BLOCK_THREADS / LANES;
             const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
             const uint4 *row = g.words + arc.x;
             u32 sum = 0;
@@ -103,19 +104,19 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     }
     const u64 n = middle - begin;
     const u32 first = begin + (u32)(n * part / parts), mine = begin + (u32)(n * (part + 1) / parts) - first;
-    const u32 warp = threadIdx.x / WARP, warps = MANY_THREADS / WARP;
+    const u32 warp = threadIdx.x / WARP, warps = BY_BLOCK_THREADS / WARP;
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
     return count + stream(g, at, last, arc, probe);
 }
 
-extern "C" __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS) packed_many(Arguments g) {
+extern "C" __global__ void __launch_bounds__(BY_BLOCK_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
     __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
     unsigned char *hubs = (unsigned char *)bitmap;
-    for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += MANY_THREADS) bitmap[i] = 0;
-    for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += MANY_THREADS) tail[i] = 0;
+    for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += BY_BLOCK_THREADS) bitmap[i] = 0;
+    for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += BY_BLOCK_THREADS) tail[i] = 0;
     const u32 items = g.state[1];
     u64 count = 0;
     if (threadIdx.x == 0) taken[0] = atomicAdd(g.state + 3, 1);
@@ -126,7 +127,7 @@ extern "C" __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS) packed_m
         const u32 owner = (u32)item, part = (u32)(item >> 32) & 0xffff, parts = (u32)(item >> 48);
         const uint2 row = row_of(g, owner);
         const u32 *words = (const u32 *)(g.words + row.x);
-        for (u32 i = threadIdx.x; i < row.y; i += MANY_THREADS) {
+        for (u32 i = threadIdx.x; i < row.y; i += BY_BLOCK_THREADS) {
             const u32 word = words[i];
             if (word < HUB) {
                 *(u16 *)(hubs + (word >> 16)) = (u16)word;
@@ -143,23 +144,23 @@ extern "C" __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS) packed_m
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
-            for (u32 i = from + threadIdx.x; i < to; i += MANY_THREADS) put(tail, words[i], g.k);
+            for (u32 i = from + threadIdx.x; i < to; i += BY_BLOCK_THREADS) put(tail, words[i], g.k);
             __syncthreads();
             count += stream_all(g, owner, part, parts, Bitmap<true>{hubs, tail, g.k});
             __syncthreads();
-            for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += MANY_THREADS) tail[i] = 0;
+            for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += BY_BLOCK_THREADS) tail[i] = 0;
             if (to < row.y) {
                 // Hubs were counted with the first words of the tail.
-                for (u32 i = threadIdx.x; i < of_hubs; i += MANY_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+                for (u32 i = threadIdx.x; i < of_hubs; i += BY_BLOCK_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
                 __syncthreads();
             }
         }
-        for (u32 i = threadIdx.x; i < of_hubs; i += MANY_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+        for (u32 i = threadIdx.x; i < of_hubs; i += BY_BLOCK_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
     }
     add_up(count, g.total);
 }
 
-// ---- some: a warp an owner
+// ---- a warp an owner
 
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
@@ -170,12 +171,12 @@ template <bool TWO> struct Pair {
 
     __device__ __forceinline__ u32 at(u32 word) const {
         const u32 bits = bits_of(word, k), run = word >> bits, one = table[slot_of(run, factor)];
-        u32 met = (one ^ word) >> bits ? 0 : one & word;
+        u32 in_both = (one ^ word) >> bits ? 0 : one & word;
         if (TWO) {
             const u32 other = table[more_slot_of(run, factor)];
-            if ((other ^ word) >> bits == 0) met |= other & word;
+            if ((other ^ word) >> bits == 0) in_both |= other & word;
         }
-        return __popc(met & ((1u << bits) - 1));
+        return __popc(in_both & ((1u << bits) - 1));
     }
 
     __device__ __forceinline__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
@@ -199,21 +200,21 @@ struct Search {
     __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
 };
 
-constexpr u32 SOME_THREADS = 128;
+constexpr u32 BY_WARP_THREADS = 128;
 
 __device__ __forceinline__ void empty(u32 *table) {
     for (u32 i = threadIdx.x % WARP; i < (SLOTS + MORE_SLOTS) / 4; i += WARP) ((uint4 *)table)[i] = nothing();
     __syncwarp();
 }
 
-extern "C" __global__ void __launch_bounds__(SOME_THREADS, SOME_BLOCKS) packed_some(Arguments g) {
-    __shared__ __align__(16) u32 tables[SOME_THREADS / WARP][SLOTS + MORE_SLOTS];
+extern "C" __global__ void __launch_bounds__(BY_WARP_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
+    __shared__ __align__(16) u32 tables[BY_WARP_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
     __shared__ volatile u32 items, grab; // registers are short
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
         items = g.state[0];
-        grab = min(GRAB, 1 + items / (gridDim.x * (SOME_THREADS / WARP) * 8));
+        grab = min(GRAB, 1 + items / (gridDim.x * (BY_WARP_THREADS / WARP) * 8));
     }
     __syncthreads();
     empty(table);

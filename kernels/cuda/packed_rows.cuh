@@ -1,14 +1,14 @@
-// Packing, ROW_LANES lanes a row, or a warp where rows are long: heads as they come become the words of packed.cu.
+// Packing, ROW_LANES lanes a row, or a warp where rows are long: successors as they come become the words of packed.cu.
 
-// Packs `n` heads after the `out` words that are there already. Returns how many words there are then.
-template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *heads, u64 n, u32 *to, u32 out, u32 k) {
+// Packs `n` successors after the `out` words that are there already. Returns how many words there are then.
+template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 out, u32 k) {
     const u32 lane = threadIdx.x % LANES, shift = threadIdx.x % WARP / LANES * LANES, all = ALL >> (WARP - LANES);
     const u32 lanes = lanes_of<LANES>();
     u32 open = 0; // the last word, not written yet
     if (out) open = to[--out];
     __syncwarp(lanes);
     for (u64 i = 0; i < n; i += LANES) {
-        u32 word = i + lane < n ? packed(heads[i + lane], k) : 0, run = word ? run_of(word, k) : ALL;
+        u32 word = i + lane < n ? packed(successors[i + lane], k) : 0, run = word ? run_of(word, k) : ALL;
         u32 before = __shfl_up_sync(lanes, run, 1, LANES);
         if (lane == 0) before = open ? run_of(open, k) : ALL;
         const bool begins = word && run != before;
@@ -44,13 +44,13 @@ template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g
     if (i >= g.count) return;
     const u32 row = g.first + i;
     const u64 begin = g.offsets[i], end = g.offsets[i + 1];
-    const u64 from = begin > g.heads_first ? begin : g.heads_first, to = end < g.heads_end ? end : g.heads_end;
+    const u64 from = begin > g.successors_first ? begin : g.successors_first, to = end < g.successors_end ? end : g.successors_end;
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
     const u32 before = begin < from ? g.rows[row].y : 0;
     __syncwarp(lanes_of<LANES>());
     // Where a run ends before a row, the next one begins it.
-    if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.heads[from - g.heads_first] : ALL;
-    const u32 words = pack<LANES>(g.heads + (from - g.heads_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
+    if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.successors[from - g.successors_first] : ALL;
+    const u32 words = pack<LANES>(g.successors + (from - g.successors_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
     if (threadIdx.x % LANES == 0) g.rows[row] = make_uint2(chunk, words);
 }
 
@@ -59,28 +59,28 @@ extern "C" __global__ void packed_resident(Arguments g) {
     else resident<ROW_LANES>(g);
 }
 
-// A row of a piece of a frame, and its place in the table.
-template <u32 LANES> __device__ __forceinline__ void frame(const Arguments &g) {
+// A row of a piece of a row block, and its place in the table.
+template <u32 LANES> __device__ __forceinline__ void row_block(const Arguments &g) {
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
     if (i >= g.range_end - g.range_start) return;
     const bool writes = threadIdx.x % LANES == 0;
-    u32 row = g.range_start - g.frame_start + i;
+    u32 row = g.range_start - g.row_block_start + i;
     if (g.local_words) {
         const u64 word = g.local_words[row >> 6];
         const u32 local = g.local_ranks[row >> 6] + __popcll(word & ((1ull << (row & 63)) - 1));
         if (word >> (row & 63) & 1) {
-            if (writes) g.table[i] = g.rows[g.frame_locals + local];
+            if (writes) g.table[i] = g.rows[g.row_block_locals + local];
             return;
         }
         row -= local;
     }
-    const u32 begin = g.frame_offsets[row], end = g.frame_offsets[row + 1];
-    const u32 chunk = g.chunk_first + (u32)((begin - g.heads_first + 3ull * (row - g.row_first) + 3) >> 2);
-    const u32 words = pack<LANES>(g.heads + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k);
+    const u32 begin = g.row_block_offsets[row], end = g.row_block_offsets[row + 1];
+    const u32 chunk = g.chunk_first + (u32)((begin - g.successors_first + 3ull * (row - g.row_first) + 3) >> 2);
+    const u32 words = pack<LANES>(g.successors + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k);
     if (writes) g.table[i] = make_uint2(chunk, words);
 }
 
-extern "C" __global__ void packed_frame(Arguments g) {
-    if (g.lanes == WARP) frame<WARP>(g);
-    else frame<ROW_LANES>(g);
+extern "C" __global__ void packed_row_block(Arguments g) {
+    if (g.lanes == WARP) row_block<WARP>(g);
+    else row_block<ROW_LANES>(g);
 }

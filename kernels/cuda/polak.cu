@@ -21,9 +21,9 @@ constexpr u64 REMOVED = ~0ull;
 extern "C" __global__ void __launch_bounds__(256) mark_backward(u64 *keys, u64 len, const u32 *node) {
     const u64 i = this_thread();
     if (i >= len) return;
-    const u32 tail = (u32)(keys[i] >> 32), head = (u32)keys[i];
-    const u32 of_tail = node[tail + 1] - node[tail], of_head = node[head + 1] - node[head];
-    if (of_tail > of_head || (of_tail == of_head && tail > head)) keys[i] = REMOVED;
+    const u32 tail = (u32)(keys[i] >> 32), successor = (u32)keys[i];
+    const u32 of_tail = node[tail + 1] - node[tail], of_successor = node[successor + 1] - node[successor];
+    if (of_tail > of_successor || (of_tail == of_successor && tail > successor)) keys[i] = REMOVED;
 }
 
 // Step 6: what is not marked, in its order. Counts by tiles are scanned between the two launches.

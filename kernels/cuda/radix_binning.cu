@@ -11,9 +11,9 @@ extern "C" __global__ void __launch_bounds__(256) wedge_sizes(const u32 *node, u
 
 // The other ends of the sorted edges, and (E) the edges whose list is that of the larger vertex: their numbers by tiles, scanned
 // between the launches, and they themselves.
-extern "C" __global__ void __launch_bounds__(256) other_ends(const u64 *keys, u64 len, u32 *heads) {
+extern "C" __global__ void __launch_bounds__(256) other_ends(const u64 *keys, u64 len, u32 *successors) {
     const u64 i = this_thread();
-    if (i < len) heads[i] = (u32)keys[i];
+    if (i < len) successors[i] = (u32)keys[i];
 }
 
 __device__ __forceinline__ bool falls(u64 key) { return (u32)(key >> 32) > (u32)key; }
@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) move_falling(const u64 *from, 
 // Line 9 of Algorithm 1, for the wedges `first..first + many`: wedge `w` of the scan is a pair of neighbours of one vertex; the edge
 // that would close it, larger vertex first, goes to place `w - first`. Each place is written once, neighbours by neighbours.
 // A vertex's pairs are numbered (0, 1), (0, 2), (1, 2), (0, 3) ...
-extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *heads, const u32 *node, const u64 *scan, u64 vertices, u64 first, u64 many, u64 *to) {
+extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *successors, const u32 *node, const u64 *scan, u64 vertices, u64 first, u64 many, u64 *to) {
     for (u64 i = this_thread(); i < many; i += all_threads()) {
         const u64 wedge = first + i;
         u64 low = 0, high = vertices; // the last vertex whose wedges begin at or before this one
@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *heads, c
         while (k * (k - 1) / 2 > pair) k--;
         while (k * (k + 1) / 2 <= pair) k++;
         const u64 j = pair - k * (k - 1) / 2;
-        to[i] = (u64)heads[node[low] + k] << 32 | heads[node[low] + j];
+        to[i] = (u64)successors[node[low] + k] << 32 | successors[node[low] + j];
     }
 }
 

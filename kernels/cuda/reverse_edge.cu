@@ -5,10 +5,10 @@
 extern "C" __global__ void __launch_bounds__(1024) reverse_edge(const Rows *rows, const u32 *tail, u64 first, u64 last, u32 *result) {
     const u64 i = first + this_thread();
     if (i >= last) return;
-    const u32 head = rows->heads[i];
+    const u32 successor = rows->successors[i];
     u32 count = 0;
-    if (covers(rows, head)) {
-        const Row x = row_at(rows, tail[i]), y = row_at(rows, place_of(rows, head));
+    if (covers(rows, successor)) {
+        const Row x = row_at(rows, tail[i]), y = row_at(rows, place_of(rows, successor));
         u32 p = 0, q = 0;
         while (p < x.length && q < y.length) {
             const u32 a = x.begin[p], b = y.begin[q];

@@ -76,11 +76,11 @@ __device__ __forceinline__ u32 held(u32 key, u32 root, u32 firsts, const u32 *it
     return 0;
 }
 
-// Entries that the rows of local `a` and of its head share, if the shorter of the two has a trie now. A warp an edge: its lanes
+// Entries that the rows of local `a` and of its successor share, if the shorter of the two has a trie now. A warp an edge: its lanes
 // take the longer row's entries, neighbours to neighbours.
-__device__ __forceinline__ u32 closed(const Rows *rows, u64 a, u32 head, const u32 *base, const u32 *items, const u32 *links) {
-    if (!covers(rows, head)) return 0;
-    const u64 b = place_of(rows, head);
+__device__ __forceinline__ u32 closed(const Rows *rows, u64 a, u32 successor, const u32 *base, const u32 *items, const u32 *links) {
+    if (!covers(rows, successor)) return 0;
+    const u64 b = place_of(rows, successor);
     const Row of_a = row_at(rows, a), of_b = row_at(rows, b);
     const bool a_is_shorter = of_a.length < of_b.length;
     const Row shorter = a_is_shorter ? of_a : of_b, longer = a_is_shorter ? of_b : of_a;

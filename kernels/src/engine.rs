@@ -25,7 +25,7 @@ pub(crate) type Mark = usize;
 /// How many marks there are.
 pub(crate) const MARKS: usize = 4 * (2 * RING + 1);
 
-/// Frames, and batches of them, that the host orders ahead of the device at most, where it does.
+/// Row blocks, and batches of them, that the host orders ahead of the device at most, where it does.
 pub(crate) const RING: usize = 6;
 
 /// A kernel and what it is called with.

@@ -40,10 +40,10 @@ pub enum Error {
         /// The whole arena.
         capacity: u64,
     },
-    /// A frame is larger than was announced when counting began.
-    #[error("a frame takes {bytes} bytes of device memory; the limit given was {limit}")]
-    FrameTooLarge {
-        /// What the frame takes.
+    /// A row block is larger than was announced when counting began.
+    #[error("a row block takes {bytes} bytes of device memory; the limit given was {limit}")]
+    RowBlockTooLarge {
+        /// What the row block takes.
         bytes: u64,
         /// What was announced.
         limit: u64,

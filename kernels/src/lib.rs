@@ -3,7 +3,7 @@
 //! [`find()`] and [`nvrtc()`] ask what this machine has and say in a typed reason what it lacks. They come before any other
 //! use of the driver: the libraries are opened while the program runs, and a later call into a missing one would panic.
 //! [`Gpu::open`] does so by itself, gets the kernels (compiled by NVRTC and cached, or the embedded PTX) and makes the queues;
-//! [`Gpu::reserve`] takes the budget's memory; a [`Counter`] counts one partition, frame by frame.
+//! [`Gpu::reserve`] takes the budget's memory; a [`Counter`] counts one partition, row block by row block.
 #![warn(missing_docs, unreachable_pub)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -32,7 +32,7 @@ pub use device::Gpu;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, nvrtc};
 pub use image::{Images, Origin, PTX_CAPABILITY, embedded_ptx, ptx_stamp};
-pub use lstc::sections::{FrameSlices, ResidentSlices, Size, frame_bytes};
+pub use lstc::sections::{ResidentSlices, RowBlockSlices, Size, row_block_bytes};
 pub use lstc::shape::Shape;
 pub use lstc::{Counted, Counter, TERMS, Terms, device_bytes};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc, Source};

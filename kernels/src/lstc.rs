@@ -1,17 +1,17 @@
-//! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a frame at
+//! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a row block at
 //! a time. How the kernel's lines follow the paper's stands at the head of `cuda/lstc.cu`.
 //!
-//! Enters: a partition's resident section and its frames in ascending order. Leaves: the triangles whose lowest corner is local.
+//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
 //!
-//! The resident section stays on the device; frames go through two slots, so while the kernel works on one frame the next one
-//! is copied. [`Counter::frame`] returns as soon as its orders are given; where both slots are taken it waits for the older
-//! one's kernel. Not from the paper: the frames (it holds a partition whole, which here is a partition of one frame), the list
-//! of vertices that may start a triangle (rows of two heads or more; in the paper every vertex gets a block, and its published
+//! The resident section stays on the device; row blocks go through two slots, so while the kernel works on one row block the next one
+//! is copied. [`Counter::row_block`] returns as soon as its orders are given; where both slots are taken it waits for the older
+//! one's kernel. Not from the paper: the row blocks (it holds a partition whole, which here is a partition of one row block), the list
+//! of vertices that may start a triangle (rows of two successors or more; in the paper every vertex gets a block, and its published
 //! prototype passes over rows of two), and that the blocks' sums are added on the device, by blocks of fixed shares.
 //!
-//! Device bytes: 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two frames; and less than 5 KiB. See
-//! [`device_bytes`]. Probes: the rows of all heads of all locals, read once for each tile of the local's row (only tiles that
-//! begin before the head). Host: a pass over the offsets.
+//! Device bytes: 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than 5 KiB. See
+//! [`device_bytes`]. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
+//! begin before the successor). Host: a pass over the offsets.
 
 pub(crate) mod arguments;
 pub(crate) mod sections;
@@ -29,10 +29,10 @@ use crate::engine::{Call, Engine, Grid, Queue};
 use crate::error::Result;
 use crate::order::{Marks, Order};
 use arguments::Arguments;
-use sections::{FrameSlices, ResidentSlices, Size};
+use sections::{ResidentSlices, RowBlockSlices, Size};
 use shape::Shape;
 
-/// Frames on the device at a time.
+/// Row blocks on the device at a time.
 const SLOTS: usize = 2;
 
 /// Blocks of a grid, at most.
@@ -44,10 +44,10 @@ const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 /// Entries of the work list that are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// What the method takes of a device, in bytes, besides frames.
+/// What the method takes of a device, in bytes, besides row blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// For each resident arc: its head.
+    /// For each resident arc: its successor.
     pub per_resident_arc: u64,
     /// For each local: where its row begins, its cursor, its sum, its place in the work list.
     pub per_local: u64,
@@ -62,9 +62,9 @@ pub const TERMS: Terms =
 /// The sums of blocks, and their sum.
 const SUMS_BYTES: u64 = 8 * (SUM_GRID.blocks as u64 + 1);
 
-/// The most bytes that a partition takes of a device, with frames of at most `frame_limit` bytes. Never exceeded.
-pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
-    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + SLOTS as u64 * frame_limit + TERMS.fixed
+/// The most bytes that a partition takes of a device, with row blocks of at most `row_block_limit` bytes. Never exceeded.
+pub const fn device_bytes(locals: u64, arcs: u64, row_block_limit: u64) -> u64 {
+    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + SLOTS as u64 * row_block_limit + TERMS.fixed
 }
 
 /// What was counted, and what it took.
@@ -100,7 +100,7 @@ impl<'g> Counter<'g> {
         Counting::begin(gpu, shape, size, LONGEST_GRID).map(Self)
     }
 
-    /// Copies a run of the resident section to the device. All runs come before the first frame, in their order. The slices may
+    /// Copies a run of the resident section to the device. All runs come before the first row block, in their order. The slices may
     /// be changed once this returns.
     ///
     /// # Errors
@@ -112,13 +112,13 @@ impl<'g> Counter<'g> {
         queued.and(sent)
     }
 
-    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
+    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
     /// The slices may be changed once this returns.
     ///
     /// # Errors
-    /// [`crate::Error::FrameTooLarge`], [`crate::Error::Section`], or what the device fails with, which may be due to an earlier frame.
-    pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        let queued = self.0.frame(frame);
+    /// [`crate::Error::RowBlockTooLarge`], [`crate::Error::Section`], or what the device fails with, which may be due to an earlier row block.
+    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        let queued = self.0.row_block(row_block);
         let sent = self.0.engine.sent();
         queued.and(sent)
     }
@@ -128,10 +128,10 @@ impl<'g> Counter<'g> {
         self.0.peak
     }
 
-    /// Waits for the last frames and gives the result.
+    /// Waits for the last row blocks and gives the result.
     ///
     /// # Errors
-    /// [`crate::Error::Section`] when frames are missing, or what the device fails with.
+    /// [`crate::Error::Section`] when row blocks are missing, or what the device fails with.
     pub fn finish(self) -> Result<Counted> {
         self.0.finish()
     }
@@ -157,8 +157,8 @@ struct Counting<'g, E: Engine> {
     slots: [Piece; SLOTS],
     /// Blocks of a launch, at most.
     longest_grid: u32,
-    /// Frames so far.
-    frames: usize,
+    /// Row blocks so far.
+    row_blocks: usize,
     peak: u64,
     so_far: Counted,
 }
@@ -169,18 +169,18 @@ impl<'g, E: Engine> Counting<'g, E> {
         let layout = engine.layout();
         layout.restart();
         let offsets = layout.take(8 * (size.locals + 1))?;
-        let heads = layout.take(4 * size.arcs)?;
+        let successors = layout.take(4 * size.arcs)?;
         let cursors = layout.take(4 * size.locals)?;
         let sums = layout.take(8 * size.locals)?;
         let list = layout.take(4 * size.locals)?;
         let totals = layout.take(SUMS_BYTES)?;
-        let slots = [layout.take(size.frame_limit)?, layout.take(size.frame_limit)?];
+        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
         let peak = layout.used();
         let base = engine.address();
         let at = |piece: Piece| base + piece.offset;
         let arguments = Arguments {
             offsets: at(offsets),
-            heads: at(heads),
+            successors: at(successors),
             cursors: at(cursors),
             sums: at(sums),
             tile_width: shape.tile(),
@@ -197,13 +197,13 @@ impl<'g, E: Engine> Counting<'g, E> {
             sums: totals,
             slots,
             longest_grid,
-            frames: 0,
+            row_blocks: 0,
             peak,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
         })
     }
 
-    /// Orders the copies of a run. No kernel needs to wait for them: each waits for its frame's copy, which comes later in the
+    /// Orders the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
     /// same queue. From here on, dropping waits for the device.
     fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         let (locals, arcs) = (self.order.locals(), self.order.arcs());
@@ -218,13 +218,13 @@ impl<'g, E: Engine> Counting<'g, E> {
         // A run's first offset is where the one before it ended: the same once more.
         engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)])?;
         match run.compact {
-            None => engine.copy(to.heads + 4 * arcs, &[cast_slice(run.heads)])?,
+            None => engine.copy(to.successors + 4 * arcs, &[cast_slice(run.successors)])?,
             Some(compact) => engine.unpack(&Unpack {
                 compact,
                 offsets: Offsets::Wide(run.offsets),
                 offsets_at: to.offsets + 8 * u64::from(locals),
                 base: arcs,
-                successors_at: to.heads + 4 * arcs,
+                successors_at: to.successors + 4 * arcs,
                 counted: false,
             })?,
         }
@@ -244,22 +244,22 @@ impl<'g, E: Engine> Counting<'g, E> {
         engine.record(Queue::Copy, RESIDENT.copied)
     }
 
-    fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        let bytes = self.order.frame(frame)?;
-        if self.work == 0 || frame.range.is_empty() {
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        let bytes = self.order.row_block(row_block)?;
+        if self.work == 0 || row_block.range.is_empty() {
             return Ok(());
         }
-        let slot = self.frames % SLOTS;
-        if self.frames >= SLOTS {
+        let slot = self.row_blocks % SLOTS;
+        if self.row_blocks >= SLOTS {
             self.account(slot)?;
         }
-        self.frames += 1;
+        self.row_blocks += 1;
         let marks = Marks::of(slot);
         let mut arguments = Arguments {
-            range_start: frame.range.start,
-            range_end: frame.range.end,
-            first_local: frame.first_local,
-            whole: u32::from(frame.range == (0..self.order.numbered())),
+            range_start: row_block.range.start,
+            range_end: row_block.range.end,
+            first_local: row_block.first_local,
+            whole: u32::from(row_block.range == (0..self.order.numbered())),
             // A list of all would only be in the way.
             work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
@@ -268,10 +268,10 @@ impl<'g, E: Engine> Counting<'g, E> {
         engine.record(Queue::Copy, marks.copy)?;
         if bytes > 0 {
             let start = engine.address() + self.slots[slot].offset;
-            let places = frame.places(start);
+            let places = row_block.places(start);
             (arguments.words, arguments.ranks) = (places.words, places.ranks);
-            (arguments.frame_offsets, arguments.frame_heads) = (places.offsets, places.heads);
-            frame.send(engine, start)?;
+            (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
+            row_block.send(engine, start)?;
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
@@ -313,7 +313,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         self.engine.record(Queue::Compute, RESIDENT.counted)?;
         self.so_far.triangles = self.engine.read(total)?;
         self.engine.unpacked()?;
-        for slot in 0..SLOTS.min(self.frames) {
+        for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }
         self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;

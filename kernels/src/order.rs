@@ -1,8 +1,8 @@
-//! In what order sections come, whatever the method: all runs of the resident section, then frames that leave no gap.
+//! In what order sections come, whatever the method: all runs of the resident section, then row blocks that leave no gap.
 
 use crate::engine::Mark;
 use crate::error::{Error, Result};
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 
 /// How far a partition has come.
 #[derive(Debug, Clone)]
@@ -11,9 +11,9 @@ pub(crate) struct Order {
     /// Locals and arcs of the resident section so far.
     locals: u32,
     arcs: u64,
-    /// Where the next frame begins.
+    /// Where the next row block begins.
     next: u32,
-    frames: bool,
+    row_blocks: bool,
 }
 
 impl Order {
@@ -21,7 +21,7 @@ impl Order {
     /// [`Error::Section`]: sizes that cannot be.
     pub(crate) fn new(size: Size) -> Result<Self> {
         size.check()?;
-        Ok(Self { size, locals: 0, arcs: 0, next: 0, frames: false })
+        Ok(Self { size, locals: 0, arcs: 0, next: 0, row_blocks: false })
     }
 
     /// Takes a run of the resident section.
@@ -29,8 +29,8 @@ impl Order {
     /// # Errors
     /// [`Error::Section`].
     pub(crate) fn run(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        if self.frames {
-            return Err(Error::Section("resident section: a run after the first frame".into()));
+        if self.row_blocks {
+            return Err(Error::Section("resident section: a run after the first row block".into()));
         }
         run.check(&self.size, u64::from(self.locals), self.arcs)?;
         self.locals += run.offsets.len() as u32 - 1;
@@ -38,37 +38,38 @@ impl Order {
         Ok(())
     }
 
-    /// Takes a frame. Returns its bytes.
+    /// Takes a row block. Returns its bytes.
     ///
     /// # Errors
-    /// [`Error::Section`], [`Error::FrameTooLarge`].
-    pub(crate) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<u64> {
+    /// [`Error::Section`], [`Error::RowBlockTooLarge`].
+    pub(crate) fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<u64> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
-            let text = format!("resident section: {} rows of {} before the first frame", self.locals, self.size.locals);
+            let text =
+                format!("resident section: {} rows of {} before the first row block", self.locals, self.size.locals);
             return Err(Error::Section(text));
         }
-        frame.check(self.next, self.size.numbered, self.locals)?;
-        let (bytes, limit) = (frame.bytes(), self.size.frame_limit);
+        row_block.check(self.next, self.size.numbered, self.locals)?;
+        let (bytes, limit) = (row_block.bytes(), self.size.row_block_limit);
         if bytes > limit {
-            return Err(Error::FrameTooLarge { bytes, limit });
+            return Err(Error::RowBlockTooLarge { bytes, limit });
         }
-        self.next = frame.range.end;
-        self.frames = true;
+        self.next = row_block.range.end;
+        self.row_blocks = true;
         Ok(bytes)
     }
 
-    /// Whether no frame has come yet.
-    pub(crate) fn is_first_frame(&self) -> bool {
-        !self.frames
+    /// Whether no row block has come yet.
+    pub(crate) fn is_first_row_block(&self) -> bool {
+        !self.row_blocks
     }
 
-    /// After the last frame.
+    /// After the last row block.
     ///
     /// # Errors
-    /// [`Error::Section`] when frames are missing.
+    /// [`Error::Section`] when row blocks are missing.
     pub(crate) fn finish(&self) -> Result<()> {
         if self.next != self.size.numbered {
-            let text = format!("frames end at {} of {} vertices", self.next, self.size.numbered);
+            let text = format!("row blocks end at {} of {} vertices", self.next, self.size.numbered);
             return Err(Error::Section(text));
         }
         Ok(())

@@ -1,22 +1,22 @@
 //! Method `packed` on a device: rows packed into words of bits, the longer row of each arc in a table, the shorter one streamed
 //! past it. How it counts stands at the head of `cuda/packed.cu`; here is how its work is given out.
 //!
-//! Enters: a partition's resident section and its frames in ascending order. Leaves: the triangles whose lowest corner is local.
+//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
 //!
-//! Heads are packed on the device as they come and are not kept: the resident section in steps through the two halves of the
-//! work space, frames from two slots, so that the next one is copied while this one is counted. The work space is all of the
-//! arena that is left, up to what is of use ([`wished_bytes`]); with less, a frame is counted in pieces and batches
+//! Successors are packed on the device as they come and are not kept: the resident section in steps through the two halves of the
+//! work space, row blocks from two slots, so that the next one is copied while this one is counted. The work space is all of the
+//! arena that is left, up to what is of use ([`preferred_bytes`]); with less, a row block is counted in pieces and batches
 //! (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch: two passes over the batch's words to
-//! deal the arcs to their owners, a list of owners, and three kernels that count.
+//! assign the arcs to their owners, a list of owners, and three kernels that count.
 //!
-//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next head 4, room up to the next chunk 12); two frames; and a work space of
-//! at least 2 an arc, 4 a local, two frames and 64 KiB. See [`device_bytes`]. All at once takes 12 an arc and 40 a local. Work:
-//! the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes for 256 locals. Numbers must be
-//! below 1,879,048,192.
+//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, room up to the next chunk 12); two row
+//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB. See [`device_bytes`]. All at once takes
+//! 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes
+//! for 256 locals. Numbers must be below 1,879,048,192.
 
 pub(crate) mod arguments;
-mod frames;
 mod resident;
+mod row_blocks;
 mod space;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
@@ -26,25 +26,25 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::engine::{Call, Engine, Grid, Mark, Queue, RING};
 use crate::error::{Error, Result};
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 use crate::lstc::{Counted, Terms};
 use crate::order::{Marks, Order};
 use arguments::{Arguments, Kernel};
-use space::{Blocks, LEAST, LEAST_FRAMES, LEAST_PER_ARC, LEAST_PER_LOCAL, wished};
+use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, preferred};
 
-/// Frames on the device at a time, and halves of the work space while the resident section comes.
+/// Row blocks on the device at a time, and halves of the work space while the resident section comes.
 const SLOTS: usize = 2;
 
-/// The marks of the resident section's copies. Those of frames come before, those of batches after them: the host orders a few
+/// The marks of the resident section's copies. Those of row blocks come before, those of batches after them: the host orders a few
 /// ahead of the device, which else would wait for orders.
 const RESIDENT: Marks = Marks::of(RING);
 
 /// The marks of the copies of runs, which alternate. Those for kernels of the resident section are not used otherwise.
 const COPIED: [Mark; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
-/// The marks of a frame, or of a half of the work space.
-const fn of_frame(frame: usize) -> Marks {
-    Marks::of(frame % RING)
+/// The marks of a row block, or of a half of the work space.
+const fn of_row_block(row_block: usize) -> Marks {
+    Marks::of(row_block % RING)
 }
 
 /// The marks of a batch.
@@ -52,19 +52,19 @@ const fn of_batch(batch: usize) -> Marks {
     Marks::of(RING + 1 + batch % RING)
 }
 
-/// Threads of a block, where the kernel does not say otherwise, and lanes that pack or deal a row.
+/// Threads of a block, where the kernel does not say otherwise, and lanes that pack or assign a row.
 const THREADS: u32 = 256;
 const ROW_LANES: u32 = 8;
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
 
-/// Arcs of a row from which on a warp takes it. Of shorter ones, most have no head in one of many ranges.
+/// Arcs of a row from which on a warp takes it. Of shorter ones, most have no successor in one of many ranges.
 const LONG_ROW: u64 = 128;
 
 /// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
-const SOME_BLOCKS: u32 = 9;
-const MANY_BLOCKS: u32 = 12;
+const BY_WARP_BLOCKS: u32 = 9;
+const BY_BLOCK_BLOCKS: u32 = 12;
 const OTHER_BLOCKS: u32 = 16;
 
 /// Threads of a block that counts for one owner or for four.
@@ -73,26 +73,27 @@ const OWNER_THREADS: u32 = 128;
 /// What chunks can be numbered: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// What the method takes at least, besides [`FRAMES`].
+/// What the method takes at least, besides [`ROW_BLOCKS`].
 pub const TERMS: Terms = Terms {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
     fixed: 32 + 8 + LEAST + 7 * (ALIGNMENT - 1),
 };
 
-/// Frames for which there must be room: two slots, and as much work space.
-pub const FRAMES: u64 = SLOTS as u64 + LEAST_FRAMES;
+/// Row blocks for which there must be room: two slots, and as much work space.
+pub const ROW_BLOCKS: u64 = SLOTS as u64 + LEAST_ROW_BLOCKS;
 
-/// The most bytes that a partition must have of a device, with frames of at most `frame_limit` bytes.
-pub const fn device_bytes(locals: u64, arcs: u64, frame_limit: u64) -> u64 {
-    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + FRAMES * frame_limit + TERMS.fixed
+/// The most bytes that a partition must have of a device, with row blocks of at most `row_block_limit` bytes.
+pub const fn device_bytes(locals: u64, arcs: u64, row_block_limit: u64) -> u64 {
+    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + ROW_BLOCKS * row_block_limit + TERMS.fixed
 }
 
 /// The bytes with which everything is counted at once, each table made once. More is not taken.
-pub fn wished_bytes(size: &Size) -> u64 {
-    let least = device_bytes(size.locals, size.arcs, size.frame_limit);
-    let space = LEAST + LEAST_FRAMES * size.frame_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
-    let most = wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit);
+pub fn preferred_bytes(size: &Size) -> u64 {
+    let least = device_bytes(size.locals, size.arcs, size.row_block_limit);
+    let space =
+        LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+    let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit);
     least - space + padded(most.max(space))
 }
 
@@ -115,7 +116,7 @@ struct Words {
 }
 
 impl Words {
-    /// Room for so many rows with so many heads, however they are packed.
+    /// Room for so many rows with so many successors, however they are packed.
     const fn of(rows: u64, arcs: u64) -> Self {
         Self { chunks: (arcs + 3 * rows).div_ceil(4) }
     }
@@ -150,7 +151,7 @@ impl<'g, R: Run> Counter<'g, R> {
         Ok(Self { counting: Counting::begin(gpu, size, u64::MAX)?, copied: None })
     }
 
-    /// Orders the copy of a run of the resident section, and its packing. All runs come before the first frame, in their order.
+    /// Orders the copy of a run of the resident section, and its packing. All runs come before the first row block, in their order.
     /// Returns the run before it, which was copied meanwhile.
     ///
     /// # Errors
@@ -164,19 +165,19 @@ impl<'g, R: Run> Counter<'g, R> {
         Ok(before)
     }
 
-    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
+    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
     /// The slices may be changed once this returns.
     ///
     /// # Errors
-    /// [`Error::FrameTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier frame.
-    pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        let queued = self.counting.frame(frame);
+    /// [`Error::RowBlockTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier row block.
+    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        let queued = self.counting.row_block(row_block);
         // In any case, since what is on its way is only borrowed.
         let sent = self.counting.engine.sent();
         queued.and(sent)
     }
 
-    /// Of resident rows that came compact, all of which have come: how many heads are in each of [`crate::BINS`] bins.
+    /// Of resident rows that came compact, all of which have come: how many successors are in each of [`crate::BINS`] bins.
     ///
     /// # Errors
     /// What the device fails with.
@@ -189,10 +190,10 @@ impl<'g, R: Run> Counter<'g, R> {
         self.counting.so_far.peak_bytes
     }
 
-    /// Waits for the last frames and gives the result.
+    /// Waits for the last row blocks and gives the result.
     ///
     /// # Errors
-    /// [`Error::Section`] when frames are missing, or what the device fails with.
+    /// [`Error::Section`] when row blocks are missing, or what the device fails with.
     pub fn finish(self) -> Result<Counted> {
         self.counting.finish()
     }
@@ -214,11 +215,11 @@ struct Counting<'g, E: Engine> {
     /// Where chunks beyond the resident rows begin: the work space's first.
     chunk_first: u32,
     slots: [u64; SLOTS],
-    /// Copies into a slot or half so far, frames so far, and batches.
+    /// Copies into a slot or half so far, row blocks so far, and batches.
     halves: usize,
     /// Runs of the resident section so far.
     runs: usize,
-    frames: usize,
+    row_blocks: usize,
     batches: usize,
     so_far: Counted,
 }
@@ -232,8 +233,9 @@ impl<'g, E: Engine> Counting<'g, E> {
             Error::Section(text)
         })?;
         let words = Words::of(size.locals, size.arcs).bytes();
-        let least = LEAST + LEAST_FRAMES * size.frame_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
-        if padded(words) + LEAST + LEAST_FRAMES * size.frame_limit > REACH {
+        let least =
+            LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+        if padded(words) + LEAST + LEAST_ROW_BLOCKS * size.row_block_limit > REACH {
             return Err(Error::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
         }
         let layout = engine.layout();
@@ -241,10 +243,10 @@ impl<'g, E: Engine> Counting<'g, E> {
         let rows = layout.take(8 * size.locals)?;
         let next = layout.take(4 * size.locals)?;
         let total = layout.take(8)?;
-        let slots = [layout.take(size.frame_limit)?, layout.take(size.frame_limit)?];
+        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
         // Last, so that chunks of both are counted from one beginning.
         let packed = layout.take(words)?;
-        let most = wished(size.locals, size.arcs, u64::from(size.numbered), size.frame_limit).max(least);
+        let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit).max(least);
         let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
         let left = rest.max(least).min(padded(most)).min(longest_space);
         let space = layout.take(left)?;
@@ -270,7 +272,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             slots: slots.map(|slot| base + slot.offset),
             halves: 0,
             runs: 0,
-            frames: 0,
+            row_blocks: 0,
             batches: 0,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
             engine,
@@ -286,13 +288,13 @@ impl<'g, E: Engine> Counting<'g, E> {
 
     fn finish(mut self) -> Result<Counted> {
         self.order.finish()?;
-        if self.frames == 0 {
+        if self.row_blocks == 0 {
             return Ok(self.so_far);
         }
         self.so_far.triangles = self.engine.read(self.arguments.total)?;
         self.engine.unpacked()?;
-        for frame in self.frames.saturating_sub(RING)..self.frames {
-            self.account(frame)?;
+        for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
+            self.account(row_block)?;
         }
         for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
@@ -308,7 +310,7 @@ fn lanes_for(rows: u64, arcs: u64) -> u32 {
 }
 
 /// Blocks where each row has so many lanes.
-fn row_blocks(rows: u32, lanes: u32) -> u32 {
+fn grid_blocks(rows: u32, lanes: u32) -> u32 {
     rows.div_ceil(THREADS / lanes)
 }
 

@@ -7,7 +7,7 @@ pub(crate) mod common;
 pub(crate) mod double;
 
 use crate::packed::Run;
-use crate::{CompactPart, CompactSlices, FrameSlices, Nvrtc, ResidentSlices, Size, frame_bytes};
+use crate::{CompactPart, CompactSlices, Nvrtc, ResidentSlices, RowBlockSlices, Size, row_block_bytes};
 
 /// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its lack fails the test.
 pub(crate) fn nvrtc() -> Option<Nvrtc> {

@@ -1,7 +1,7 @@
 //! Everything that needs a GPU, in one program: prebuilt, it can be carried to a machine with one. Without a GPU each test says
 //! so and passes; with `TRIMILL_REQUIRE_GPU=1` its lack fails them. `TRIMILL_TEST_PTX=1`: all kernels from the embedded PTX.
 //!
-//! Counts are compared with brute force over all pairs of heads, and with closed forms.
+//! Counts are compared with brute force over all pairs of successors, and with closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -16,11 +16,11 @@ mod stored;
 
 use std::sync::{Mutex, MutexGuard};
 
-use common::{OwnedFrame, Partition, cuts, random};
+use common::{OwnedRowBlock, Partition, cuts, random};
 use trimill_kernels::packed::Run;
 use trimill_kernels::{
-    CompactPart, CompactSlices, Counted, Counter, Error, FrameSlices, Gpu, Images, Origin, ResidentSlices, Shape, Size,
-    TERMS, device_bytes, find, frame_bytes,
+    CompactPart, CompactSlices, Counted, Counter, Error, Gpu, Images, Origin, ResidentSlices, RowBlockSlices, Shape,
+    Size, TERMS, device_bytes, find, row_block_bytes,
 };
 
 /// The GPU, one test at a time: so that memory can be measured. `None`, with a printed reason: there is none.
@@ -47,23 +47,23 @@ fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) 
     counter
 }
 
-/// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
+/// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Counted {
-    let shared = count_with(gpu, partition, &partition.shared_frames(cuts), shape);
-    let own = count_with(gpu, partition, &partition.frames(cuts), shape);
+    let shared = count_with(gpu, partition, &partition.shared_row_blocks(cuts), shape);
+    let own = count_with(gpu, partition, &partition.row_blocks(cuts), shape);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?}");
     own
 }
 
 /// Counts within an arena of exactly what is promised to suffice.
-fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], shape: Shape) -> Counted {
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> Counted {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     let bytes = device_bytes(size.locals, size.arcs, limit);
     gpu.reserve(bytes).unwrap();
     let mut counter = begun(gpu, shape, partition, limit);
-    for frame in frames {
-        counter.frame(&frame.slices()).unwrap();
+    for row_block in row_blocks {
+        counter.row_block(&row_block.slices()).unwrap();
     }
     let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
     assert!(counted.peak_bytes <= bytes);
@@ -87,16 +87,21 @@ fn random_partitions_have_the_count_of_brute_force() {
         for cuts in cuts(seed as u64, 3000) {
             for shape in shapes() {
                 let counted = count(&mut gpu, &partition, &cuts, shape);
-                assert_eq!(counted.triangles, expected, "local {local_share}, {shape:?}, {} frames", cuts.len() + 1);
+                assert_eq!(
+                    counted.triangles,
+                    expected,
+                    "local {local_share}, {shape:?}, {} row blocks",
+                    cuts.len() + 1
+                );
             }
         }
     }
 }
 
 #[test]
-fn rows_of_none_one_and_two_heads_are_right() {
+fn rows_of_none_one_and_two_successors_are_right() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // Triangles 3i, 3i + 1, 3i + 2, each tied to the one before by a path: rows of 2, 1 and 1 heads, and one of none.
+    // Triangles 3i, 3i + 1, 3i + 2, each tied to the one before by a path: rows of 2, 1 and 1 successors, and one of none.
     let mut rows: Vec<Vec<u32>> = (0..30_000u32)
         .map(|number| match number % 3 {
             0 => number.checked_sub(1).into_iter().collect(),
@@ -121,12 +126,12 @@ fn rows_of_none_one_and_two_heads_are_right() {
 #[test]
 fn hubs_with_rows_of_many_tiles_are_right() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // Hubs at the end with all the others as heads, so that rows are up to 64 tiles and 128 blocks' threads long.
+    // Hubs at the end with all the others as successors, so that rows are up to 64 tiles and 128 blocks' threads long.
     let mut partition = random(11, 4096, 12, 0, 0.5);
     let mut rows = std::mem::take(&mut partition.rows);
     let mut local = partition.local;
     for hub in 4096..4104 {
-        rows.push((0..hub).filter(|head| hub % 2 == 0 || head % 3 != 0).collect());
+        rows.push((0..hub).filter(|successor| hub % 2 == 0 || successor % 3 != 0).collect());
         local.push(hub != 4100);
     }
     let partition = Partition::new(rows, local);
@@ -155,23 +160,23 @@ fn cliques_have_their_closed_form() {
 #[test]
 fn sections_of_many_staging_buffers_arrive_whole() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // 6 million vertices that each point at their three predecessors: 72 MB of heads, and 3 triangles a vertex.
+    // 6 million vertices that each point at their three predecessors: 72 MB of successors, and 3 triangles a vertex.
     let n = 6_000_000u32;
     let offsets = |number: u32| if number < 3 { [0, 0, 1][number as usize] } else { 3 * u64::from(number) - 6 };
     let row = |number: u32| number.saturating_sub(3)..number;
     let expected = 1 + 3 * u64::from(n - 3);
-    // All local, in one frame.
+    // All local, in one row block.
     let all_offsets: Vec<u64> = (0..=n).map(offsets).collect();
-    let all_heads: Vec<u32> = (0..n).flat_map(row).collect();
-    assert_eq!(all_offsets[n as usize] as usize, all_heads.len());
-    let size = Size { locals: u64::from(n), arcs: all_heads.len() as u64, numbered: n, frame_limit: 0 };
+    let all_successors: Vec<u32> = (0..n).flat_map(row).collect();
+    assert_eq!(all_offsets[n as usize] as usize, all_successors.len());
+    let size = Size { locals: u64::from(n), arcs: all_successors.len() as u64, numbered: n, row_block_limit: 0 };
     gpu.reserve(device_bytes(size.locals, size.arcs, 0)).unwrap();
     let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
-    counter.resident(&ResidentSlices { offsets: &all_offsets, heads: &all_heads, compact: None }).unwrap();
-    let whole = FrameSlices {
+    counter.resident(&ResidentSlices { offsets: &all_offsets, successors: &all_successors, compact: None }).unwrap();
+    let whole = RowBlockSlices {
         range: 0..n,
         offsets: &[0],
-        heads: &[],
+        successors: &[],
         compact: None,
         local_words: &[],
         local_ranks: &[],
@@ -179,34 +184,34 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         arcs_into: u64::MAX,
         all_local: true,
     };
-    counter.frame(&whole).unwrap();
+    counter.row_block(&whole).unwrap();
     let counted = counter.finish().unwrap();
     assert_eq!(counted.triangles, expected);
     assert_eq!(
         counted.copied_bytes,
-        size_of_val(&*all_offsets) as u64 + size_of_val(&*all_heads) as u64 + 4 * (u64::from(n) - 2)
+        size_of_val(&*all_offsets) as u64 + size_of_val(&*all_successors) as u64 + 4 * (u64::from(n) - 2)
     );
-    // Every second vertex local, in frames, from pageable and from page-locked memory.
+    // Every second vertex local, in row blocks, from pageable and from page-locked memory.
     let partition =
         Partition::new((0..n).map(|number| row(number).collect()).collect(), (0..n).map(|v| v % 2 == 0).collect());
     let expected = (0..n).filter(|v| v % 2 == 0).map(|v| [0, 0, 1, 3][v.min(3) as usize]).sum::<u64>();
     for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
         assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
-        let frames = partition.frames(&cuts);
-        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
-        let mut heads = gpu.pinned::<u32>(limit as usize / 4).unwrap();
+        let row_blocks = partition.row_blocks(&cuts);
+        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+        let mut successors = gpu.pinned::<u32>(limit as usize / 4).unwrap();
         let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
         let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
-        for frame in &frames {
-            // The same memory for every frame: a copy that lags behind would take the next one's.
-            heads[..frame.heads.len()].copy_from_slice(&frame.heads);
-            words[..frame.words.len()].copy_from_slice(&frame.words);
-            let slices = FrameSlices {
-                heads: &heads[..frame.heads.len()],
-                local_words: &words[..frame.words.len()],
-                ..frame.slices()
+        for row_block in &row_blocks {
+            // The same memory for every row block: a copy that lags behind would take the next one's.
+            successors[..row_block.successors.len()].copy_from_slice(&row_block.successors);
+            words[..row_block.words.len()].copy_from_slice(&row_block.words);
+            let slices = RowBlockSlices {
+                successors: &successors[..row_block.successors.len()],
+                local_words: &words[..row_block.words.len()],
+                ..row_block.slices()
             };
-            counter.frame(&slices).unwrap();
+            counter.row_block(&slices).unwrap();
         }
         assert_eq!(counter.finish().unwrap().triangles, expected);
     }
@@ -216,8 +221,8 @@ fn sections_of_many_staging_buffers_arrive_whole() {
 fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(4, 2000, 40, 2, 0.5);
-    let frames = partition.frames(&[1000]);
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let row_blocks = partition.row_blocks(&[1000]);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     let needed = device_bytes(size.locals, size.arcs, limit);
     let begin = |gpu: &mut Gpu, limit| Counter::begin(gpu, Shape::default(), partition.size(limit)).map(|c| c.bytes());
@@ -233,14 +238,14 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
-    // A frame that is larger than was announced, after which the GPU still serves.
+    // A row block that is larger than was announced, after which the GPU still serves.
     let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
-    let large = frames.iter().position(|frame| frame.bytes() == limit).unwrap();
-    for frame in &frames[..large] {
-        counter.frame(&frame.slices()).unwrap();
+    let large = row_blocks.iter().position(|row_block| row_block.bytes() == limit).unwrap();
+    for row_block in &row_blocks[..large] {
+        counter.row_block(&row_block.slices()).unwrap();
     }
-    let refused = counter.frame(&frames[large].slices());
-    assert_eq!(refused, Err(Error::FrameTooLarge { bytes: limit, limit: limit - 4 }));
+    let refused = counter.row_block(&row_blocks[large].slices());
+    assert_eq!(refused, Err(Error::RowBlockTooLarge { bytes: limit, limit: limit - 4 }));
     drop(counter);
     assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
     // More than the device has; then it still serves.
@@ -258,11 +263,11 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
 fn the_arena_is_all_that_is_allocated() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(6, 20_000, 60, 2, 0.5);
-    let frames = partition.frames(&[5000, 10_000]);
+    let row_blocks = partition.row_blocks(&[5000, 10_000]);
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
         let mut counter = begun(gpu, Shape::default(), &partition, 16 << 20);
-        frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         counter.finish().unwrap().triangles
     };
     // The first run may let the driver set up what it needs.

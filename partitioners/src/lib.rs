@@ -44,6 +44,6 @@ pub trait Graph: Sync {
     /// The length of the row of `id`.
     fn out_degree(&self, id: u32) -> u32;
 
-    /// Calls `each` with every head of the row of `id`, in any order.
-    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32));
+    /// Calls `each` with every successor of the row of `id`, in any order.
+    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32));
 }

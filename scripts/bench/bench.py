@@ -179,12 +179,12 @@ class Bench:
         self.say("\n".join(lines))
 
 
-def station(result, *names):
-    return sum(station["seconds"] for station in result["stations"] if station["name"] in names)
+def stage(result, *names):
+    return sum(stage["seconds"] for stage in result["stages"] if stage["name"] in names)
 
 
 def median(results, *names):
-    return statistics.median(station(result, *names) for result in results)
+    return statistics.median(stage(result, *names) for result in results)
 
 
 def positive(text):

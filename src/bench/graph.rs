@@ -34,7 +34,7 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     let (graph, _) = input.graph(&setup, control, &mut preparation)?;
     let mut again = Vec::new();
     drop(input.graph(&setup, control, &mut again)?);
-    if again.iter().all(|station| station.name != "cached") {
+    if again.iter().all(|stage| stage.name != "cached") {
         return Err(Error::resource(format!(
             "the prepared graph takes {}, more than the cache may",
             graph.stored_bytes()

@@ -22,7 +22,7 @@ const STAGED: usize = 256;
 pub struct Buckets {
     lanes: Vec<Mutex<Lane>>,
     /// Staging areas of threads that are not at work just now.
-    idle: Mutex<Vec<Stage>>,
+    idle: Mutex<Vec<Staging>>,
     block: usize,
     memory: AtomicU64,
     held: AtomicU64,
@@ -40,7 +40,7 @@ struct Lane {
 }
 
 /// One thread's staging area: up to [`STAGED`] keys a lane.
-struct Stage {
+struct Staging {
     keys: Vec<u64>,
     fill: Vec<u16>,
 }
@@ -81,7 +81,7 @@ impl Buckets {
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
         let mut stage = lock(&self.idle)
             .pop()
-            .unwrap_or_else(|| Stage { keys: vec![0; self.lanes.len() * STAGED], fill: vec![0; self.lanes.len()] });
+            .unwrap_or_else(|| Staging { keys: vec![0; self.lanes.len() * STAGED], fill: vec![0; self.lanes.len()] });
         let mut result = Ok(());
         for (lane, key) in items {
             let fill = stage.fill[lane] as usize;

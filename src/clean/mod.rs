@@ -80,7 +80,7 @@ pub struct CleanGraph {
     pub bytes_distributed: Bytes,
     /// Bytes written to bucket files afterwards.
     pub bytes_written: Bytes,
-    /// How long reading took: the station 'input', with the distribution to buckets.
+    /// How long reading took: the stage 'input', with the distribution to buckets.
     pub reading: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The stations as the commands see them.
+//! The stages as the commands see them.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,19 +17,19 @@ pub trait Engine {
     /// Counts.
     ///
     /// # Errors
-    /// Of every station.
+    /// Of every stage.
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult>;
 
     /// Tells what counting would take. A plan that does not fit is no error.
     ///
     /// # Errors
-    /// Of the stations up to 'assign'.
+    /// Of the stages up to 'assign'.
     fn plan(&self, job: &Job, control: &Control) -> Result<PlanReport>;
 
     /// Spills all partitions to the job's spill directory and keeps them.
     ///
     /// # Errors
-    /// Of the stations up to 'spill'.
+    /// Of the stages up to 'spill'.
     fn partition(&self, job: &Job, control: &Control) -> Result<PartitionReport>;
 
     /// Counts slowly and independently.

@@ -1,7 +1,8 @@
 //! `trimill run`: the jobs of a file, one after another.
 //!
-//! What is wrong with the file itself is refused before the first job. A job that fails is told of on standard error and
-//! in the summary, and the next one starts; a result whose files cannot be written is printed all the same; being stopped ends the batch. The outcome is the worst of all jobs.
+//! What is wrong with the file itself is refused before the first job. A job that fails is told of on standard error and in the
+//! summary, and the next one starts; a result whose files cannot be written is printed all the same; being stopped ends the
+//! batch. The outcome is the worst of all jobs.
 
 use std::time::Instant;
 
@@ -90,15 +91,18 @@ fn check(batch: &Batch, as_json: bool, context: &mut Context<'_>) -> Result<Outc
     }
     if !as_json {
         const COLUMNS: [Column<Job>; 9] = [
-            Column { head: "job", cell: Job::title },
-            Column { head: "input", cell: |j| j.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>().join("\n") },
-            Column { head: "partitioner", cell: |j| j.partitioner.to_string() },
-            Column { head: "parts", cell: |j| j.parts.to_string() },
-            Column { head: "prune", cell: |j| j.prune.to_string() },
-            Column { head: "device\nmemory", cell: |j| or_default(j.device_memory) },
-            Column { head: "host\nmemory", cell: |j| or_default(j.host_memory) },
-            Column { head: "backend", cell: |j| j.backend.to_string() },
-            Column { head: "output", cell: |j| or_dash(j.output.as_deref(), shown) },
+            Column { heading: "job", cell: Job::title },
+            Column {
+                heading: "input",
+                cell: |j| j.inputs.iter().map(|path| shown(path)).collect::<Vec<_>>().join("\n"),
+            },
+            Column { heading: "partitioner", cell: |j| j.partitioner.to_string() },
+            Column { heading: "parts", cell: |j| j.parts.to_string() },
+            Column { heading: "prune", cell: |j| j.prune.to_string() },
+            Column { heading: "device\nmemory", cell: |j| or_default(j.device_memory) },
+            Column { heading: "host\nmemory", cell: |j| or_default(j.host_memory) },
+            Column { heading: "backend", cell: |j| j.backend.to_string() },
+            Column { heading: "output", cell: |j| or_dash(j.output.as_deref(), shown) },
         ];
         let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
         context.say(&printable(&grid(&COLUMNS, jobs, None)))?;

@@ -1,11 +1,11 @@
-//! The CUDA backend: one GPU counts a partition, a frame at a time; by default by whichever of `packed` and `lstc`, Algorithm 3
+//! The CUDA backend: one GPU counts a partition, a row block at a time; by default by whichever of `packed` and `lstc`, Algorithm 3
 //! of LSTC, is estimated to be sooner done.
 //!
 //! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
 //!
 //! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: three runs of the resident section,
-//! and two frames, which are decoded into page-locked memory and copied from there.
+//! and two row blocks, which are decoded into page-locked memory and copied from there.
 
 mod buffers;
 mod counter;
@@ -16,15 +16,15 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 use trimill_kernels::papers::{self, Program};
-use trimill_kernels::{FrameSlices, Gpu, Images, Shape, Size, packed};
+use trimill_kernels::{Gpu, Images, RowBlockSlices, Shape, Size, packed};
 
 use super::method::CudaMethod;
-use super::{Backend, CounterMemory, Device, PartitionCounter, Tally, Terms, Wish};
+use super::{Backend, CounterMemory, Device, PartitionCount, PartitionCounter, Preferred, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::partition::numbers::Gathered;
-use crate::partition::section::{Frame, FrameView, Resident, ResidentSize, RowsIn};
+use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView, RowsIn};
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
 use crate::rates::Rates;
@@ -44,8 +44,8 @@ pub const RUNS_IN_FLIGHT: u64 = 3;
 /// Runs of the next partition's resident section that may be read ahead.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Bytes of the host's memory for one GPU, apart from its frames and staging buffers: the runs in flight and those read ahead, whose offsets
-/// may take as much as their heads or twice that.
+/// Bytes of the host's memory for one GPU, apart from its row blocks and staging buffers: the runs in flight and those read
+/// ahead, whose offsets may take as much as their successors or twice that.
 pub const fn on_host(chunk: Bytes) -> Bytes {
     Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 3 * chunk.get())
 }
@@ -118,9 +118,9 @@ impl Cuda {
         })
     }
 
-    /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Frames have
-    /// at most `largest_frame`.
-    pub fn settle(&mut self, graph: &GraphSize, largest_frame: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
+    /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Row blocks have
+    /// at most `largest_row_block`.
+    pub fn settle(&mut self, graph: &GraphSize, largest_row_block: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
         if let Kernels::Paper(paper, _) = &mut self.kernels {
             *paper = paper.settled(graph.vertices, graph.edges, self.gpu.reserved());
         }
@@ -135,7 +135,7 @@ impl Cuda {
             Candidate { name: "packed", terms: &packed, speed: rates.packed() },
         ];
         let candidates = if only { &candidates[..1] } else { &candidates[..] };
-        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_frame), rates.gpu_arcs);
+        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_row_block), rates.gpu_arcs);
         (self.method, self.kernels) = match chosen {
             0 => (CudaMethod::Lstc, Kernels::Lstc(shape)),
             _ => (CudaMethod::Packed, Kernels::Packed),
@@ -253,10 +253,10 @@ impl Backend for Cuda {
         }
     }
 
-    fn frame_buffer(&mut self, words: u64) -> Frame {
+    fn row_block_buffer(&mut self, words: u64) -> RowBlock {
         match self.buffers.lend(&self.gpu, words) {
-            Some(memory) => Frame::lent(memory),
-            None => Frame::default(),
+            Some(memory) => RowBlock::lent(memory),
+            None => RowBlock::default(),
         }
     }
 
@@ -278,12 +278,12 @@ impl Backend for Cuda {
         &'a mut self,
         size: ResidentSize,
         numbered: u32,
-        largest_frame: Bytes,
+        largest_row_block: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let size = Size { locals: size.locals, arcs: size.arcs, numbered, frame_limit: largest_frame.get() };
+        let size = Size { locals: size.locals, arcs: size.arcs, numbered, row_block_limit: largest_row_block.get() };
         let scratch = Bytes(self.gpu.scratch());
         let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
-        // Where all are local, there is one frame and nothing to choose.
+        // Where all are local, there is one row block and nothing to choose.
         let into =
             (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
         Ok(Box::new(Counting { counter, numbers: Gathered::default(), arcs: 0, into, binned: false, scratch }))
@@ -299,7 +299,7 @@ pub fn terms() -> Terms {
         tables: |_, _| Bytes::ZERO,
         workers: 1,
         slots: |_| 2,
-        wish: None,
+        preferred: None,
         fixed: Bytes(terms.fixed),
         scratch: Bytes::ZERO,
     }
@@ -313,11 +313,11 @@ fn packed_terms() -> Terms {
         per_local: terms.per_local,
         tables: |_, _| Bytes::ZERO,
         workers: 1,
-        slots: |_| packed::FRAMES,
+        slots: |_| packed::ROW_BLOCKS,
         fixed: Bytes(terms.fixed),
         scratch: Bytes::ZERO,
-        wish: Some(|Wish { resident: ResidentSize { locals, arcs }, numbered, frame }| {
-            Bytes(packed::wished_bytes(&Size { locals, arcs, numbered, frame_limit: frame.get() }))
+        preferred: Some(|Preferred { resident: ResidentSize { locals, arcs }, numbered, row_block }| {
+            Bytes(packed::preferred_bytes(&Size { locals, arcs, numbered, row_block_limit: row_block.get() }))
         }),
     }
 }
@@ -335,7 +335,7 @@ fn terms_of(paper: &papers::Method) -> Terms {
         tables: per_numbered,
         workers: 1,
         slots: if paper.whole() { |_| 0 } else { |_| 1 },
-        wish: None,
+        preferred: None,
         fixed: Bytes(terms.fixed),
         scratch: Bytes::ZERO,
     }
@@ -366,47 +366,47 @@ impl PartitionCounter for Counting<'_> {
         self.numbers.add(&run.numbers);
         match &mut self.into {
             Some(_) if run.compact().is_some() => self.binned = true,
-            Some(into) => pool.install(|| into.add(&run.heads)),
+            Some(into) => pool.install(|| into.add(&run.successors)),
             None => {}
         }
         self.counter.resident(run).map_err(translated)
     }
 
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         if std::mem::take(&mut self.binned)
             && let Some(into) = &mut self.into
         {
             into.add_bins(&self.counter.bins().map_err(translated)?);
         }
-        let rows = Resident::rows_in(self.numbers.all(), frame, Some(pool));
-        let everything = FrameSlices {
-            range: frame.range.clone(),
-            offsets: frame.offsets,
-            heads: frame.heads,
-            compact: frame.stored,
+        let rows = Resident::rows_in(self.numbers.all(), row_block, Some(pool));
+        let everything = RowBlockSlices {
+            range: row_block.range.clone(),
+            offsets: row_block.offsets,
+            successors: row_block.successors,
+            compact: row_block.stored,
             local_words: &[],
             local_ranks: &[],
             first_local: 0,
-            arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&frame.range)),
+            arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&row_block.range)),
             all_local: false,
         };
         let slices = match &rows {
-            RowsIn::Frame { first } => FrameSlices { first_local: *first as u32, ..everything },
-            // The frame has no rows, and nothing of it is sent.
+            RowsIn::RowBlock { first } => RowBlockSlices { first_local: *first as u32, ..everything },
+            // The row block has no rows, and nothing of it is sent.
             RowsIn::Resident { first } => {
-                FrameSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
+                RowBlockSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
             }
-            RowsIn::Both { first, local } => FrameSlices {
+            RowsIn::Both { first, local } => RowBlockSlices {
                 local_words: local.words(),
                 local_ranks: local.ranks(),
                 first_local: *first as u32,
                 ..everything
             },
         };
-        self.counter.frame(&slices).map_err(translated)
+        self.counter.row_block(&slices).map_err(translated)
     }
 
-    fn finish(self: Box<Self>) -> Result<Tally> {
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
         self.counter.finish().map_err(translated)
     }
 
@@ -435,7 +435,7 @@ fn translated(error: trimill_kernels::Error) -> Error {
         E::HostMemory { .. } => {
             Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
         }
-        E::Budget { .. } | E::FrameTooLarge { .. } => {
+        E::Budget { .. } | E::RowBlockTooLarge { .. } => {
             Error::resource(text).advice("lower --block-bytes or raise --device-memory")
         }
         _ => Error::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),

@@ -1,15 +1,15 @@
-//! Counting: a backend takes a partition's resident section and its frames, one after another, and says how many
+//! Counting: a backend takes a partition's resident section and its row blocks, one after another, and says how many
 //! triangles start there.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the frame passes that covers `b`. Any other
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the row block passes that covers `b`. Any other
 //! partition that holds its corners has `a` as a proxy, and proxies start no count; so the sum over all partitions is
 //! the number of triangles of the graph.
 
 pub mod cpu;
 pub mod cuda;
-mod heads;
 pub mod method;
 pub mod serial;
+mod successors;
 #[cfg(test)]
 mod testing;
 pub mod verify;
@@ -20,9 +20,9 @@ use rayon::ThreadPool;
 
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{Frame, FrameView, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
 
-/// What a method keeps on the device besides arcs and frames.
+/// What a method keeps on the device besides arcs and row blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// Bytes for each resident arc.
@@ -33,25 +33,25 @@ pub struct Terms {
     pub tables: fn(numbered: u32, workers: u64) -> Bytes,
     /// How many workers have a table of their own.
     pub workers: u64,
-    /// Frames for which there is room on the device, of a partition that has so many.
-    pub slots: fn(frames: u64) -> u64,
+    /// Row blocks for which there is room on the device, of a partition that has so many.
+    pub slots: fn(row_blocks: u64) -> u64,
     /// Bytes whatever the partition.
     pub fixed: Bytes,
     /// What the device sets apart to unpack rows in, whatever the method.
     pub scratch: Bytes,
     /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
-    pub wish: Option<fn(Wish) -> Bytes>,
+    pub preferred: Option<fn(Preferred) -> Bytes>,
 }
 
 /// What a wish for memory depends on.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct Preferred {
     /// The resident section.
     pub resident: ResidentSize,
     /// Vertices that are numbered.
     pub numbered: u32,
-    /// The largest frame.
-    pub frame: Bytes,
+    /// The largest row block.
+    pub row_block: Bytes,
 }
 
 impl Terms {
@@ -61,11 +61,11 @@ impl Terms {
     }
 
     /// What is taken under a budget, when at `least` so much must be.
-    pub fn taken(&self, least: Bytes, budget: Bytes, wish: Wish) -> Bytes {
-        self.wish.map_or(least, |wished| least.max(budget.min(wished(wish) + self.scratch)))
+    pub fn taken(&self, least: Bytes, budget: Bytes, preferred: Preferred) -> Bytes {
+        self.preferred.map_or(least, |of| least.max(budget.min(of(preferred) + self.scratch)))
     }
 
-    /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its frames.
+    /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its row blocks.
     pub fn overhead(&self, numbered: u32) -> Bytes {
         (self.tables)(numbered, self.workers) + self.fixed + self.scratch
     }
@@ -112,10 +112,10 @@ pub trait Backend: Send {
     fn take_less(&mut self) -> bool {
         false
     }
-    /// A buffer for frames of up to so many words: plain memory, or memory that the device reads without a copy between.
-    fn frame_buffer(&mut self, words: u64) -> Frame {
+    /// A buffer for row blocks of up to so many words: plain memory, or memory that the device reads without a copy between.
+    fn row_block_buffer(&mut self, words: u64) -> RowBlock {
         let _ = words;
-        Frame::default()
+        RowBlock::default()
     }
     /// A buffer for runs of a resident section of such a size, as above.
     fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
@@ -130,8 +130,8 @@ pub trait Backend: Send {
     fn resident_chunk(&self) -> Option<Bytes> {
         None
     }
-    /// Begins a partition with such a resident section that numbers `numbered` vertices and none of whose frames takes more
-    /// than `largest_frame`.
+    /// Begins a partition with such a resident section that numbers `numbered` vertices and none of whose row blocks takes more
+    /// than `largest_row_block`.
     ///
     /// # Errors
     /// When the device refuses.
@@ -139,13 +139,13 @@ pub trait Backend: Send {
         &'a mut self,
         resident: ResidentSize,
         numbered: u32,
-        largest_frame: Bytes,
+        largest_row_block: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
 /// What a counter found, and how long the device was at work where it has a clock of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Tally {
+pub struct PartitionCount {
     /// Triangles that start at a local vertex.
     pub triangles: u64,
     /// Kernels and copies, by the device's clock.
@@ -166,24 +166,24 @@ pub struct DeviceTimes {
 /// A partition being counted.
 pub trait PartitionCounter: Send {
     /// Takes the next run of the resident section; gives back what it does not keep, to be filled again. All runs come before
-    /// the first frame, ascending.
+    /// the first row block, ascending.
     ///
     /// # Errors
     /// When the device refuses.
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>>;
 
-    /// Counts the triangles whose middle corner the frame's range covers; parallel work of the host runs in `pool`.
-    /// Frames come in ascending order, each once.
+    /// Counts the triangles whose middle corner the row block's range covers; parallel work of the host runs in `pool`.
+    /// Row blocks come in ascending order, each once.
     ///
     /// # Errors
     /// When the device refuses.
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()>;
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
     /// What was found.
     ///
     /// # Errors
     /// When the device refuses.
-    fn finish(self: Box<Self>) -> Result<Tally>;
+    fn finish(self: Box<Self>) -> Result<PartitionCount>;
 
     /// Bytes that this partition takes of the device, as measured.
     fn memory(&self) -> CounterMemory;
@@ -192,7 +192,7 @@ pub trait PartitionCounter: Send {
 /// What a counter measures of its device's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterMemory {
-    /// The device is the host's memory: this much on top of the resident section and of the frames as they were read.
+    /// The device is the host's memory: this much on top of the resident section and of the row blocks as they were read.
     BesidesSections(Bytes),
     /// The device has memory of its own, and so much of it is taken, all in all.
     All(Bytes),
@@ -212,15 +212,15 @@ mod tests {
             slots: |_| 1,
             fixed: Bytes(100),
             scratch: Bytes(1000),
-            wish: None,
+            preferred: None,
         };
-        let wishing = Terms { wish: Some(|_| Bytes(5000)), ..least };
-        let wish = Wish { resident: ResidentSize { locals: 1, arcs: 1 }, numbered: 1, frame: Bytes(4) };
+        let wishing = Terms { preferred: Some(|_| Bytes(5000)), ..least };
+        let preferred = Preferred { resident: ResidentSize { locals: 1, arcs: 1 }, numbered: 1, row_block: Bytes(4) };
         assert_eq!(least.overhead(1), Bytes(1100));
         for (terms, budget, taken) in
             [(&least, 9000, 1200), (&wishing, 9000, 6000), (&wishing, 5500, 5500), (&wishing, 1100, 1200)]
         {
-            assert_eq!(terms.taken(Bytes(1200), Bytes(budget), wish), Bytes(taken));
+            assert_eq!(terms.taken(Bytes(1200), Bytes(budget), preferred), Bytes(taken));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{Resident, RowBlock};
 
 /// A graph by numbers: row `b` holds numbers below `b`, ascending, small ones more often than large ones.
 pub(super) struct Rows(pub(super) Vec<Vec<u32>>);
@@ -13,11 +13,11 @@ impl Rows {
         let mix = |i: u64| crate::clean::ids::mix(i ^ seed << 40);
         let row = |b: u32| {
             let draws = mix(u64::from(b)) % (longest + 1);
-            let head = |i: u64| {
+            let successor = |i: u64| {
                 let at = mix(u64::from(b) << 20 | i) % (u64::from(b) * u64::from(b));
                 b - 1 - at.isqrt() as u32
             };
-            let mut row: Vec<u32> = (0..draws).filter(|_| b > 0).map(head).collect();
+            let mut row: Vec<u32> = (0..draws).filter(|_| b > 0).map(successor).collect();
             row.sort_unstable();
             row.dedup();
             row
@@ -25,7 +25,7 @@ impl Rows {
         Self((0..n).map(row).collect())
     }
 
-    /// Triangles that start at a local vertex, by looking every pair of heads up.
+    /// Triangles that start at a local vertex, by looking every pair of successors up.
     pub(super) fn triangles(&self, local: impl Fn(u32) -> bool) -> u64 {
         let Self(rows) = self;
         let starts = (0..rows.len() as u32).filter(|&a| local(a));
@@ -43,18 +43,18 @@ impl Rows {
         let mut resident = Resident { offsets: vec![0], ..Resident::default() };
         for (b, row) in (0..).zip(&self.0).filter(|&(b, _)| local(b)) {
             resident.numbers.push(b);
-            resident.heads.extend_from_slice(row);
-            resident.offsets.push(resident.heads.len() as u64);
+            resident.successors.extend_from_slice(row);
+            resident.offsets.push(resident.successors.len() as u64);
         }
         resident
     }
 
-    pub(super) fn frame(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> Frame {
-        let (mut offsets, mut heads) = (vec![0], Vec::new());
+    pub(super) fn row_block(&self, range: Range<u32>, local: impl Fn(u32) -> bool) -> RowBlock {
+        let (mut offsets, mut successors) = (vec![0], Vec::new());
         for b in range.clone().filter(|&b| !local(b)) {
-            heads.extend(&self.0[b as usize]);
-            offsets.push(heads.len() as u32);
+            successors.extend(&self.0[b as usize]);
+            offsets.push(successors.len() as u32);
         }
-        Frame::of(range, &offsets, &heads).unwrap()
+        RowBlock::of(range, &offsets, &successors).unwrap()
     }
 }

@@ -1,4 +1,4 @@
-//! The verifier: slow, plain, and without a line in common with the stations that it checks.
+//! The verifier: slow, plain, and without a line in common with the stages that it checks.
 //!
 //! Enters: the arcs that a reader yields, ids and all. Leaves: a [`Verdict`] with everything that a result says of the
 //! graph as a whole. It neither cleans through buckets, nor orients, nor partitions: it sorts all arcs in memory, keeps for
@@ -114,7 +114,7 @@ impl Verifier {
         let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
 
-        arcs.retain(|(tail, head)| tail != head);
+        arcs.retain(|(tail, successor)| tail != successor);
         verdict.loops = verdict.arcs - arcs.len() as u64;
         let with_duplicates = arcs.len();
         arcs.par_sort_unstable();
@@ -124,7 +124,7 @@ impl Verifier {
 
         let missing: Vec<(u64, u64)> = arcs
             .par_iter()
-            .map(|&(tail, head)| (head, tail))
+            .map(|&(tail, successor)| (successor, tail))
             .filter(|reverse| arcs.binary_search(reverse).is_err())
             .collect();
         verdict.arcs_without_reverse = missing.len() as u64;
@@ -178,8 +178,8 @@ impl Neighbourhoods {
             }
         }
         starts.push(arcs.len());
-        // Each head is a tail too, so the count of the smaller ids is its place among them.
-        let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
+        // Each successor is a tail too, so the count of the smaller ids is its place among them.
+        let neighbours = arcs.par_iter().map(|&(_, successor)| ids.partition_point(|&id| id < successor)).collect();
         Self { starts, neighbours }
     }
 

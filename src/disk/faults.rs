@@ -20,7 +20,7 @@
 //!
 //! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
 //! disk, renaming. Readings are those of inputs, buckets, spills and graph files. Calls of a device begin
-//! and finish a partition and hand it a run of the resident section or a frame; the CPU counts as one. A fault that strikes is
+//! and finish a partition and hand it a run of the resident section or a row block; the CPU counts as one. A fault that strikes is
 //! logged, so a test that counts `N` up knows when there is no N-th call. Without the variable a call costs one more load of a
 //! pointer; a value that is none of these means nothing.
 

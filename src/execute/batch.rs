@@ -1,10 +1,10 @@
 //! Builds partitions from the same passes over the graph.
 //!
 //! Enters: the graph, some partitions. Leaves: their spills. After their marks ([`kept`]) one pass in rank order: for each
-//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's rows are appended
-//! to its spill in rank order, and a frame of proxies' rows ends where the next row would not fit ([`Cuts`]). Each pair of a
-//! partition and a file block is a task of its own, so all threads have work however many partitions there are, and while tasks
-//! run what the ones before found is written. The bytes of a spill do not depend on the batch or the threads.
+//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's rows are
+//! appended to its spill in rank order, and a row block of proxies' rows ends where the next row would not fit ([`Cuts`]). Each
+//! pair of a partition and a file block is a task of its own, so all threads have work however many partitions there are, and
+//! while tasks run what the ones before found is written. The bytes of a spill do not depend on the batch or the threads.
 //!
 //! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks,
 //! [`Kept::bytes`] and [`BUFFERS`] for each partition, and for each thread twice [`HELD`] and an encoder.
@@ -21,7 +21,7 @@ use super::room::Taken;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
-use crate::graph::{Direction, RowBlock};
+use crate::graph::{Direction, RowRun};
 use crate::lock;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::Cuts;
@@ -60,7 +60,7 @@ impl<'a> BatchBuilder<'a> {
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;
-            Ok(Growing { writer, held, cuts: Cuts::new(self.builder.plan.frame_limit) })
+            Ok(Growing { writer, held, cuts: Cuts::new(self.builder.plan.row_block_limit) })
         };
         let mut growing = kept.par_iter().map(begin).collect::<Result<Vec<_>>>()?;
         let mut found = Vec::new();
@@ -175,7 +175,7 @@ impl Found {
 /// Filters the rows of `ranks` for one partition, and codes what is kept, in local numbers; with the processor's own count of bits
 /// where it has one.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn filter(kept: &Kept, block: RowBlock<'_>, ranks: Range<u32>, locals: &Locals, [own, passing]: &mut Rows) {
+fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [own, passing]: &mut Rows) {
     let place = |successor| kept.kept.rank(successor);
     let (mut own, mut passing) = (own.coder(), passing.coder());
     for (rank, number) in kept.kept.iter(ranks.clone()).zip(kept.kept.rank(ranks.start)..) {
@@ -201,19 +201,19 @@ impl Growing {
         let (mut rest, mut taken) = (passing, 0);
         for (i, (&place, &length)) in passing.numbers.iter().zip(passing.lengths).enumerate() {
             self.cuts.row(place, length);
-            for frame in self.cuts.ended() {
+            for row_block in self.cuts.ended() {
                 let (before, after) = rest.split_at(i - taken);
-                self.writer.frame_rows(before)?;
-                self.writer.end_frame(frame.range.end)?;
+                self.writer.row_block_rows(before)?;
+                self.writer.end_row_block(row_block.range.end)?;
                 (rest, taken) = (after, i);
             }
         }
-        self.writer.frame_rows(rest)
+        self.writer.row_block_rows(rest)
     }
 
     fn finish(mut self, kept: &Kept) -> Result<Built> {
-        for frame in self.cuts.finish(kept.kept.count()) {
-            self.writer.end_frame(frame.range.end)?;
+        for row_block in self.cuts.finish(kept.kept.count()) {
+            self.writer.end_row_block(row_block.range.end)?;
         }
         let spill = self.writer.finish()?;
         if let Some(held) = &mut self.held {

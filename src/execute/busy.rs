@@ -1,4 +1,4 @@
-//! The time that stations which overlap were at work, and their bytes.
+//! The time that stages which overlap were at work, and their bytes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use super::build::Built;
 use crate::bytes::Bytes;
 use crate::count::DeviceTimes;
 use crate::graph::OrientedGraph;
-use crate::report::Station;
+use crate::report::Stage;
 use crate::stream::Counted;
 
-/// Sums over partitions. Stations that overlap, or several devices, each add their own time.
+/// Sums over partitions. Stages that overlap, or several devices, each add their own time.
 #[derive(Default)]
 pub(super) struct Busy {
     inducing: Duration,
@@ -65,16 +65,16 @@ impl Busy {
         self.counting
     }
 
-    /// The stations from inducing to counting.
-    pub(super) fn stations(&self, graph: &OrientedGraph) -> Vec<Station> {
+    /// The stages from inducing to counting.
+    pub(super) fn stages(&self, graph: &OrientedGraph) -> Vec<Stage> {
         let arcs = graph.stored_bytes();
-        let mut stations = vec![
-            Station::new("induce", self.inducing, arcs, Bytes::ZERO),
-            Station::new("prune", self.pruning, arcs, Bytes::ZERO),
-            Station::new("spill", self.spilling, arcs, self.spilled),
+        let mut stages = vec![
+            Stage::new("induce", self.inducing, arcs, Bytes::ZERO),
+            Stage::new("prune", self.pruning, arcs, Bytes::ZERO),
+            Stage::new("spill", self.spilling, arcs, self.spilled),
         ];
-        stations.extend(self.streamed_stations(self.spilled));
-        stations
+        stages.extend(self.streamed_stages(self.spilled));
+        stages
     }
 
     /// Bytes of the graph's file that were read for the graph stream.
@@ -83,25 +83,25 @@ impl Busy {
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)
     }
 
-    /// The stations from reading, of so many bytes, to counting.
-    pub(super) fn streamed_stations(&self, read: Bytes) -> Vec<Station> {
-        let mut stations = vec![
-            Station::new("stream", self.reading, read, self.streamed),
-            Station::new("count", self.counting, self.streamed, Bytes::ZERO),
+    /// The stages from reading, of so many bytes, to counting.
+    pub(super) fn streamed_stages(&self, read: Bytes) -> Vec<Stage> {
+        let mut stages = vec![
+            Stage::new("stream", self.reading, read, self.streamed),
+            Stage::new("count", self.counting, self.streamed, Bytes::ZERO),
         ];
-        stations.extend(device_stations(self.device, self.streamed));
-        stations
+        stages.extend(device_stages(self.device, self.streamed));
+        stages
     }
 }
 
 /// What the device's own clock says, where it has one: these overlap with 'count', the host's time.
-pub(super) fn device_stations(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Station> {
+pub(super) fn device_stages(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Stage> {
     times.into_iter().flat_map(move |times| {
         let preprocessed = Some(times.preprocessing).filter(|time| !time.is_zero());
         [
-            Some(Station::new("copy", times.copies, streamed, streamed)),
-            preprocessed.map(|time| Station::new("preprocess", time, streamed, Bytes::ZERO)),
-            Some(Station::new("kernel", times.kernels, streamed, Bytes::ZERO)),
+            Some(Stage::new("copy", times.copies, streamed, streamed)),
+            preprocessed.map(|time| Stage::new("preprocess", time, streamed, Bytes::ZERO)),
+            Some(Stage::new("kernel", times.kernels, streamed, Bytes::ZERO)),
         ]
         .into_iter()
         .flatten()

@@ -25,7 +25,7 @@ use crate::stream::Counted;
 /// Counts the triangles of a job's graph.
 ///
 /// # Errors
-/// What any station reports.
+/// What any stage reports.
 pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills() {
         return super::kept::count(job, dir, control);
@@ -48,19 +48,19 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
             return Ok(RunResult { job: job.name.clone(), ..result });
         }
     }
-    let mut stations = Vec::new();
-    let prepared = input.graph(&setup, control, &mut stations)?;
+    let mut stages = Vec::new();
+    let prepared = input.graph(&setup, control, &mut stages)?;
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
     }
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stations);
+    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let mut planned = unless_damaged(planned, path.as_deref())?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let counted = match shared(&mut planned) {
-        true => count_shares(&mut planned, &setup, control, &mut stations),
-        false => count_partitions(job, &mut planned, &setup, control, &mut stations),
+        true => count_shares(&mut planned, &setup, control, &mut stages),
+        false => count_partitions(job, &mut planned, &setup, control, &mut stages),
     };
     let counted = unless_damaged(counted, path.as_deref());
     let (partitions, devices) = counted.map_err(|error| match error.kind() {
@@ -80,7 +80,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
         methods: planned.methods,
         partitions,
         devices,
-        stations,
+        stages,
         peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
         driver_host_bytes: planned.driver,
         device_memory: planned.device,
@@ -125,8 +125,8 @@ pub(super) fn partition_result(
         arcs_induced: size.arcs_induced,
         arcs_kept: size.arcs_kept,
         resident_bytes: predicted.resident,
-        row_blocks: counted.frames,
-        largest_block_bytes: counted.largest_frame,
+        row_blocks: counted.row_blocks,
+        largest_block_bytes: counted.largest_row_block,
         spill_bytes: spill,
         stream_bytes: counted.streamed,
         peak_bytes_predicted: predicted.peak,

@@ -34,7 +34,7 @@ use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
 use crate::plan::{Cut, Plan};
-use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::ahead::Ahead;
@@ -120,7 +120,7 @@ pub(super) fn count_partitions(
     planned: &mut Planned,
     setup: &Setup,
     control: &Control,
-    stations: &mut Vec<Station>,
+    stages: &mut Vec<Stage>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
     let mut backends = std::mem::take(&mut planned.backends);
     let (plan, parts) = (&planned.plan, planned.plan.parts());
@@ -189,9 +189,9 @@ pub(super) fn count_partitions(
     all.results.extend(before.results);
     all.kept.extend(before.kept);
     match spilling {
-        None => stations.extend(all.busy.streamed_stations(all.busy.read(&planned.graph))),
+        None => stages.extend(all.busy.streamed_stages(all.busy.read(&planned.graph))),
         Some((spills, _)) => {
-            stations.extend(all.busy.stations(&planned.graph));
+            stages.extend(all.busy.stages(&planned.graph));
             let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
             if dir.is_kept() {
                 all.kept.sort_by_key(|spill| spill.header.partition);

@@ -11,9 +11,9 @@ use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::input::Source;
 use crate::job::Job;
-use crate::mapped::give_back_the_rest;
+use crate::mapped::trim_heap;
 use crate::prepare::prepare;
-use crate::report::Station;
+use crate::report::Stage;
 
 /// An input that is open, and what tells it from any other.
 pub struct Input {
@@ -45,15 +45,15 @@ impl Input {
         &self,
         setup: &Setup,
         control: &Control,
-        stations: &mut Vec<Station>,
+        stages: &mut Vec<Stage>,
     ) -> Result<(OrientedGraph, Option<Origin>)> {
         setup.pool.install(|| {
             let mut origin = self.origin.clone();
             let (bytes, cache) = (Bytes(self.source.bytes()), setup.cache.as_ref());
             let space = setup.workspace();
             let kept = origin.as_mut().filter(|_| cache.is_some());
-            let graph = prepare(&self.source, kept, bytes, space, cache, control, stations)?;
-            give_back_the_rest();
+            let graph = prepare(&self.source, kept, bytes, space, cache, control, stages)?;
+            trim_heap();
             Ok((graph, origin))
         })
     }

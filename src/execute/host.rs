@@ -13,7 +13,7 @@ use crate::graph::GraphSize;
 use crate::job::{Job, SpillTo, Stream};
 use crate::memory::{HostFloor, Needs};
 use crate::partition::batch::Kept;
-use crate::partition::section::smallest_frame_limit;
+use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
 
 /// For each thread: a file block, stored and decoded. A longer row takes more.
@@ -159,7 +159,7 @@ pub(super) struct OnGpus {
 
 /// The least that so many GPUs take of the host's memory.
 pub(super) fn least_on_gpus(gpus: u64, longest_row: u32) -> Bytes {
-    let blocks = 2 * smallest_frame_limit(longest_row).get();
+    let blocks = 2 * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
 }
 
@@ -185,7 +185,7 @@ mod tests {
                 for left in [least, Bytes(least.get() + 1), Bytes(3 * least.get()), Bytes(100 << 30)] {
                     let OnGpus { chunk, block, all } = on_gpus(gpus, left);
                     assert!(all <= left, "{gpus} GPUs take {all} of {left}");
-                    assert!(block >= smallest_frame_limit(longest) && chunk >= cuda::LEAST_CHUNK);
+                    assert!(block >= smallest_row_block_limit(longest) && chunk >= cuda::LEAST_CHUNK);
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::control::{Control, Unit};
 use crate::count::Terms;
 use crate::error::{Error, Result};
 use crate::job::{Job, Partitioner, Parts, Stream};
-use crate::partition::section::FrameSize;
+use crate::partition::section::RowBlockSize;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::{Layout, Prediction, predict};
 use crate::report::RunResult;
@@ -46,7 +46,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     let chosen = setup.backend(job, (size, Bytes::ZERO))?;
     let gpus = chosen.gpus();
-    let Chosen { mut backends, device, largest_frame, methods, driver, .. } = chosen;
+    let Chosen { mut backends, device, largest_row_block, methods, driver, .. } = chosen;
     if backends[0].whole() && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
             .at(dir)
@@ -63,7 +63,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         let spill = manifest.open(dir, partition)?;
         let (size, predicted) = known(&spill, &terms, device);
         if gpus > 0 {
-            host_holds(predicted.largest_frame, largest_frame).map_err(|error| error.at(spill.path()))?;
+            host_holds(predicted.largest_row_block, largest_row_block).map_err(|error| error.at(spill.path()))?;
         }
         if predicted.peak > device {
             return Err(Error::resource(format!(
@@ -113,7 +113,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         backend: backend.into(),
         method: method.into(),
         methods,
-        stations: all.busy.streamed_stations(spilled),
+        stages: all.busy.streamed_stages(spilled),
         partitions: all.results,
         devices,
         peak_host_bytes: machine::peak_memory().saturating_sub(driver),
@@ -137,18 +137,19 @@ fn known(spill: &SpillReader, terms: &Terms, budget: Bytes) -> (PartitionSize, P
         proxies_kept: header.proxies_kept,
         arcs_kept: header.arcs_kept,
     };
-    let frames: Vec<Bytes> = (0..spill.frames())
+    let row_blocks: Vec<Bytes> = (0..spill.row_blocks())
         .map(|i| {
-            let frame = spill.frame_info(i);
-            FrameSize { range: frame.range.len() as u32, rows: frame.rows.into(), arcs: frame.arcs }.bytes()
+            let row_block = spill.row_block_info(i);
+            RowBlockSize { range: row_block.range.len() as u32, rows: row_block.rows.into(), arcs: row_block.arcs }
+                .bytes()
         })
         .collect();
-    let largest_frame = frames.iter().copied().max().unwrap_or_default();
+    let largest_row_block = row_blocks.iter().copied().max().unwrap_or_default();
     let layout = Layout {
-        frames: frames.len() as u64,
-        largest_frame,
-        two_frames: Bytes(largest_frame.get() * frames.len().min(2) as u64),
-        all_frames: frames.into_iter().sum(),
+        row_blocks: row_blocks.len() as u64,
+        largest_row_block,
+        two_row_blocks: Bytes(largest_row_block.get() * row_blocks.len().min(2) as u64),
+        all_row_blocks: row_blocks.into_iter().sum(),
         spill: Bytes(spill.bytes()),
     };
     (size, predict(&size, terms, &layout, budget))

@@ -110,8 +110,8 @@ impl Best {
     /// The least seconds of some stages together.
     fn seconds(&self, stages: &[&str]) -> f64 {
         let of = |result: &RunResult| -> f64 {
-            let some = result.stations.iter().filter(|station| stages.contains(&station.name.as_str()));
-            some.map(|station| station.seconds).sum()
+            let some = result.stages.iter().filter(|stage| stages.contains(&stage.name.as_str()));
+            some.map(|stage| stage.seconds).sum()
         };
         // Nothing is faster than the clock can tell.
         self.results.iter().map(of).fold(f64::INFINITY, f64::min).max(1e-6)

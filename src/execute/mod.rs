@@ -1,4 +1,4 @@
-//! Runs a job: the stations one after another, or at the same time where they can overlap.
+//! Runs a job: the stages one after another, or at the same time where they can overlap.
 //!
 //! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
 //! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far

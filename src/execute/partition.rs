@@ -19,14 +19,14 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::job::{Job, SpillTo, Stream};
 use crate::plan::Cut;
-use crate::report::{PartitionReport, SpilledPartition, Station};
+use crate::report::{PartitionReport, SpilledPartition, Stage};
 use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 
 /// Spills the partitions of a job.
 ///
 /// # Errors
-/// What any station reports; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
+/// What any stage reports; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
 pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     machine::forget_peak();
     if job.stream == Some(Stream::Graph) {
@@ -38,11 +38,11 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     };
     let job = &Job { stream: Some(Stream::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
     let setup = Setup::new(job, helper)?;
-    let mut stations = Vec::new();
-    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stations)?;
+    let mut stages = Vec::new();
+    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stages)?;
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, true, control, &mut stations);
-    let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stations));
+    let planned = planned(prepared, job, &setup, true, control, &mut stages);
+    let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
     unless_damaged(spilled, path.as_deref())
 }
 
@@ -52,7 +52,7 @@ fn spill(
     job: &Job,
     setup: &Setup,
     (directory, control): (&Path, &Control),
-    mut stations: Vec<Station>,
+    mut stages: Vec<Stage>,
 ) -> Result<PartitionReport> {
     let Planned { graph, plan, fingerprint, .. } = planned;
     let Cut::Sets(locals) = &plan.cut else {
@@ -88,8 +88,8 @@ fn spill(
                 arcs_induced: size.arcs_induced,
                 arcs_kept: size.arcs_kept,
                 resident_bytes: predicted.resident,
-                row_blocks: u64::from(built.spill.frames),
-                largest_block_bytes: Bytes(built.spill.largest_frame_bytes),
+                row_blocks: u64::from(built.spill.row_blocks),
+                largest_block_bytes: Bytes(built.spill.largest_block_bytes),
                 spill_bytes: Bytes(built.spill.bytes),
                 peak_bytes_predicted: predicted.peak,
             });
@@ -102,15 +102,15 @@ fn spill(
     dir.wrote(&manifest(job, planned, &spills).write(directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
-    stations.push(Station::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
-    stations.push(Station::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
-    stations.push(Station::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
+    stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
+    stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
+    stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
     Ok(PartitionReport {
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
         parts,
         partitions,
-        stations,
+        stages,
         peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
         device_memory: planned.device,
         partitioner: planned.partitioner.to_string(),

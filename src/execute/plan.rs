@@ -29,13 +29,13 @@ use crate::report::{PlanReport, PlannedPartition};
 /// Plans a job.
 ///
 /// # Errors
-/// What any station up to the plan reports; a budget below the floor.
+/// What any stage up to the plan reports; a budget below the floor.
 pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
-    let mut stations = Vec::new();
-    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stations)?;
+    let mut stages = Vec::new();
+    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stages)?;
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stations);
+    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let planned = unless_damaged(planned, path.as_deref())?;
     let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
     let spills = plan.cut.stream() == Stream::Partition;
@@ -51,8 +51,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
             arcs_induced: size.arcs_induced,
             arcs_kept: size.arcs_kept,
             resident_bytes: predicted.resident,
-            row_blocks: predicted.frames,
-            largest_block_bytes: predicted.largest_frame,
+            row_blocks: predicted.row_blocks,
+            largest_block_bytes: predicted.largest_row_block,
             spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
             stream_bytes: predicted.stream,
             peak_bytes_predicted: predicted.peak,
@@ -65,7 +65,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let alternatives = match planned.limits.whole {
         Some(_) => Vec::new(),
         None => {
-            let settled = (job.stream.unwrap_or(plan.cut.stream()), plan.frame_limit, &planned.partitioner);
+            let settled = (job.stream.unwrap_or(plan.cut.stream()), plan.row_block_limit, &planned.partitioner);
             setup.pool.install(|| alternatives(&planning, settled))?
         }
     };
@@ -94,7 +94,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         partitions,
         device_memory: planned.device,
         smallest_device_memory: planned.floor.device,
-        block_bytes: plan.frame_limit,
+        block_bytes: plan.row_block_limit,
         host_memory: setup.host.budget(),
         host_floors,
         disk_bytes: match spills {
@@ -126,11 +126,11 @@ fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
 /// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.
 fn alternatives(
     planning: &Planning<'_>,
-    (stream, frame_limit, partitioner): (Stream, Bytes, &Partitioner),
+    (stream, row_block_limit, partitioner): (Stream, Bytes, &Partitioner),
 ) -> Result<Vec<Alternative>> {
     const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
     let Planning { graph, terms, control, .. } = *planning;
-    let limits = Limits { frame: Some(frame_limit), ..*planning.limits };
+    let limits = Limits { row_block: Some(row_block_limit), ..*planning.limits };
     let budget = limits.device;
     let told = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
         let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
@@ -158,7 +158,7 @@ fn alternatives(
     }
     let of = |parts| {
         let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
-        Ok(told(parts, sized(graph, &locals, terms, (&limits, frame_limit), control)?))
+        Ok(told(parts, sized(graph, &locals, terms, (&limits, row_block_limit), control)?))
     };
     PARTS.into_iter().map(of).collect()
 }

@@ -15,7 +15,7 @@ use crate::count::{Backend, Terms};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
-use crate::mapped::give_back_the_rest;
+use crate::mapped::trim_heap;
 use crate::memory::HostFloor;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
@@ -23,7 +23,7 @@ use crate::plan::estimate::Machine as Estimating;
 use crate::plan::ranges::ranges;
 use crate::plan::sets::{self, Vertices};
 use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, again};
-use crate::report::Station;
+use crate::report::Stage;
 
 /// A job that is ready to be built and counted.
 pub(super) struct Planned {
@@ -70,7 +70,7 @@ pub(super) fn planned(
     setup: &Setup,
     spills_whole: bool,
     control: &Control,
-    stations: &mut Vec<Station>,
+    stages: &mut Vec<Stage>,
 ) -> Result<Planned> {
     let recorded = match &setup.run {
         Some(run) => setup.pool.install(|| run.planned(graph.vertices()))?,
@@ -89,14 +89,14 @@ pub(super) fn planned(
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
     let machine = Estimating { rates, cores, gpus: chosen.gpus(), cached };
     let gpus = chosen.gpus() as u64;
-    let Chosen { mut backends, device, largest_frame, floor, methods, .. } = chosen;
+    let Chosen { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
     let whole = backends[0].whole().then(|| backends[0].method());
     let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
     let limits = Limits {
         device,
         device_from,
-        largest_frame,
-        frame: job.block_bytes,
+        largest_row_block,
+        row_block: job.block_bytes,
         prune: job.prune,
         parts: backends.len() as u32,
         machine,
@@ -141,12 +141,12 @@ pub(super) fn planned(
     {
         tracing::info!(target: crate::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
-    give_back_the_rest();
+    trim_heap();
     let peak = until_here.max(machine::peak_memory() + child_peak);
     machine::forget_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
-    stations.push(Station::new("assign", plan.times[0], Bytes::ZERO, ids));
-    stations.push(Station::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
+    stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
+    stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
     let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
     let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
     let fingerprint = fingerprint(&partitioner, job.seed, job.prune, &identity, &plan);
@@ -267,7 +267,7 @@ fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &st
         plan.parts(),
         plan.cut.stream(),
         prune,
-        plan.frame_limit.get()
+        plan.row_block_limit.get()
     );
     let mut key = text.into_bytes();
     match &plan.cut {

@@ -1,7 +1,7 @@
 //! The budget of each GPU, taken before anything is planned.
 //!
 //! All that is ever allocated on a GPU is taken here, so nothing is refused later. Where a GPU refuses its budget, because
-//! other programs hold its memory, the job goes on with what is free: its plan then has smaller frames, and more
+//! other programs hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more
 //! partitions if need be.
 
 use crate::bytes::Bytes;
@@ -69,7 +69,7 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Option<Bytes>, least
                 .expected(format!("at least {least} for this graph"))
                 .advice("end other programs on that GPU, name another one with --devices, or use --backend cpu"));
         }
-        tracing::warn!("GPU {ordinal} refused {budget}, {free} are free: counting in {next}, with smaller frames");
+        tracing::warn!("GPU {ordinal} refused {budget}, {free} are free: counting in {next}, with smaller row blocks");
         refused = Some((ordinal, free));
         budget = next;
     }

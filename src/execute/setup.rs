@@ -21,7 +21,7 @@ use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job, SpillTo};
-use crate::mapped::give_back_what_is_freed;
+use crate::mapped::return_freed_memory;
 use crate::memory::HostMemory;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
@@ -64,8 +64,8 @@ pub struct Chosen {
     pub backends: Vec<Box<dyn Backend>>,
     /// The budget of each device.
     pub device: Bytes,
-    /// The largest frame that is chosen where the user chose none.
-    pub largest_frame: Bytes,
+    /// The largest row block that is chosen where the user chose none.
+    pub largest_row_block: Bytes,
     /// The smallest budget that works.
     pub floor: Floor,
     /// The methods between which `auto` chose; none where there was nothing to choose.
@@ -94,7 +94,7 @@ impl Setup {
     /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
     /// ([`crate::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
-        give_back_what_is_freed();
+        return_freed_memory();
         let pool = threads::pool(job.threads)?;
         let host = HostMemory::new(job.host_memory.unwrap_or(default_host_memory()), pool.current_num_threads());
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
@@ -205,7 +205,7 @@ impl Setup {
         Ok(Chosen {
             backends: vec![backend],
             device,
-            largest_frame: device,
+            largest_row_block: device,
             floor: least,
             methods: Vec::new(),
             on_host: device,
@@ -232,14 +232,14 @@ impl Setup {
         let gpus = workers.len() as u64;
         let least_on_host = least_on_gpus(gpus, graph.longest_row);
         let division = asked.divided(least_on_host)?;
-        let OnGpus { chunk, block: largest_frame, all: on_host } = on_gpus(gpus, division.counting);
-        host_holds(job.block_bytes.unwrap_or_default(), largest_frame)?;
+        let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
+        host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
         // Where the method is open, that of the smallest.
         let least = floor(graph, &workers[0].terms()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
         let settled = |worker: &mut Cuda| {
             worker.pass_in_runs_of(chunk);
-            self.pool.install(|| worker.settle(graph, largest_frame, &self.rates))
+            self.pool.install(|| worker.settle(graph, largest_row_block, &self.rates))
         };
         // Of one budget, all choose alike.
         let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
@@ -248,7 +248,17 @@ impl Setup {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();
-        Ok(Chosen { backends, device, largest_frame, floor: least, methods, on_host, division, least_on_host, driver })
+        Ok(Chosen {
+            backends,
+            device,
+            largest_row_block,
+            floor: least,
+            methods,
+            on_host,
+            division,
+            least_on_host,
+            driver,
+        })
     }
 
     /// Bytes of a row block when the graph is passed over.

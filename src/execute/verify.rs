@@ -12,7 +12,7 @@ use crate::input::Source;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 
-/// Counts the triangles of a job's input in memory, without cleaning, orienting or partitioning it as the other stations
+/// Counts the triangles of a job's input in memory, without cleaning, orienting or partitioning it as the other stages
 /// do.
 ///
 /// # Errors

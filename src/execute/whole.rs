@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::busy::device_stations;
+use super::busy::device_stages;
 use super::count::partition_result;
 use super::counting::{Known, device_result};
 use super::crew::{all_or_cause, counted_by_all};
@@ -17,7 +17,7 @@ use crate::count::{Backend, DeviceTimes};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Stream;
-use crate::report::{DeviceResult, PartitionResult, Station};
+use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
@@ -38,7 +38,7 @@ pub(super) fn count_shares(
     planned: &mut Planned,
     setup: &Setup,
     control: &Control,
-    stations: &mut Vec<Station>,
+    stages: &mut Vec<Stage>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
     let Planned { graph, plan, backends, fingerprint, .. } = planned;
     let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, 1));
@@ -51,8 +51,8 @@ pub(super) fn count_shares(
     let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
         return Err(Error::resource("nothing was counted").advice("this is a defect; please report it"));
     };
-    stations.push(Station::since("count", start, all.streamed, Bytes::ZERO));
-    stations.extend(device_stations(all.device, all.streamed));
+    stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
+    stages.extend(device_stages(all.device, all.streamed));
     task.advance(1);
     let known = Known { sizes: &plan.sizes, predictions: &plan.predictions };
     let result = |counted: &Counted| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());

@@ -70,7 +70,7 @@ pub(crate) struct RowsWritten {
     pub(crate) block_bytes: u64,
     /// The most successors of a vertex.
     pub(crate) longest_row: u32,
-    /// The sum over all arcs of the successors of the arc's head.
+    /// The sum over all arcs of the number of successors of the arc's head.
     pub(crate) probes: u64,
 }
 

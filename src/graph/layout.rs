@@ -36,7 +36,7 @@ pub struct Layout {
     pub source: String,
     /// The most successors of a vertex.
     pub longest_row: u32,
-    /// The sum over all arcs of the successors of the arc's head.
+    /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
     /// Bytes of all file blocks.
     pub block_bytes: u64,

@@ -17,7 +17,7 @@ pub use index::DegreeRun;
 pub use layout::Layout;
 pub use offset::Offset;
 pub use oriented::{GraphSize, OrientedGraph};
-pub use pass::{Direction, RowBlock};
+pub use pass::{Direction, RowRun};
 pub(crate) use store::Piece;
 
 #[cfg(test)]

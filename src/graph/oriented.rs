@@ -52,7 +52,7 @@ pub struct GraphSize {
     pub edges: u64,
     /// The most successors of a vertex.
     pub longest_row: u32,
-    /// The sum over all arcs of the successors of the arc's head.
+    /// The sum over all arcs of the number of successors of the arc's head.
     pub probes: u64,
 }
 
@@ -397,9 +397,10 @@ impl OrientedGraph {
         Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
     }
 
-    /// Reads the file blocks with the rows of `ranks`, which begin and end with one, as they are stored: their bytes into `bytes`, as
-    /// many as [`Self::stored_of`] says, and where each row begins, `before` the first one, into `begins`. Returns what a device has to know to unpack
-    /// them. Blocks are read by all threads of the current pool; of their rows only the lengths are decoded.
+    /// Reads the file blocks with the rows of `ranks`, which begin and end with one, as they are stored: their bytes into
+    /// `bytes`, as many as [`Self::stored_of`] says, and where each row begins, `before` the first one, into `begins`. Returns
+    /// what a device has to know to unpack them. Blocks are read by all threads of the current pool; of their rows only the
+    /// lengths are decoded.
     ///
     /// # Errors
     /// As [`Self::read`].

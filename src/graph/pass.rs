@@ -1,6 +1,6 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Enters: an [`OrientedGraph`]. Leaves: [`RowBlock`]s, runs of rows in memory, one after another in rising or falling rank
+//! Enters: an [`OrientedGraph`]. Leaves: [`RowRun`]s, runs of rows in memory, one after another in rising or falling rank
 //! order. A block is read and decoded by all threads while the one before is at work. Cost: every stored byte is read once.
 //! Memory: two row blocks, each within the limit or one file block.
 
@@ -22,7 +22,7 @@ pub enum Direction {
 
 /// A run of rows.
 #[derive(Debug, Clone, Copy)]
-pub struct RowBlock<'a> {
+pub struct RowRun<'a> {
     first: u32,
     /// Where each row begins among these; one more at the end.
     begins: &'a [u64],
@@ -31,7 +31,7 @@ pub struct RowBlock<'a> {
     bounds: &'a [u32],
 }
 
-impl<'a> RowBlock<'a> {
+impl<'a> RowRun<'a> {
     /// The ranks whose rows these are.
     pub fn ranks(&self) -> Range<u32> {
         self.first..self.first + self.begins.len() as u32 - 1
@@ -91,7 +91,7 @@ impl OrientedGraph {
         limit: Bytes,
         direction: Direction,
         control: &Control,
-        mut each: impl FnMut(RowBlock<'_>) -> Result<()> + Send,
+        mut each: impl FnMut(RowRun<'_>) -> Result<()> + Send,
     ) -> Result<()> {
         let mut blocks = self.cut(limit);
         if direction == Direction::Falling {
@@ -112,7 +112,7 @@ impl OrientedGraph {
             let file_blocks = self.index.block_of(ranks.start)..=self.index.block_of(ranks.end - 1);
             let bounds: Vec<u32> = file_blocks.map(|i| self.index.ranks(i).start).chain([ranks.end]).collect();
             let (begins, successors) = (&now.begins[..], &now.successors[..]);
-            let block = RowBlock { first: ranks.start, begins, successors, bounds: &bounds };
+            let block = RowRun { first: ranks.start, begins, successors, bounds: &bounds };
             let (done, read) = rayon::join(|| each(block), || read(i + 1, &mut next));
             done.and(read)?;
             std::mem::swap(&mut now, &mut next);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// Runs of a block tile it.
-    fn assert_tiled(block: &RowBlock<'_>) {
+    fn assert_tiled(block: &RowRun<'_>) {
         assert!(block.file_blocks().flatten().eq(block.ranks()));
         for arcs in [1, 7, 1 << 20] {
             let runs = block.runs(arcs);

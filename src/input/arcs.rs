@@ -1,4 +1,4 @@
-//! A source of arcs as the next station sees it, and one that lies in memory.
+//! A source of arcs as the next stage sees it, and one that lies in memory.
 
 use crate::bytes::Bytes;
 use crate::control::Control;

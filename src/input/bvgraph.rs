@@ -165,8 +165,8 @@ impl Bvgraph {
                 }
                 let piece = store.piece();
                 piece.arcs(&batch)?;
-                let heads = piece.into_heads();
-                store.push(heads);
+                let successors = piece.into_successors();
+                store.push(successors);
             }
             Ok(true)
         })

@@ -68,10 +68,10 @@ impl<E: Endianness, B: CodesRead<E> + BitSeek<Error = io::Error>> Rows<E, B> {
     /// # Errors
     /// What is wrong with the stream, in words.
     pub(super) fn fill(&mut self, batch: &mut Vec<(u64, u64)>, most: usize) -> Result<(), String> {
-        let (heads, gone) = &mut self.rest;
+        let (successors, gone) = &mut self.rest;
         let tail = self.vertex.saturating_sub(1);
-        let now = heads.len().min(*gone + most);
-        batch.extend(heads[*gone..now].iter().map(|&head| (tail, head as u64)));
+        let now = successors.len().min(*gone + most);
+        batch.extend(successors[*gone..now].iter().map(|&head| (tail, head as u64)));
         *gone = now;
         while batch.len() < most && self.vertex < self.nodes {
             let tail = self.vertex;

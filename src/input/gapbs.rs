@@ -221,7 +221,7 @@ impl AdjacencyRows for GapbsSg {
         Ok(ascend.then_some(lengths))
     }
 
-    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let at = self.neighbours_at() + 4 * first;
         disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at).map_err(|e| Error::read(&self.file.path, e))
     }

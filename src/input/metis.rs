@@ -136,11 +136,11 @@ impl Metis {
             control.check()?;
             let piece = store.piece();
             let found = self.scan_range(range, **vertex, Batch::new(&piece, control))?;
-            let _ = parsed.set(piece.into_heads());
+            let _ = parsed.set(piece.into_successors());
             task.advance(range.end - range.start);
             Ok(found)
         })?;
-        parsed.into_iter().for_each(|heads| store.push(heads.into_inner().unwrap_or_default()));
+        parsed.into_iter().for_each(|successors| store.push(successors.into_inner().unwrap_or_default()));
         Ok((Some(found) == edges.checked_mul(2)).then_some(store))
     }
 

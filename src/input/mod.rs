@@ -78,7 +78,7 @@ pub trait ArcSink: Sync {
     /// 4,096 to 65,536 arcs cost least.
     ///
     /// # Errors
-    /// What the receiving station reports; the reader stops at once and hands it on.
+    /// What the receiving stage reports; the reader stops at once and hands it on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 }
 

@@ -35,13 +35,13 @@ impl RowStore {
 
     /// A sink for the arcs of a piece, whose tails ascend.
     pub(super) fn piece(&self) -> Piece<'_> {
-        Piece { lengths: &self.lengths, heads: Mutex::default() }
+        Piece { lengths: &self.lengths, successors: Mutex::default() }
     }
 
     /// Puts a piece after those that are here.
-    pub(super) fn push(&mut self, heads: Vec<u32>) {
-        self.starts.push(self.arcs() + heads.len() as u64);
-        self.pieces.push(heads);
+    pub(super) fn push(&mut self, successors: Vec<u32>) {
+        self.starts.push(self.arcs() + successors.len() as u64);
+        self.pieces.push(successors);
     }
 
     /// Arcs that are here.
@@ -62,13 +62,13 @@ impl AdjacencyRows for RowStore {
         Ok((sum == self.arcs()).then_some(lengths))
     }
 
-    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let (mut at, mut rest) = (first, into);
         let mut piece = self.starts.partition_point(|&start| start <= first) - 1;
         while !rest.is_empty() {
-            let heads = &self.pieces[piece][(at - self.starts[piece]) as usize..];
-            let (now, later) = rest.split_at_mut(heads.len().min(rest.len()));
-            now.copy_from_slice(&heads[..now.len()]);
+            let successors = &self.pieces[piece][(at - self.starts[piece]) as usize..];
+            let (now, later) = rest.split_at_mut(successors.len().min(rest.len()));
+            now.copy_from_slice(&successors[..now.len()]);
             at += now.len() as u64;
             (rest, piece) = (later, piece + 1);
         }
@@ -79,24 +79,24 @@ impl AdjacencyRows for RowStore {
 /// The rows of a piece.
 pub(super) struct Piece<'a> {
     lengths: &'a [AtomicU32],
-    heads: Mutex<Vec<u32>>,
+    successors: Mutex<Vec<u32>>,
 }
 
 impl Piece<'_> {
-    /// Their heads, one row after another.
-    pub(super) fn into_heads(self) -> Vec<u32> {
-        let mut heads = self.heads.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        heads.shrink_to_fit();
-        heads
+    /// Their successors, one row after another.
+    pub(super) fn into_successors(self) -> Vec<u32> {
+        let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        successors.shrink_to_fit();
+        successors
     }
 }
 
 impl ArcSink for Piece<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        let mut heads = lock(&self.heads);
+        let mut successors = lock(&self.successors);
         for row in batch.chunk_by(|a, b| a.0 == b.0) {
             self.lengths[row[0].0 as usize].fetch_add(row.len() as u32, Ordering::Relaxed);
-            heads.extend(row.iter().map(|&(_, head)| head as u32));
+            successors.extend(row.iter().map(|&(_, head)| head as u32));
         }
         Ok(())
     }

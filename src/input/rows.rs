@@ -1,4 +1,4 @@
-//! Inputs whose arcs stand in rows: all heads of a vertex together, the vertices in the order of their ids.
+//! Inputs whose arcs stand in rows: all successors of a vertex together, the vertices in the order of their ids.
 //!
 //! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
 //! without sorting arcs first ([`crate::orient::rows`]). Nothing is promised here but the form: whether rows ascend, lead to
@@ -16,11 +16,11 @@ pub trait AdjacencyRows: Sync {
     /// Files that cannot be read; the wish to stop.
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// Fills `into` with heads from place `first` on, where place 0 is the first head of the first row.
+    /// Fills `into` with successors from place `first` on, where place 0 is the first head of the first row.
     ///
     /// # Errors
     /// Files that cannot be read.
-    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()>;
+    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()>;
 }
 
 impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
@@ -28,7 +28,7 @@ impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
         (**self).lengths(control)
     }
 
-    fn heads(&self, first: u64, into: &mut [u32]) -> Result<()> {
-        (**self).heads(first, into)
+    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
+        (**self).successors(first, into)
     }
 }

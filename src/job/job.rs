@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_and_keeping_imply_own_frames() {
+    fn pruning_and_keeping_imply_own_row_blocks() {
         for (settings, stream) in [
             ("", None),
             ("partition.prune = 'direct'", Some(Stream::Partition)),

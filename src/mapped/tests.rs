@@ -12,7 +12,7 @@ const VARIABLE: &str = "TRIMILL_TEST_MAPPED";
 #[test]
 #[ignore = "run by others"]
 fn child() {
-    tell_failed_reads();
+    report_failed_reads();
     let path = PathBuf::from(std::env::var_os(VARIABLE).unwrap());
     std::fs::write(&path, vec![1; 1 << 20]).unwrap();
     let file = File::options().write(true).read(true).open(&path).unwrap();

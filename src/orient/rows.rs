@@ -1,14 +1,14 @@
 //! From clean rows to the oriented graph, without sorting arcs: the way of inputs that list every edge from both ends.
 //!
 //! Enters: [`AdjacencyRows`]. Leaves: the same oriented graph that cleaning and [`super::orient`] make, in a file or in
-//! memory, or nothing: where the rows are not those of a clean graph, the input goes the general way. A row keeps the heads
+//! memory, or nothing: where the rows are not those of a clean graph, the input goes the general way. A row keeps the successors
 //! that have smaller numbers, and degrees are the lengths of rows, so numbers are known before any arc is read.
 //!
-//! Nothing is taken for granted. A row, sorted where it is not, must ascend strictly, to vertices only: so no arc is there
-//! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc that leads up and subtracted for each
-//! that leads down, modulo 2^64, and the sum must be 0. The key is drawn anew for each run, so a set of arcs without its
-//! reverse passes with probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who keeps it, so exactly half
-//! of the arcs must be kept.
+//! Nothing is taken for granted. A row, sorted where it is not, must ascend strictly, to vertices only: so no arc is there twice.
+//! The arcs must be symmetric: a keyed hash of the pair is added for each arc that leads up and subtracted for each that leads
+//! down, modulo 2^64, and the sum must be 0. The key is drawn anew for each run, so a set of arcs without its reverse passes with
+//! probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who
+//! keeps it, so exactly half of the arcs must be kept.
 //!
 //! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges (`ranked`), since
 //! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within
@@ -35,7 +35,7 @@ use crate::input::rows::AdjacencyRows;
 
 pub use super::place::{Made, Place};
 
-/// Heads that are read at a time.
+/// Successors that are read at a time.
 const CHUNK: u64 = 1 << 15;
 
 /// Arcs of a piece, at most, and at least where memory is short.
@@ -113,13 +113,13 @@ struct Piece {
 /// The rows of a piece, oriented.
 #[derive(Default)]
 struct Oriented {
-    /// The heads that are kept, as ranks.
-    heads: Vec<u32>,
+    /// The successors that are kept, as ranks.
+    successors: Vec<u32>,
     /// Where each row ends in them.
     ends: Vec<u32>,
     /// The hashes of arcs that lead up, less those of arcs that lead down.
     sum: u64,
-    /// Where heads are read.
+    /// Where successors are read.
     buffer: Vec<u32>,
 }
 
@@ -127,7 +127,7 @@ impl Known<'_> {
     /// The arcs that are kept, or nothing where the rows are not clean.
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
-        // Heads, kept heads and ends: at most 12 bytes an arc.
+        // Successors, kept successors and ends: at most 12 bytes an arc.
         let size = (shares.left.get() / 16 / 12 / shares.threads).clamp(SMALLEST_PIECE, PIECE);
         let clean = AtomicBool::new(true);
         let oriented =
@@ -139,7 +139,7 @@ impl Known<'_> {
                 }
                 arcs.extend(self.kept(&piece, oriented))?;
                 task.advance(piece.arcs.end - piece.arcs.start);
-                Ok((oriented.sum, oriented.heads.len() as u64))
+                Ok((oriented.sum, oriented.successors.len() as u64))
             });
         let (sum, kept) = oriented.try_reduce(|| (0, 0), |a, b| Ok((a.0.wrapping_add(b.0), a.1 + b.1)))?;
         Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
@@ -151,7 +151,7 @@ impl Known<'_> {
         let rows = self.vertices[piece.vertices.clone()].iter().zip(begins.zip(&oriented.ends));
         rows.flat_map(|(&id, (begin, &end))| {
             let rank = self.number_of[id as usize];
-            oriented.heads[begin as usize..end as usize].iter().map(move |&head| (rank, head))
+            oriented.successors[begin as usize..end as usize].iter().map(move |&successor| (rank, successor))
         })
     }
 
@@ -176,7 +176,7 @@ impl Known<'_> {
         let arcs = piece.arcs.end - piece.arcs.start;
         let mut buffer = std::mem::take(&mut oriented.buffer);
         buffer.resize(arcs.min(CHUNK) as usize, 0);
-        oriented.heads.clear();
+        oriented.successors.clear();
         oriented.ends.clear();
         oriented.sum = 0;
         let mut vertices = self.vertices[piece.vertices.clone()].iter();
@@ -184,7 +184,7 @@ impl Known<'_> {
         let mut at = piece.arcs.start;
         'chunks: while at < piece.arcs.end {
             let chunk = &mut buffer[..(piece.arcs.end - at).min(CHUNK) as usize];
-            self.rows.heads(at, chunk)?;
+            self.rows.successors(at, chunk)?;
             let mut rest = &mut chunk[..];
             while !rest.is_empty() {
                 if row.left == 0 {
@@ -223,11 +223,11 @@ struct Row {
     length: usize,
     /// Where it begins among all arcs.
     at: u64,
-    /// Heads that are still to come.
+    /// Successors that are still to come.
     left: usize,
-    /// The last head so far.
+    /// The last successor so far.
     last: Option<u32>,
-    /// Where its kept heads begin, and the hashes before it.
+    /// Where its kept successors begin, and the hashes before it.
     start: usize,
     sum: u64,
 }
@@ -235,7 +235,7 @@ struct Row {
 impl Row {
     fn new(id: u32, known: &Known<'_>, at: u64, oriented: &Oriented) -> Self {
         let (length, number) = (known.lengths[id as usize] as usize, known.number_of[id as usize]);
-        Self { id, number, length, at, left: length, last: None, start: oriented.heads.len(), sum: oriented.sum }
+        Self { id, number, length, at, left: length, last: None, start: oriented.successors.len(), sum: oriented.sum }
     }
 
     /// Whether `part`, which is not empty, ascends strictly from what came before.
@@ -254,10 +254,10 @@ impl Row {
         }
         self.last = Some(last);
         oriented.sum = oriented.sum.wrapping_add(self.hash(part, known.key));
-        self.keep(part, known.number_of, &mut oriented.heads);
+        self.keep(part, known.number_of, &mut oriented.successors);
         self.left -= part.len();
         if self.left == 0 {
-            oriented.ends.push(oriented.heads.len() as u32);
+            oriented.ends.push(oriented.successors.len() as u32);
         }
         true
     }
@@ -266,9 +266,9 @@ impl Row {
     #[cold]
     fn take_sorted(&mut self, known: &Known<'_>, oriented: &mut Oriented) -> Result<bool> {
         let mut all = vec![0; self.length];
-        known.rows.heads(self.at, &mut all)?;
+        known.rows.successors(self.at, &mut all)?;
         all.sort_unstable();
-        oriented.heads.truncate(self.start);
+        oriented.successors.truncate(self.start);
         oriented.sum = self.sum;
         (self.left, self.last) = (self.length, None);
         Ok(self.take(&all, known, oriented))
@@ -278,23 +278,25 @@ impl Row {
     #[inline]
     fn hash(&self, part: &[u32], key: u64) -> u64 {
         let id = u64::from(self.id);
-        let (below, above) = part.split_at(part.partition_point(|&head| head < self.id));
-        let down = below.iter().fold(0u64, |sum, &head| sum.wrapping_add(mix((u64::from(head) << 32 | id) ^ key)));
-        let up = above.iter().fold(0u64, |sum, &head| sum.wrapping_add(mix((id << 32 | u64::from(head)) ^ key)));
+        let (below, above) = part.split_at(part.partition_point(|&successor| successor < self.id));
+        let down =
+            below.iter().fold(0u64, |sum, &successor| sum.wrapping_add(mix((u64::from(successor) << 32 | id) ^ key)));
+        let up =
+            above.iter().fold(0u64, |sum, &successor| sum.wrapping_add(mix((id << 32 | u64::from(successor)) ^ key)));
         up.wrapping_sub(down)
     }
 
-    /// Appends the numbers of the heads that are kept.
+    /// Appends the numbers of the successors that are kept.
     #[inline]
-    fn keep(&self, part: &[u32], number_of: &[u32], heads: &mut Vec<u32>) {
-        let mut end = heads.len();
-        heads.resize(end + part.len(), 0);
-        for &head in part {
-            let number = number_of[head as usize];
-            heads[end] = number;
+    fn keep(&self, part: &[u32], number_of: &[u32], successors: &mut Vec<u32>) {
+        let mut end = successors.len();
+        successors.resize(end + part.len(), 0);
+        for &successor in part {
+            let number = number_of[successor as usize];
+            successors[end] = number;
             end += usize::from(number < self.number);
         }
-        heads.truncate(end);
+        successors.truncate(end);
     }
 }
 

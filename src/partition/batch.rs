@@ -1,10 +1,10 @@
 //! What is kept of some partitions at once, marked by one pass over the rows in rank order.
 //!
-//! Enters: the graph, the partition of each vertex, some of the partitions. Leaves: for each of them a [`Kept`]. LSTC, Algorithm 1, lines 5
-//! and 6, and Algorithm 2. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at where `a` is
-//! local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling rank order, keeps
-//! what the locals reach: arcs lead to smaller ranks, so whether a row's vertex is kept is settled when its turn comes, and no
-//! round is needed.
+//! Enters: the graph, the partition of each vertex, some of the partitions. Leaves: for each of them a [`Kept`]. LSTC, Algorithm
+//! 1, lines 5 and 6, and Algorithm 2. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
+//! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling rank
+//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a row's vertex is kept is settled when its turn
+//! comes, and no round is needed.
 //!
 //! Cost: one reading (two at level `zero-indegree`) for all partitions together; `3 n / 8` bytes for each of them at most.
 
@@ -19,7 +19,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
-use crate::graph::{Direction, OrientedGraph, RowBlock};
+use crate::graph::{Direction, OrientedGraph, RowRun};
 
 /// What is kept of one partition.
 pub struct Kept {
@@ -139,7 +139,7 @@ fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
 
 /// Passes on, from each kept vertex of a block to the successors that are present, that they are kept; the blocks come in
 /// falling order. Parallel over partitions.
-fn reach(block: RowBlock<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
+fn reach(block: RowRun<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
     present.par_iter().zip(kept).try_for_each(|(present, kept)| {
         control.check()?;
         for rank in block.ranks().rev().filter(|&rank| kept.contains(rank)) {

@@ -1,14 +1,14 @@
-//! Where a partition's frames end, found as its rows come.
+//! Where a partition's row blocks end, found as its rows come.
 //!
 //! Enters: the local number and the length of each kept proxy's row, ascending. Leaves: [`Cut`]s that tile the numbering, none
 //! larger than the limit unless it is a single row. Memory: the cuts.
 
 use std::ops::Range;
 
-use super::section::{frame_bytes, longest_frame_range};
+use super::section::{longest_row_block_range, row_block_bytes};
 use crate::bytes::Bytes;
 
-/// A frame that is to be.
+/// A row block that is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The local numbers that it covers.
@@ -25,10 +25,10 @@ pub struct Cuts {
     limit: Bytes,
     longest: u32,
     done: Vec<Cut>,
-    /// Where the frame begins that is being filled.
+    /// Where the row block begins that is being filled.
     start: u32,
     first: usize,
-    /// Rows so far, and the arcs of those in that frame.
+    /// Rows so far, and the arcs of those in that row block.
     rows: usize,
     arcs: u64,
     /// The local number after that of the last row.
@@ -36,9 +36,9 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Nothing yet; frames will take at most `limit` bytes.
+    /// Nothing yet; row blocks will take at most `limit` bytes.
     pub fn new(limit: Bytes) -> Self {
-        let longest = longest_frame_range(limit);
+        let longest = longest_row_block_range(limit);
         Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
     }
 
@@ -55,19 +55,19 @@ impl Cuts {
         self.next = place + 1;
     }
 
-    /// The frames that ended before the last row, each once.
+    /// The row blocks that ended before the last row, each once.
     pub fn ended(&mut self) -> std::vec::Drain<'_, Cut> {
         self.done.drain(..)
     }
 
-    /// All frames that are left, of so many locals and proxies together; at least one.
+    /// All row blocks that are left, of so many locals and proxies together; at least one.
     pub fn finish(mut self, numbered: u32) -> Vec<Cut> {
         self.cover(numbered);
         self.end_at(numbered);
         self.done
     }
 
-    /// Makes the frame reach to `end`, over locals whose bits it has to hold: ends it as often as that takes.
+    /// Makes the row block reach to `end`, over locals whose bits it has to hold: ends it as often as that takes.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));
@@ -85,9 +85,9 @@ impl Cuts {
         self.rows > self.first
     }
 
-    /// What the frame takes when it ends at `end` and has so much more.
+    /// What the row block takes when it ends at `end` and has so much more.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
-        frame_bytes(end - self.start, (self.rows - self.first) as u64 + rows, self.arcs + arcs)
+        row_block_bytes(end - self.start, (self.rows - self.first) as u64 + rows, self.arcs + arcs)
     }
 
     fn end_at(&mut self, end: u32) {
@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::partition::section::smallest_frame_limit;
+    use crate::partition::section::smallest_row_block_limit;
 
     /// Runs of locals between proxies, and the lengths of the proxies' rows.
     fn partitions() -> impl Strategy<Value = (Vec<(u32, u32)>, u32)> {
@@ -111,9 +111,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_tile_the_numbering_and_keep_to_the_limit((rows, locals_after) in partitions(), more in 0u64..20_000) {
+        fn row_blocks_tile_the_numbering_and_keep_to_the_limit((rows, locals_after) in partitions(), more in 0u64..20_000) {
             let longest = rows.iter().map(|row| row.1).max().unwrap_or(0);
-            let limit = smallest_frame_limit(longest) + Bytes(more);
+            let limit = smallest_row_block_limit(longest) + Bytes(more);
             let mut cuts = Cuts::new(limit);
             let mut place = 0;
             let mut places = Vec::new();
@@ -131,7 +131,7 @@ mod tests {
                 end = (range.end, mine.end);
                 prop_assert!(places[mine.clone()].iter().all(|place| range.contains(place)));
                 prop_assert_eq!(*arcs, rows[mine.clone()].iter().map(|row| u64::from(row.1)).sum::<u64>());
-                let bytes = frame_bytes(range.len() as u32, mine.len() as u64, *arcs);
+                let bytes = row_block_bytes(range.len() as u32, mine.len() as u64, *arcs);
                 prop_assert!(bytes <= limit, "{} of {limit}", bytes);
             }
             prop_assert_eq!(end, (numbered, rows.len()));

@@ -16,7 +16,7 @@ use super::{RUN, in_rows};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
-use crate::graph::{Direction, OrientedGraph, RowBlock};
+use crate::graph::{Direction, OrientedGraph, RowRun};
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
@@ -110,7 +110,7 @@ impl<'a> Masks<'a> {
         const DEALT: usize = 256;
         let ranks = 0..self.graph.vertices();
         ranks.into_par_iter().for_each(|rank| add(&self.words[rank as usize].reached, self.own(rank)));
-        let pass_on = |block: RowBlock<'_>, rank: u32, grown: &mut Vec<u32>| {
+        let pass_on = |block: RowRun<'_>, rank: u32, grown: &mut Vec<u32>| {
             let kept = self.words[rank as usize].reached.load(Ordering::Relaxed);
             for &successor in block.row(rank).iter().filter(|_| kept != 0) {
                 let Words { induced, reached } = &self.words[successor as usize];
@@ -179,9 +179,9 @@ impl<'a> Masks<'a> {
         proxies_induced.add(induced & !own);
         proxies_kept.add(tail & !own);
         for &successor in row {
-            let (head_induced, head_reached) = read(successor);
-            arcs_induced.add(induced & head_induced);
-            arcs_kept.add(tail & if self.level == Prune::None { head_induced } else { head_reached });
+            let (successor_induced, successor_reached) = read(successor);
+            arcs_induced.add(induced & successor_induced);
+            arcs_kept.add(tail & if self.level == Prune::None { successor_induced } else { successor_reached });
         }
     }
 }

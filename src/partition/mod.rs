@@ -16,13 +16,13 @@ use rayon::prelude::*;
 
 use crate::control::Control;
 use crate::error::Result;
-use crate::graph::RowBlock;
+use crate::graph::RowRun;
 
 /// Arcs and rows between two looks at the stop flag, at which a thread works at a time.
 const RUN: u64 = 1 << 14;
 
 /// Shows the rows of a block to the threads of the current pool.
-fn in_rows(block: RowBlock<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
+fn in_rows(block: RowRun<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
     block.runs(RUN).into_par_iter().try_for_each(|run| {
         control.check()?;
         run.for_each(|rank| each(rank, block.row(rank)));

@@ -1,4 +1,4 @@
-//! What a partition is made of when it travels: the resident section and the frames.
+//! What a partition is made of when it travels: the resident section and the row blocks.
 //!
 //! A partition numbers its locals and kept proxies together, `0..numbered`, in the order of their numbers (falling
 //! degree), so every arc goes from a larger local number to a smaller one and rows are strictly ascending.
@@ -18,18 +18,18 @@ use trimill_kernels::{CompactPart, CompactSlices};
 /// The rows of the local vertices of a partition, or a run of them.
 ///
 /// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of stored rows
-/// the arcs of the runs before it; otherwise `offsets.last() == heads.len()`, and row `i` is `heads[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
+/// the arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
 /// `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     /// The local number of each local vertex.
     pub numbers: Vec<u32>,
-    /// Where each row begins in `heads`; one more at the end.
+    /// Where each row begins in `successors`; one more at the end.
     pub offsets: Vec<u64>,
-    /// The heads of all rows, in local numbers; where a device lent the memory, it copies from there.
-    pub heads: Words,
-    /// Where the rows come as the graph's file stores them, for a device to unpack: their file blocks. `heads` then holds the stored
-    /// bytes.
+    /// The successors of all rows, in local numbers; where a device lent the memory, it copies from there.
+    pub successors: Words,
+    /// Where the rows come as the graph's file stores them, for a device to unpack: their file blocks. `successors` then holds
+    /// the stored bytes.
     pub stored: Vec<CompactPart>,
 }
 
@@ -38,12 +38,12 @@ pub struct Resident {
 pub struct ResidentSize {
     /// Its rows.
     pub locals: u64,
-    /// The heads of all rows.
+    /// The successors of all rows.
     pub arcs: u64,
 }
 
 impl ResidentSize {
-    /// Bytes of numbers, offsets and heads.
+    /// Bytes of numbers, offsets and successors.
     pub fn bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.locals + self.arcs) + Bytes::of::<u64>(self.locals + 1)
     }
@@ -61,38 +61,38 @@ impl Resident {
 
     /// The rows as they are stored, where they are.
     pub fn compact(&self) -> Option<CompactSlices<'_>> {
-        compact(&self.heads, &self.stored)
+        compact(&self.successors, &self.stored)
     }
 
     /// Row `i`: the out-neighbours of local vertex number `numbers[i]`.
     pub fn row(&self, i: usize) -> &[u32] {
-        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+        &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
     /// Adds the rows of `run`, which come after these.
     pub fn append(&mut self, run: &Self) {
-        let base = self.heads.len() as u64;
+        let base = self.successors.len() as u64;
         self.numbers.extend_from_slice(&run.numbers);
         self.offsets.extend(run.offsets[usize::from(!self.offsets.is_empty())..].iter().map(|offset| base + offset));
-        self.heads.extend_from_slice(&run.heads);
+        self.successors.extend_from_slice(&run.successors);
     }
 
     /// Removes the first `rows` rows.
     pub fn drop_first(&mut self, rows: usize) {
         let base = self.offsets.get(rows).copied().unwrap_or_default();
         self.numbers.drain(..rows.min(self.numbers.len()));
-        self.heads.drop_first(base as usize);
+        self.successors.drop_first(base as usize);
         self.offsets.drain(..rows);
         self.offsets.iter_mut().for_each(|offset| *offset -= base);
     }
 
-    /// Where the rows of the numbers in the range of `frame` are, when `numbers` are the locals'; what takes long runs in `pool`,
+    /// Where the rows of the numbers in the range of `row_block` are, when `numbers` are the locals'; what takes long runs in `pool`,
     /// or else in the current one.
-    pub fn rows_in(numbers: Numbers<'_>, frame: &FrameView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
-        let range = &frame.range;
+    pub fn rows_in(numbers: Numbers<'_>, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
+        let range = &row_block.range;
         let first = numbers.below(range.start);
-        if frame.holds_all() && !range.is_empty() {
-            return RowsIn::Frame { first };
+        if row_block.holds_all() && !range.is_empty() {
+            return RowsIn::RowBlock { first };
         }
         let end = numbers.below(range.end);
         if end - first == range.len() {
@@ -106,17 +106,17 @@ impl Resident {
 
     /// Bytes that it holds.
     pub fn heap(&self) -> Bytes {
-        Bytes::of::<u32>((self.numbers.capacity() + self.heads.capacity()) as u64)
+        Bytes::of::<u32>((self.numbers.capacity() + self.successors.capacity()) as u64)
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
 
-    /// Without rows, in memory that is lent for heads.
+    /// Without rows, in memory that is lent for successors.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
-        Self { heads: Words::lent(memory), ..Self::default() }
+        Self { successors: Words::lent(memory), ..Self::default() }
     }
 }
 
-/// Where the rows of a frame's range are.
+/// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
 pub enum RowsIn {
     /// All of the range is local: the rows are resident, from place `first` of the resident section on.
@@ -124,12 +124,12 @@ pub enum RowsIn {
         /// The place of the first row.
         first: usize,
     },
-    /// The frame has a row for every number, of locals too: which are local does not matter.
-    Frame {
-        /// How many locals come before the range: they have no head in it.
+    /// The row block has a row for every number, of locals too: which are local does not matter.
+    RowBlock {
+        /// How many locals come before the range: they have no successor in it.
         first: usize,
     },
-    /// Locals' rows are resident, from place `first` on; the others are in the frame.
+    /// Locals' rows are resident, from place `first` on; the others are in the row block.
     Both {
         /// The place of the first local's row.
         first: usize,
@@ -141,21 +141,21 @@ pub enum RowsIn {
 /// A bounded slice of rows: those of all proxies whose local number lies in `range`, or those of all its numbers.
 ///
 /// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
-/// range in ascending local number. A frame with as many rows as its range is long has those of all its numbers,
-/// whether local or not: so are frames of the graph stream, and those of a spill without a local. The frames of a
+/// range in ascending local number. A row block with as many rows as its range is long has those of all its numbers,
+/// whether local or not: so are row blocks of the graph stream, and those of a spill without a local. The row blocks of a
 /// partition tile `0..numbered` in ascending order.
 ///
-/// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == heads.len()`; rows
-/// strictly ascending, all heads below the row's own number.
+/// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows
+/// strictly ascending, all successors below the row's own number.
 #[derive(Debug, Default)]
-pub struct Frame {
-    /// The range of local numbers that this frame covers.
+pub struct RowBlock {
+    /// The range of local numbers that this row block covers.
     pub range: Range<u32>,
     /// Its rows.
     rows: usize,
     /// The most bytes that it was asked to hold so far.
     most: Bytes,
-    /// Where each row begins among the heads, and one more; then the heads, in local numbers, or stored bytes.
+    /// Where each row begins among the successors, and one more; then the successors, in local numbers, or stored bytes.
     words: Words,
     /// Where the rows come as the graph's file stores them: their file blocks.
     stored: Vec<CompactPart>,
@@ -167,32 +167,33 @@ fn compact<'a>(words: &'a [u32], parts: &'a [CompactPart]) -> Option<CompactSlic
     Some(CompactSlices { bytes: &bytemuck::cast_slice(words)[..end], parts })
 }
 
-impl Frame {
-    /// A frame without rows over nothing yet, in memory that is lent.
+impl RowBlock {
+    /// A row block without rows over nothing yet, in memory that is lent.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { words: Words::lent(memory), ..Self::default() }
     }
 
-    /// A frame with these rows.
+    /// A row block with these rows.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn of(range: Range<u32>, offsets: &[u32], heads: &[u32]) -> Result<Self> {
-        let mut frame = Self::default();
-        let (own_offsets, own_heads) = frame.reset(range, offsets.len() as u64 - 1, heads.len() as u64)?;
+    pub fn of(range: Range<u32>, offsets: &[u32], successors: &[u32]) -> Result<Self> {
+        let mut row_block = Self::default();
+        let (own_offsets, own_successors) =
+            row_block.reset(range, offsets.len() as u64 - 1, successors.len() as u64)?;
         own_offsets.copy_from_slice(offsets);
-        own_heads.copy_from_slice(heads);
-        Ok(frame)
+        own_successors.copy_from_slice(successors);
+        Ok(row_block)
     }
 
-    /// Becomes a frame over `range`, and hands out the places of its offsets (one more than `rows`) and of its heads.
+    /// Becomes a row block over `range`, and hands out the places of its offsets (one more than `rows`) and of its successors.
     ///
     /// # Errors
     /// When there is no memory; it has then no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
-        let size = FrameSize { range: range.len() as u32, rows, arcs };
+        let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
-        // Memory that served a frame of many words and few bits is too much for one of fewer words and many bits.
+        // Memory that served a row block of many words and few bits is too much for one of fewer words and many bits.
         if Bytes::of::<u32>(self.words.capacity() as u64) + size.bits() > self.most {
             self.words.give_back();
         }
@@ -219,10 +220,15 @@ impl Frame {
     }
 
     /// The same as counters see it.
-    pub fn view(&self) -> FrameView<'_> {
-        let (offsets, heads) = self.words.split_at((self.rows + 1).min(self.words.len()));
-        let stored = compact(heads, &self.stored);
-        FrameView { range: self.range.clone(), offsets, heads: if stored.is_some() { &[] } else { heads }, stored }
+    pub fn view(&self) -> RowBlockView<'_> {
+        let (offsets, successors) = self.words.split_at((self.rows + 1).min(self.words.len()));
+        let stored = compact(successors, &self.stored);
+        RowBlockView {
+            range: self.range.clone(),
+            offsets,
+            successors: if stored.is_some() { &[] } else { successors },
+            stored,
+        }
     }
 
     /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
@@ -232,31 +238,31 @@ impl Frame {
     }
 }
 
-impl PartialEq for Frame {
+impl PartialEq for RowBlock {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (self.view(), other.view());
-        (a.range, a.offsets, a.heads) == (b.range, b.offsets, b.heads) && self.stored == other.stored
+        (a.range, a.offsets, a.successors) == (b.range, b.offsets, b.successors) && self.stored == other.stored
     }
 }
 
-/// A [`Frame`] as counters see it.
+/// A [`RowBlock`] as counters see it.
 #[derive(Debug, Clone)]
-pub struct FrameView<'a> {
+pub struct RowBlockView<'a> {
     /// The range of numbers that it covers.
     pub range: Range<u32>,
-    /// Where each row begins in `heads`; one more at the end.
+    /// Where each row begins in `successors`; one more at the end.
     pub offsets: &'a [u32],
-    /// The heads of all rows; none where they are stored.
-    pub heads: &'a [u32],
+    /// The successors of all rows; none where they are stored.
+    pub successors: &'a [u32],
     /// The rows as the graph's file stores them, for a device to unpack.
     pub stored: Option<CompactSlices<'a>>,
 }
 
-impl<'a> FrameView<'a> {
-    /// Row `i` of the frame.
+impl<'a> RowBlockView<'a> {
+    /// Row `i` of the row block.
     #[inline]
     pub fn row(&self, i: usize) -> &'a [u32] {
-        &self.heads[self.offsets[i] as usize..self.offsets[i + 1] as usize]
+        &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
     /// Whether every number of the range has its row here.
@@ -265,8 +271,8 @@ impl<'a> FrameView<'a> {
     }
 
     /// Its size.
-    pub fn size(&self) -> FrameSize {
-        FrameSize {
+    pub fn size(&self) -> RowBlockSize {
+        RowBlockSize {
             range: self.range.len() as u32,
             rows: self.offsets.len() as u64 - 1,
             arcs: self.offsets.last().map_or(0, |&end| end.into()),
@@ -274,24 +280,24 @@ impl<'a> FrameView<'a> {
     }
 }
 
-/// The size of a frame.
+/// The size of a row block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FrameSize {
+pub struct RowBlockSize {
     /// The numbers that it covers.
     pub range: u32,
     /// Its rows.
     pub rows: u64,
-    /// The heads of all rows.
+    /// The successors of all rows.
     pub arcs: u64,
 }
 
-impl FrameSize {
+impl RowBlockSize {
     /// Bytes on the device.
     pub fn bytes(&self) -> Bytes {
         Bytes::of::<u32>(self.words()) + self.bits()
     }
 
-    /// Words of its offsets and heads.
+    /// Words of its offsets and successors.
     pub fn words(&self) -> u64 {
         self.rows + 1 + self.arcs
     }
@@ -302,20 +308,20 @@ impl FrameSize {
     }
 }
 
-/// Bytes of a frame in the memory of the device: heads, offsets, and which numbers of the range are local. The most
-/// that any frame of this size takes: without a local there is less to tell.
-pub fn frame_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
+/// Bytes of a row block in the memory of the device: successors, offsets, and which numbers of the range are local. The most
+/// that any row block of this size takes: without a local there is less to tell.
+pub fn row_block_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
     Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
 }
 
-/// The longest range of a frame of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
-pub fn longest_frame_range(limit: Bytes) -> u32 {
+/// The longest range of a row block of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
+pub fn longest_row_block_range(limit: Bytes) -> u32 {
     // 12 bytes for each 64 numbers of the range, see `Bits::bytes`.
     (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32
 }
 
-/// The smallest limit under which a frame can hold a row of `longest` heads.
-pub fn smallest_frame_limit(longest: u32) -> Bytes {
+/// The smallest limit under which a row block can hold a row of `longest` successors.
+pub fn smallest_row_block_limit(longest: u32) -> Bytes {
     Bytes((4 * u64::from(longest) + 8) * 4 / 3 + 512)
 }
 
@@ -325,14 +331,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_never_holds_more_than_its_largest_frame() {
+    fn a_buffer_never_holds_more_than_its_largest_row_block() {
         // Many words and few bits, then few words and many bits, as in partitions with runs of locals.
-        let frames = [(1000, 999, 50_000), (600_000, 10, 100), (10, 10, 49_000), (500_000, 1, 45_000), (2, 1, 1)];
-        let (mut frame, mut most) = (Frame::default(), Bytes::ZERO);
-        for (range, rows, arcs) in frames {
-            frame.reset(0..range, rows, arcs).unwrap();
-            most = most.max(FrameSize { range, rows, arcs }.bytes());
-            assert!(frame.heap() <= most, "{} of {most}", frame.heap());
+        let row_blocks = [(1000, 999, 50_000), (600_000, 10, 100), (10, 10, 49_000), (500_000, 1, 45_000), (2, 1, 1)];
+        let (mut row_block, mut most) = (RowBlock::default(), Bytes::ZERO);
+        for (range, rows, arcs) in row_blocks {
+            row_block.reset(0..range, rows, arcs).unwrap();
+            most = most.max(RowBlockSize { range, rows, arcs }.bytes());
+            assert!(row_block.heap() <= most, "{} of {most}", row_block.heap());
         }
     }
 }

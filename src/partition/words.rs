@@ -47,7 +47,7 @@ impl Words {
         self.len = 0;
         let refused = || {
             Error::resource(format!("no memory for {len} numbers of 4 bytes"))
-                .advice("raise the memory limit, or use smaller frames or more partitions")
+                .advice("raise the memory limit, or use smaller row blocks or more partitions")
         };
         let words = usize::try_from(len).map_err(|_| refused())?;
         if words > self.capacity() {
@@ -93,7 +93,7 @@ impl Words {
     /// Gives memory back that is its own; it is then empty.
     pub fn give_back(&mut self) {
         self.len = 0;
-        // Lent memory is of no use to anybody else until all frames have passed.
+        // Lent memory is of no use to anybody else until all row blocks have passed.
         if let Memory::Own(own) = &mut self.memory {
             *own = Vec::new();
         }

@@ -25,13 +25,13 @@ pub enum Settled {
     Sets(Locals),
 }
 
-/// Plans what was settled, with row blocks of at most `frame_limit`.
+/// Plans what was settled, with row blocks of at most `row_block_limit`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
 pub fn again(
     graph: &OrientedGraph,
-    (settled, frame_limit): (&Settled, Bytes),
+    (settled, row_block_limit): (&Settled, Bytes),
     terms: &Terms,
     limits: &Limits,
     control: &Control,
@@ -39,17 +39,17 @@ pub fn again(
     let start = Instant::now();
     let (cut, (sizes, predictions)) = match settled {
         Settled::Ranges(ranges) => {
-            let blocks = RowBlocks::new(graph, frame_limit)?;
+            let blocks = RowBlocks::new(graph, row_block_limit)?;
             let found = ranges::predictions(graph, (ranges, &blocks), terms, limits.device)?;
             (Cut::Ranges(ranges.clone(), blocks), found)
         }
         Settled::Sets(locals) => {
-            let found = sized(graph, locals, terms, (limits, frame_limit), control)?;
+            let found = sized(graph, locals, terms, (limits, row_block_limit), control)?;
             (Cut::Sets(locals.clone()), found)
         }
     };
     let (parts_asked, times) = (cut.parts(), [Duration::ZERO, start.elapsed()]);
-    let plan = Plan { cut, frame_limit, sizes, predictions, times, parts_asked, estimates: None };
+    let plan = Plan { cut, row_block_limit, sizes, predictions, times, parts_asked, estimates: None };
     let largest = plan.largest_peak();
     if largest > limits.device {
         // A quarter more than is missing: a method's tables may grow with the budget.

@@ -4,7 +4,7 @@
 //! fast it is. Leaves: an estimate for each; the least is taken. Nothing is read, assigned or built.
 //!
 //! ```text
-//! kernels = arc * m + probe * probes + parts * (streamed * m + frames * pass) + visit * n * frames
+//! kernels = arc * m + probe * probes + parts * (streamed * m + row blocks * pass) + visit * n * row blocks
 //! seconds = max(kernels, (parts + 1) / 2 * m / arcs that the device takes in)
 //! ```
 //!
@@ -38,16 +38,16 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
-/// Estimates the candidates under a budget, with row blocks of at most `largest_frame`, on a GPU that takes in so many
+/// Estimates the candidates under a budget, with row blocks of at most `largest_row_block`, on a GPU that takes in so many
 /// arcs a second; says which takes the least.
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],
-    (device, largest_frame): (Bytes, Bytes),
+    (device, largest_row_block): (Bytes, Bytes),
     gpu_arcs: f64,
 ) -> (usize, Vec<MethodEstimate>) {
     let seconds: Vec<_> =
-        candidates.iter().map(|candidate| seconds(graph, candidate, (device, largest_frame), gpu_arcs)).collect();
+        candidates.iter().map(|candidate| seconds(graph, candidate, (device, largest_row_block), gpu_arcs)).collect();
     let least = (0..candidates.len())
         .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
     let estimate =
@@ -58,11 +58,11 @@ pub fn choose(
 fn seconds(
     graph: &GraphSize,
     candidate: &Candidate<'_>,
-    (device, largest_frame): (Bytes, Bytes),
+    (device, largest_row_block): (Bytes, Bytes),
     gpu_arcs: f64,
 ) -> Option<f64> {
     let &GraphSize { vertices, edges, probes, longest_row: longest } = graph;
-    let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_frame);
+    let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_row_block);
     if !space.is_enough() {
         return None;
     }
@@ -73,9 +73,9 @@ fn seconds(
         return Some(once.max(m / gpu_arcs));
     }
     let resident = candidate.terms.resident(u64::from(vertices), edges).get() as f64;
-    let parts = (resident / space.most(space.frame).get().max(1) as f64).ceil();
-    let frames = (rows / space.frame.get().max(1) as f64).ceil();
-    let kernels = once + parts * (streamed * m + frames * pass) + visit * n * frames;
+    let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
+    let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
+    let kernels = once + parts * (streamed * m + row_blocks * pass) + visit * n * row_blocks;
     Some(kernels.max((parts + 1.0) / 2.0 * m / gpu_arcs))
 }
 
@@ -92,11 +92,11 @@ mod tests {
             slots: |_| 2,
             fixed: Bytes(1000),
             scratch: Bytes::ZERO,
-            wish: None,
+            preferred: None,
         }
     }
 
-    /// A method that takes little room and searches, and one that takes more and packs each frame.
+    /// A method that takes little room and searches, and one that takes more and packs each row block.
     fn chosen(graph: &GraphSize, device: Bytes) -> (usize, Vec<Option<f64>>) {
         let (small, large) = (terms(4), terms(8));
         let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_chosen() {
         let graph = GraphSize { vertices: 100_000, edges: 1_000_000, probes: 1_000_000_000, longest_row: 50_000 };
-        // Room for the longest row, resident at 4 bytes an arc and in two frames, not at 8.
+        // Room for the longest row, resident at 4 bytes an arc and in two row blocks, not at 8.
         let (chosen, seconds) = chosen(&graph, Bytes(740_000));
         assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
     }

@@ -90,7 +90,7 @@ pub fn graph(machine: &Machine, graph: &OrientedGraph, predictions: &[Prediction
 
 /// How often a local is looked up for a row block.
 fn visits(sizes: &[PartitionSize], predictions: &[Prediction]) -> u64 {
-    sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.frames).sum()
+    sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.row_blocks).sum()
 }
 
 #[cfg(test)]
@@ -106,8 +106,8 @@ mod tests {
             let size = |kept| PartitionSize { locals: 1000, arcs_kept: kept, ..PartitionSize::default() };
             let prediction = Prediction {
                 resident: Bytes::ZERO,
-                frames: 2,
-                largest_frame: Bytes::ZERO,
+                row_blocks: 2,
+                largest_row_block: Bytes::ZERO,
                 spill: Bytes::ZERO,
                 stream: Bytes::ZERO,
                 peak: Bytes::ZERO,

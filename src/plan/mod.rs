@@ -36,7 +36,7 @@ use crate::job::Stream;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
-use crate::partition::section::smallest_frame_limit;
+use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 pub use again::{Settled, again};
@@ -45,7 +45,7 @@ use predict::Prediction;
 use space::Space;
 
 /// The largest row block that is chosen by itself: larger ones are no faster to pass.
-const LARGEST_FRAME: Bytes = Bytes::mib(256);
+const LARGEST_ROW_BLOCK: Bytes = Bytes::mib(256);
 
 /// Where a device's budget comes from: the setting that raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +84,9 @@ pub struct Limits {
     /// Where they come from.
     pub device_from: BudgetFrom,
     /// The largest row block that is chosen where the user chose none: two of them pass through the host's memory.
-    pub largest_frame: Bytes,
+    pub largest_row_block: Bytes,
     /// Bytes of a row block, where the user chose them.
-    pub frame: Option<Bytes>,
+    pub row_block: Option<Bytes>,
     /// What is pruned.
     pub prune: Prune,
     /// The least number of partitions where it is free: one for each device.
@@ -150,7 +150,7 @@ pub struct Plan {
     /// The partition where each vertex is local.
     pub cut: Cut,
     /// The most bytes of a row block.
-    pub frame_limit: Bytes,
+    pub row_block_limit: Bytes,
     /// For each partition its sizes.
     pub sizes: Vec<PartitionSize>,
     /// For each partition what it will take.
@@ -181,24 +181,24 @@ pub struct Floor {
     /// The smallest device budget.
     pub device: Bytes,
     /// The smallest row block.
-    pub frame: Bytes,
+    pub row_block: Bytes,
 }
 
 /// The floor of a graph under a method.
 pub fn floor(graph: &GraphSize, terms: &Terms) -> Floor {
     let longest = graph.longest_row;
-    let frame = smallest_frame_limit(longest);
+    let row_block = smallest_row_block_limit(longest);
     let least = Terms { workers: 1, ..*terms };
-    let frames = Bytes(frame.get() * space::passing(terms));
-    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + frames;
-    Floor { device, frame }
+    let row_blocks = Bytes(row_block.get() * space::passing(terms));
+    let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
+    Floor { device, row_block }
 }
 
 /// A budget that is above the floor, and how it is divided.
 struct Divided {
     space: Space,
     /// The most bytes of a row block.
-    frame_limit: Bytes,
+    row_block_limit: Bytes,
     /// The most bytes of resident rows.
     most: Bytes,
 }
@@ -209,24 +209,24 @@ struct Divided {
 /// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
 /// method needs the whole graph and it does not fit.
 fn divided(graph: &OrientedGraph, terms: &Terms, limits: &Limits) -> Result<Divided> {
-    let Floor { device: least, frame: least_frame } = floor(&graph.size(), terms);
-    let Limits { device, largest_frame, frame, .. } = *limits;
+    let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), terms);
+    let Limits { device, largest_row_block, row_block, .. } = *limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
             .expected(format!("at least {} bytes ({least}) for this graph and method", least.get()))
             .advice(limits.device_from.advice(least)));
     }
-    if let Some(frame) = frame.filter(|&frame| frame < least_frame || frame > Bytes(8 << 30)) {
-        return Err(Error::resource(format!("row blocks of {} bytes", frame.get()))
-            .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_frame.get()))
+    if let Some(row_block) = row_block.filter(|&row_block| row_block < least_row_block || row_block > Bytes(8 << 30)) {
+        return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
+            .expected(format!("between {} bytes, which hold the longest row, and 8 GiB", least_row_block.get()))
             .advice("change --block-bytes or leave it out"));
     }
     let size = (graph.vertices(), graph.edges(), graph.longest_row());
-    let space = Space::new(size, terms, device, largest_frame);
-    let frame_limit = frame.unwrap_or(space.frame);
-    if frame_limit > space.for_frame {
-        return Err(Error::resource(format!("two row blocks of {frame_limit} under a device budget of {device}"))
-            .expected(format!("row blocks of at most {} bytes", space.for_frame.get()))
+    let space = Space::new(size, terms, device, largest_row_block);
+    let row_block_limit = row_block.unwrap_or(space.row_block);
+    if row_block_limit > space.for_row_block {
+        return Err(Error::resource(format!("two row blocks of {row_block_limit} under a device budget of {device}"))
+            .expected(format!("row blocks of at most {} bytes", space.for_row_block.get()))
             .advice(format!("lower --block-bytes or raise {}", limits.device_from.flag())));
     }
     match limits.whole {
@@ -239,7 +239,7 @@ fn divided(graph: &OrientedGraph, terms: &Terms, limits: &Limits) -> Result<Divi
             ))
             .advice(format!("{}, or take a method that counts partitions", limits.device_from.advice(needed))))
         }
-        _ => Ok(Divided { most: space.most(frame_limit), space, frame_limit }),
+        _ => Ok(Divided { most: space.most(row_block_limit), space, row_block_limit }),
     }
 }
 

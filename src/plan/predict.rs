@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::bytes::Bytes;
-use crate::count::{Terms, Wish};
-use crate::partition::section::{ResidentSize, frame_bytes, longest_frame_range};
+use crate::count::{Preferred, Terms};
+use crate::partition::section::{ResidentSize, longest_row_block_range, row_block_bytes};
 use crate::partition::sizes::PartitionSize;
 use crate::spill;
 
@@ -13,50 +13,50 @@ use crate::spill;
 pub struct Prediction {
     /// The resident section on the device.
     pub resident: Bytes,
-    /// Frames, about.
-    pub frames: u64,
-    /// The largest frame.
-    pub largest_frame: Bytes,
+    /// Row blocks, about.
+    pub row_blocks: u64,
+    /// The largest row block.
+    pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// Bytes streamed to the device: the resident section and all frames; of a spilled partition at most.
+    /// Bytes streamed to the device: the resident section and all row blocks; of a spilled partition at most.
     pub stream: Bytes,
     /// The most that is on the device at a time; of a spilled partition, and where the host counts, a bound.
     pub peak: Bytes,
 }
 
-/// How the sections of a partition lie: its frames, and its bytes on disk.
+/// How the sections of a partition lie: its row blocks, and its bytes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Frames.
-    pub frames: u64,
-    /// The largest frame.
-    pub largest_frame: Bytes,
-    /// The most that two frames take that are there at a time.
-    pub two_frames: Bytes,
-    /// All frames together.
-    pub all_frames: Bytes,
+    /// Row blocks.
+    pub row_blocks: u64,
+    /// The largest row block.
+    pub largest_row_block: Bytes,
+    /// The most that two row blocks take that are there at a time.
+    pub two_row_blocks: Bytes,
+    /// All row blocks together.
+    pub all_row_blocks: Bytes,
     /// The spill file.
     pub spill: Bytes,
 }
 
 impl Layout {
-    /// The most that follows from the size: full frames, and successors that are all far from each other.
+    /// The most that follows from the size: full row blocks, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
-        let (numbered, frame_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
-        let all = frame_bytes(numbered, size.proxies_kept, frame_arcs);
-        let by_range = u64::from(numbered).div_ceil(u64::from(longest_frame_range(limit)));
-        let frames = all.get().div_ceil(limit.get().max(1)).max(by_range);
-        // A frame and the next one's first row are more than the limit; each has an offset and words of bits of its own.
-        let most_frames = 2 * frames + 1;
-        let all_frames = all + Bytes(16 * most_frames);
-        let largest_frame = limit.min(all);
+        let (numbered, row_block_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
+        let all = row_block_bytes(numbered, size.proxies_kept, row_block_arcs);
+        let by_range = u64::from(numbered).div_ceil(u64::from(longest_row_block_range(limit)));
+        let row_blocks = all.get().div_ceil(limit.get().max(1)).max(by_range);
+        // A row block and the next one's first row are more than the limit; each has an offset and words of bits of its own.
+        let most_row_blocks = 2 * row_blocks + 1;
+        let all_row_blocks = all + Bytes(16 * most_row_blocks);
+        let largest_row_block = limit.min(all);
         Self {
-            frames,
-            largest_frame,
-            two_frames: (largest_frame + largest_frame).min(all_frames),
-            all_frames,
-            spill: Bytes(spill::most_bytes(numbered.into(), size.locals, size.arcs_kept, most_frames)),
+            row_blocks,
+            largest_row_block,
+            two_row_blocks: (largest_row_block + largest_row_block).min(all_row_blocks),
+            all_row_blocks,
+            spill: Bytes(spill::most_bytes(numbered.into(), size.locals, size.arcs_kept, most_row_blocks)),
         }
     }
 }
@@ -67,21 +67,21 @@ pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout, budget: Byt
     let numbered = size.numbered() as u32;
     let resident = terms.resident(size.locals, size.resident_arcs);
     let overhead = terms.overhead(numbered);
-    // A method that sets room apart for two frames does so for one frame, too; others hold what there is.
-    let frames = match (terms.slots)(1) {
-        1 => layout.two_frames,
-        slots => Bytes(layout.largest_frame.get() * slots),
+    // A method that sets room apart for two row blocks does so for one row block, too; others hold what there is.
+    let row_blocks = match (terms.slots)(1) {
+        1 => layout.two_row_blocks,
+        slots => Bytes(layout.largest_row_block.get() * slots),
     };
     Prediction {
         resident,
-        frames: layout.frames,
-        largest_frame: layout.largest_frame,
+        row_blocks: layout.row_blocks,
+        largest_row_block: layout.largest_row_block,
         spill: layout.spill,
-        stream: rows.bytes() + layout.all_frames,
+        stream: rows.bytes() + layout.all_row_blocks,
         peak: terms.taken(
-            resident + overhead + frames,
+            resident + overhead + row_blocks,
             budget,
-            Wish { resident: rows, numbered, frame: layout.largest_frame },
+            Preferred { resident: rows, numbered, row_block: layout.largest_row_block },
         ),
     }
 }

@@ -11,7 +11,7 @@ use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, undivided};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::{Terms, Wish};
+use crate::count::{Preferred, Terms};
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::sizes::PartitionSize;
@@ -38,7 +38,7 @@ pub fn ranges(
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
-    let Divided { space, frame_limit, most } = divided(graph, terms, limits)?;
+    let Divided { space, row_block_limit, most } = divided(graph, terms, limits)?;
     undivided(limits, parts)?;
     let wanted = match limits.whole {
         Some(_) => 1,
@@ -50,11 +50,11 @@ pub fn ranges(
     let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
     let assigning = start.elapsed();
     let start = Instant::now();
-    let blocks = RowBlocks::new(graph, frame_limit)?;
+    let blocks = RowBlocks::new(graph, row_block_limit)?;
     let (sizes, predictions) = predictions(graph, (&ranges, &blocks), terms, limits.device)?;
     Ok(Plan {
         cut: Cut::Ranges(ranges, blocks),
-        frame_limit,
+        row_block_limit,
         sizes,
         predictions,
         times: [assigning, start.elapsed()],
@@ -74,9 +74,9 @@ pub fn even_ranges(
     limits: &Limits,
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let frame_limit = divided(graph, terms, limits)?.frame_limit;
+    let row_block_limit = divided(graph, terms, limits)?.row_block_limit;
     let ranges = Cuts { graph, terms, control }.even(parts, Bytes(u64::MAX))?;
-    predictions(graph, (&ranges, &RowBlocks::new(graph, frame_limit)?), terms, limits.device)
+    predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), terms, limits.device)
 }
 
 /// What each of `ranges` will take, exactly.
@@ -91,17 +91,17 @@ pub(super) fn predictions(
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let predicted = |ranks: &Range<u32>| {
         let range = RankRange::new(graph, blocks, ranks.clone())?;
-        let (rows, frames, largest) = (range.resident_size(), range.frames() as u64, range.largest_frame());
+        let (rows, row_blocks, largest) = (range.resident_size(), range.row_blocks() as u64, range.largest_row_block());
         let resident = terms.resident(rows.locals, rows.arcs);
-        let least = resident + terms.overhead(range.numbered()) + Bytes(largest.get() * (terms.slots)(frames));
-        let wish = Wish { resident: rows, numbered: range.numbered(), frame: largest };
+        let least = resident + terms.overhead(range.numbered()) + Bytes(largest.get() * (terms.slots)(row_blocks));
+        let preferred = Preferred { resident: rows, numbered: range.numbered(), row_block: largest };
         let prediction = Prediction {
             resident,
-            frames,
-            largest_frame: largest,
+            row_blocks,
+            largest_row_block: largest,
             spill: Bytes::ZERO,
             stream: rows.bytes() + range.passing_bytes(),
-            peak: terms.taken(least, budget, wish),
+            peak: terms.taken(least, budget, preferred),
         };
         Ok((range.size(), prediction))
     };

@@ -117,12 +117,12 @@ pub fn sets(
     let Some(locals) = locals else {
         return ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control);
     };
-    let frame_limit = divided(graph, terms, limits)?.frame_limit;
+    let row_block_limit = divided(graph, terms, limits)?.row_block_limit;
     let start = Instant::now();
-    let (sizes, predictions) = sized(graph, &locals, terms, (limits, frame_limit), control)?;
+    let (sizes, predictions) = sized(graph, &locals, terms, (limits, row_block_limit), control)?;
     Ok(Plan {
         cut: Cut::Sets(locals),
-        frame_limit,
+        row_block_limit,
         sizes,
         predictions,
         times: [time, start.elapsed()],
@@ -131,7 +131,7 @@ pub fn sets(
     })
 }
 
-/// The sizes of all partitions, and what each takes at most with row blocks of at most `frame_limit`.
+/// The sizes of all partitions, and what each takes at most with row blocks of at most `row_block_limit`.
 ///
 /// # Errors
 /// When rows cannot be read, or when stopped.
@@ -139,11 +139,11 @@ pub(crate) fn sized(
     graph: &OrientedGraph,
     locals: &Locals,
     terms: &Terms,
-    (limits, frame_limit): (&Limits, Bytes),
+    (limits, row_block_limit): (&Limits, Bytes),
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
-    let predicted = |size| predict(size, terms, &Layout::bound(size, frame_limit), limits.device);
+    let predicted = |size| predict(size, terms, &Layout::bound(size, row_block_limit), limits.device);
     let predictions = sizes.iter().map(predicted).collect();
     Ok((sizes, predictions))
 }

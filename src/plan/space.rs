@@ -1,23 +1,23 @@
-//! How a device's budget is divided between a resident section and frames.
+//! How a device's budget is divided between a resident section and row blocks.
 
-use super::LARGEST_FRAME;
+use super::LARGEST_ROW_BLOCK;
 use crate::bytes::Bytes;
 use crate::count::Terms;
-use crate::partition::section::{frame_bytes, smallest_frame_limit};
+use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 
 /// A budget under a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
     /// What is left beside what the method takes whatever the partition.
     room: Bytes,
-    /// Frames for which there must be room.
+    /// Row blocks for which there must be room.
     passing: u64,
-    /// The smallest frame that holds the longest row.
-    least_frame: Bytes,
-    /// The largest frame with which the longest row can be resident.
-    pub(super) for_frame: Bytes,
-    /// The frame that is chosen where the user chose none.
-    pub(super) frame: Bytes,
+    /// The smallest row block that holds the longest row.
+    least_row_block: Bytes,
+    /// The largest row block with which the longest row can be resident.
+    pub(super) for_row_block: Bytes,
+    /// The row block that is chosen where the user chose none.
+    pub(super) row_block: Bytes,
     /// What the whole graph takes as one partition, of `room`.
     pub(super) whole: Bytes,
     /// What the method takes whatever the partition.
@@ -30,24 +30,24 @@ impl Space {
         (vertices, edges, longest): (u32, u64, u32),
         terms: &Terms,
         device: Bytes,
-        largest_frame: Bytes,
+        largest_row_block: Bytes,
     ) -> Self {
-        let (least_frame, passing) = (smallest_frame_limit(longest), passing(terms));
+        let (least_row_block, passing) = (smallest_row_block_limit(longest), passing(terms));
         let overhead = terms.overhead(vertices);
         let row = terms.resident(1, u64::from(longest));
         let room = device.saturating_sub(overhead);
-        let for_frame = Bytes(room.saturating_sub(row).get() / passing);
-        let largest = LARGEST_FRAME.min(for_frame).min(largest_frame);
-        let frame = Bytes(device.get() / (4 * passing)).min(largest).max(least_frame);
-        // As one partition there are no proxies: one frame without rows, never cut.
-        let bits = frame_bytes(vertices, 0, 0).get() * (terms.slots)(1).max(1);
+        let for_row_block = Bytes(room.saturating_sub(row).get() / passing);
+        let largest = LARGEST_ROW_BLOCK.min(for_row_block).min(largest_row_block);
+        let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
+        // As one partition there are no proxies: one row block without rows, never cut.
+        let bits = row_block_bytes(vertices, 0, 0).get() * (terms.slots)(1).max(1);
         let whole = terms.resident(u64::from(vertices), edges) + Bytes(bits);
-        Self { room, passing, least_frame, for_frame, frame, whole, overhead }
+        Self { room, passing, least_row_block, for_row_block, row_block, whole, overhead }
     }
 
-    /// Whether the longest row fits, resident and in frames.
+    /// Whether the longest row fits, resident and in row blocks.
     pub(super) fn is_enough(&self) -> bool {
-        self.for_frame >= self.least_frame
+        self.for_row_block >= self.least_row_block
     }
 
     /// Whether the graph fits as one partition.
@@ -55,13 +55,13 @@ impl Space {
         self.whole <= self.room
     }
 
-    /// The most that a resident section may take beside frames of at most `frame`.
-    pub(super) fn most(&self, frame: Bytes) -> Bytes {
-        self.room - Bytes(frame.get() * self.passing)
+    /// The most that a resident section may take beside row blocks of at most `row_block`.
+    pub(super) fn most(&self, row_block: Bytes) -> Bytes {
+        self.room - Bytes(row_block.get() * self.passing)
     }
 }
 
-/// Frames for which there must be room when there are many.
+/// Row blocks for which there must be room when there are many.
 pub(super) fn passing(terms: &Terms) -> u64 {
     (terms.slots)(u64::MAX).max(2)
 }

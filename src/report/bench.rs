@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::failure::Reason;
-use super::{RunResult, Station};
+use super::{RunResult, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune, Stream};
 
@@ -93,8 +93,8 @@ pub struct GraphReport {
     pub triangles: Option<u128>,
     /// Whose count that is.
     pub reference: Option<String>,
-    /// The stations of the preparation; only `cached` where the graph was prepared before.
-    pub preparation: Vec<Station>,
+    /// The stages of the preparation; only `cached` where the graph was prepared before.
+    pub preparation: Vec<Stage>,
     /// Why nothing could be compared on this graph.
     pub problem: Option<Reason>,
     /// The methods, in the order asked for.
@@ -183,14 +183,14 @@ impl std::fmt::Display for MethodName {
 impl Run {
     /// What a comparison keeps of a result.
     pub fn of(result: &RunResult) -> Self {
-        let station = |name: &str| {
-            let stations = result.stations.iter().filter(|station| station.name == name);
-            stations.map(|station| station.seconds).reduce(|sum, more| sum + more)
+        let stage = |name: &str| {
+            let stages = result.stages.iter().filter(|stage| stage.name == name);
+            stages.map(|stage| stage.seconds).reduce(|sum, more| sum + more)
         };
         Self {
-            kernel_seconds: station("kernel").or_else(|| station("count")).unwrap_or_default(),
-            copy_seconds: station("copy"),
-            preprocess_seconds: station("preprocess"),
+            kernel_seconds: stage("kernel").or_else(|| stage("count")).unwrap_or_default(),
+            copy_seconds: stage("copy"),
+            preprocess_seconds: stage("preprocess"),
             seconds: result.seconds,
             device_bytes: result.partitions.iter().map(|partition| partition.peak_bytes).max().unwrap_or_default(),
             host_bytes: result.peak_host_bytes,

@@ -3,7 +3,7 @@
 use super::bench::{BenchReport, GraphReport, MethodReport, Spread};
 use super::table::{or_dash, plain_grid, seconds, thousands};
 
-/// A column: its head, and what stands in it.
+/// A column: its heading, and what stands in it.
 type Column = (&'static str, fn(&MethodReport) -> String);
 
 const COLUMNS: [Column; 15] = [
@@ -80,9 +80,9 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
         thousands(graph.probes),
         prepared(graph),
     );
-    let heads = COLUMNS.map(|(head, _)| head.to_owned()).to_vec();
+    let headings = COLUMNS.map(|(heading, _)| heading.to_owned()).to_vec();
     let rows = graph.methods.iter().map(|method| COLUMNS.map(|(_, cell)| cell(method)).to_vec());
-    text.push_str(&plain_grid(heads, rows, None));
+    text.push_str(&plain_grid(headings, rows, None));
     for method in &graph.methods {
         if let Some(wrong) = wrong(method, graph) {
             text.push_str(&format!("{}@{}: {wrong}\n", method.method, method.backend));
@@ -95,11 +95,11 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
 }
 
 fn prepared(graph: &GraphReport) -> String {
-    if graph.preparation.iter().any(|station| station.name == "cached") {
+    if graph.preparation.iter().any(|stage| stage.name == "cached") {
         return "taken from the cache".into();
     }
-    let stations = graph.preparation.iter().map(|station| format!("{} {}", station.name, seconds(station.seconds)));
-    format!("prepared: {}", stations.collect::<Vec<_>>().join(", "))
+    let stages = graph.preparation.iter().map(|stage| format!("{} {}", stage.name, seconds(stage.seconds)));
+    format!("prepared: {}", stages.collect::<Vec<_>>().join(", "))
 }
 
 /// What a wrong count is said to be; none where it is right.

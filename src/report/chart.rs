@@ -90,8 +90,8 @@ fn panel(
         drawing.text((EDGE, first + 12.0), Anchor::Start, "muted", &shortened(&problem.message, 130));
         return first + BELOW_ROWS;
     }
-    for (x, head) in COLUMNS {
-        drawing.text((x, top + 18.0), Anchor::End, "small muted", head);
+    for (x, heading) in COLUMNS {
+        drawing.text((x, top + 18.0), Anchor::End, "small muted", heading);
     }
     let mut methods: Vec<&MethodReport> = graph.methods.iter().collect();
     methods.sort_by(|a, b| median(a).total_cmp(&median(b)));

@@ -1,4 +1,4 @@
-//! Any JSON value as text, for reports whose shape belongs to another station (`trimill inspect`).
+//! Any JSON value as text, for reports whose shape belongs to another stage (`trimill inspect`).
 //!
 //! An object's plain fields become lines, a list of objects becomes a table with a column a field, an object within
 //! becomes lines under its name. Fields that end in `bytes` read as sizes.
@@ -45,14 +45,14 @@ fn rows_text(rows: &[Value]) -> String {
     if columns.is_empty() {
         return rows.iter().map(|row| format!("{}\n", cell("", row))).collect();
     }
-    let heads = columns.iter().map(|name| name.replace('_', "\n")).collect();
+    let headings = columns.iter().map(|name| name.replace('_', "\n")).collect();
     let rows = rows.iter().map(|row| {
         columns
             .iter()
             .map(|name| row.get(name.as_str()).map_or_else(|| "-".into(), |value| cell(name, value)))
             .collect()
     });
-    plain_grid(heads, rows, None)
+    plain_grid(headings, rows, None)
 }
 
 fn cell(name: &str, value: &Value) -> String {
@@ -78,7 +78,7 @@ mod tests {
     fn fields_become_lines_and_lists_tables() {
         let value = serde_json::json!({
             "file": "p.spill", "raw_bytes": 1_048_576, "arcs": 1234, "whole": true, "none": null, "ranges": [1, 2],
-            "frames": [{"id": 0, "spill_bytes": 2048}, {"id": 1, "arcs": 5000}],
+            "row_blocks": [{"id": 0, "spill_bytes": 2048}, {"id": 1, "arcs": 5000}],
         });
         let text = text(&value);
         for line in
@@ -86,6 +86,6 @@ mod tests {
         {
             assert!(text.contains(line), "{text}");
         }
-        assert!(text.contains("\nframes\n") && text.contains("2.0 KiB") && text.contains("5,000"), "{text}");
+        assert!(text.contains("\nrow blocks\n") && text.contains("2.0 KiB") && text.contains("5,000"), "{text}");
     }
 }

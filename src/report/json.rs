@@ -89,7 +89,7 @@ pub(crate) mod tests {
             "prune",
             "parts",
             "partitions",
-            "stations",
+            "stages",
             "peak_host_bytes",
         ];
         let added = [
@@ -131,7 +131,7 @@ pub(crate) mod tests {
                 "resumed",
             ]
         );
-        assert_eq!(keys_of(&result.stations[0]), ["name", "seconds", "bytes_in", "bytes_out"]);
+        assert_eq!(keys_of(&result.stages[0]), ["name", "seconds", "bytes_in", "bytes_out"]);
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
         for field in [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])].concat() {
             assert!(documented.contains(&format!("| `{field}` |")), "docs/result.md lacks `{field}`");

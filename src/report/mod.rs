@@ -1,6 +1,6 @@
 //! Reports: what the commands leave as values, as JSON and as tables.
 //!
-//! Enters: values that the stations fill in. Leaves: text on standard output, files in an output directory. A report is
+//! Enters: values that the stages fill in. Leaves: text on standard output, files in an output directory. A report is
 //! plain data: it can be written, read, checked, and (the result of a run) added to.
 
 pub mod bench;
@@ -23,7 +23,7 @@ pub use doctor::DoctorReport;
 pub use failure::Failure;
 pub use other::{CacheEntry, CacheReport, GenerateReport, PartitionReport, SpilledPartition, VerifyReport};
 pub use plan::{PlanReport, PlannedPartition};
-pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Station};
+pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Stage};
 
 /// The version of the JSON objects; fields are added without raising it.
 pub const SCHEMA_VERSION: u32 = 1;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Column, grid, list, or_dash, seconds, thousands};
-use super::tables::{against, shown, stations};
-use super::{InputReport, SCHEMA_VERSION, Station};
+use super::tables::{against, shown, stages};
+use super::{InputReport, SCHEMA_VERSION, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
 use crate::path_text;
@@ -35,8 +35,8 @@ pub struct PartitionReport {
     pub parts: u32,
     /// The partitions.
     pub partitions: Vec<SpilledPartition>,
-    /// The stations that the data passed.
-    pub stations: Vec<Station>,
+    /// The stages that the data passed.
+    pub stages: Vec<Stage>,
     /// The process's high-water mark of memory.
     pub peak_host_bytes: Bytes,
     /// The budget on the device that the partitions were cut for.
@@ -87,7 +87,7 @@ impl PartitionReport {
             seed: job.seed,
             parts: 0,
             partitions: Vec::new(),
-            stations: Vec::new(),
+            stages: Vec::new(),
             peak_host_bytes: Bytes::ZERO,
             device_memory: job.device_memory.unwrap_or_default(),
         }
@@ -96,17 +96,17 @@ impl PartitionReport {
     /// The report as text.
     pub fn table(&self, short: bool) -> String {
         const COLUMNS: [Column<SpilledPartition>; 11] = [
-            Column { head: "part", cell: |p| p.id.to_string() },
-            Column { head: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-            Column { head: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-            Column { head: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-            Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-            Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-            Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-            Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-            Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-            Column { head: "spilled", cell: |p| p.spill_bytes.to_string() },
-            Column { head: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+            Column { heading: "part", cell: |p| p.id.to_string() },
+            Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+            Column { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+            Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+            Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+            Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+            Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+            Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+            Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+            Column { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
+            Column { heading: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
         ];
         let largest = self.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
         let (rows, note) = shown(&self.partitions, short, |p| p.peak_bytes_predicted);
@@ -123,7 +123,7 @@ impl PartitionReport {
         text.push_str(&grid(&COLUMNS, rows, None));
         text.push_str(&note);
         text.push('\n');
-        text.push_str(&stations(&self.stations));
+        text.push_str(&stages(&self.stages));
         text.push_str(&format!("\nto count them: trimill count {}\n", self.directory.display()));
         text
     }
@@ -252,15 +252,15 @@ impl CacheReport {
     /// The report as text; `what` is `holds` or `removed`.
     pub fn table(&self, what: &str) -> String {
         const COLUMNS: [Column<CacheEntry>; 6] = [
-            Column { head: "key", cell: |e| e.key.clone() },
+            Column { heading: "key", cell: |e| e.key.clone() },
             Column {
-                head: "input",
+                heading: "input",
                 cell: |e| e.inputs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
             },
-            Column { head: "vertices", cell: |e| thousands(e.vertices) },
-            Column { head: "edges", cell: |e| thousands(e.edges) },
-            Column { head: "size", cell: |e| e.bytes.to_string() },
-            Column { head: "idle", cell: |e| seconds(e.idle_seconds as f64) },
+            Column { heading: "vertices", cell: |e| thousands(e.vertices) },
+            Column { heading: "edges", cell: |e| thousands(e.edges) },
+            Column { heading: "size", cell: |e| e.bytes.to_string() },
+            Column { heading: "idle", cell: |e| seconds(e.idle_seconds as f64) },
         ];
         let mut text = list(&[
             ("cache", self.directory.display().to_string()),
@@ -289,12 +289,12 @@ pub struct SummaryLine {
 /// The summary of a batch as text.
 pub fn summary(lines: &[SummaryLine]) -> String {
     const COLUMNS: [Column<SummaryLine>; 6] = [
-        Column { head: "job", cell: |l| l.job.clone() },
-        Column { head: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
-        Column { head: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
-        Column { head: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
-        Column { head: "seconds", cell: |l| format!("{:.3}", l.seconds) },
-        Column { head: "outcome", cell: |l| l.outcome.clone() },
+        Column { heading: "job", cell: |l| l.job.clone() },
+        Column { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
+        Column { heading: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
+        Column { heading: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
+        Column { heading: "seconds", cell: |l| format!("{:.3}", l.seconds) },
+        Column { heading: "outcome", cell: |l| l.outcome.clone() },
     ];
     grid(&COLUMNS, lines, None)
 }

@@ -170,28 +170,28 @@ impl PlanReport {
 }
 
 const PARTITIONS: [Column<PlannedPartition>; 12] = [
-    Column { head: "part", cell: |p| p.id.to_string() },
-    Column { head: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    Column { head: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    Column { head: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
-    Column { head: "streamed", cell: |p| p.stream_bytes.to_string() },
-    Column { head: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    Column { head: "fits", cell: |p| yes(p.fits) },
+    Column { heading: "part", cell: |p| p.id.to_string() },
+    Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+    Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+    Column { heading: "spill\nat most", cell: |p| p.spill_bytes.to_string() },
+    Column { heading: "streamed", cell: |p| p.stream_bytes.to_string() },
+    Column { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { heading: "fits", cell: |p| yes(p.fits) },
 ];
 
 const ALTERNATIVES: [Column<Alternative>; 7] = [
-    Column { head: "parts", cell: |a| a.parts.to_string() },
-    Column { head: "largest:\narcs kept", cell: |a| thousands(a.largest_arcs_kept) },
-    Column { head: "largest:\nvertices", cell: |a| thousands(a.largest_vertices_kept) },
-    Column { head: "duplication", cell: |a| format!("{:.3}", a.duplication) },
-    Column { head: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
-    Column { head: "streamed", cell: |a| a.stream_bytes.to_string() },
-    Column { head: "fits", cell: |a| yes(a.fits) },
+    Column { heading: "parts", cell: |a| a.parts.to_string() },
+    Column { heading: "largest:\narcs kept", cell: |a| thousands(a.largest_arcs_kept) },
+    Column { heading: "largest:\nvertices", cell: |a| thousands(a.largest_vertices_kept) },
+    Column { heading: "duplication", cell: |a| format!("{:.3}", a.duplication) },
+    Column { heading: "largest peak", cell: |a| a.largest_peak_bytes.to_string() },
+    Column { heading: "streamed", cell: |a| a.stream_bytes.to_string() },
+    Column { heading: "fits", cell: |a| yes(a.fits) },
 ];
 
 fn yes(fits: bool) -> String {

@@ -1,6 +1,6 @@
 //! The result of a count.
 //!
-//! Enters: what the stations measured. Leaves: one JSON object whose fields are documented in `docs/result.md`; fields
+//! Enters: what the stages measured. Leaves: one JSON object whose fields are documented in `docs/result.md`; fields
 //! are only ever added. Invariants of a complete result ([`RunResult::check`]): `triangles` is the sum over the
 //! partitions, `parts` their number, their ids differ, `transitivity` follows from triangles and wedges.
 
@@ -48,8 +48,8 @@ pub struct RunResult {
     pub parts: u32,
     /// The partition-memory report.
     pub partitions: Vec<PartitionResult>,
-    /// The stations, in the order in which the data passed them.
-    pub stations: Vec<Station>,
+    /// The stages, in the order in which the data passed them.
+    pub stages: Vec<Stage>,
     /// The process's high-water mark of memory, a METIS child's added, without `driver_host_bytes`.
     pub peak_host_bytes: Bytes,
     /// The budget on the device.
@@ -167,12 +167,12 @@ pub struct DeviceResult {
     pub used_bytes: Bytes,
 }
 
-/// A station of the data's way.
+/// A stage of the data's way.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Station {
+pub struct Stage {
     /// Its name: `input`, `clean`, `orient`, ...
     pub name: String,
-    /// Time in it; stations that overlap each count their own.
+    /// Time in it; stages that overlap each count their own.
     pub seconds: f64,
     /// Bytes that entered.
     pub bytes_in: Bytes,
@@ -180,13 +180,13 @@ pub struct Station {
     pub bytes_out: Bytes,
 }
 
-impl Station {
-    /// A station that was at work for `time`.
+impl Stage {
+    /// A stage that was at work for `time`.
     pub fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
         Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
     }
 
-    /// A station that began at `start` and ends now.
+    /// A stage that began at `start` and ends now.
     pub fn since(name: &str, start: Instant, bytes_in: Bytes, bytes_out: Bytes) -> Self {
         Self::new(name, start.elapsed(), bytes_in, bytes_out)
     }
@@ -211,7 +211,7 @@ impl RunResult {
             prune: job.prune,
             parts: 0,
             partitions: Vec::new(),
-            stations: Vec::new(),
+            stages: Vec::new(),
             peak_host_bytes: Bytes::ZERO,
             driver_host_bytes: Bytes::ZERO,
             device_memory: job.device_memory.unwrap_or_default(),
@@ -335,13 +335,8 @@ pub(crate) mod tests {
                 }
             })
             .collect();
-        result.stations = ["input", "clean", "orient"]
-            .map(|name| Station {
-                name: name.into(),
-                seconds: 1.5,
-                bytes_in: Bytes(1 << 20),
-                bytes_out: Bytes(1 << 19),
-            })
+        result.stages = ["input", "clean", "orient"]
+            .map(|name| Stage { name: name.into(), seconds: 1.5, bytes_in: Bytes(1 << 20), bytes_out: Bytes(1 << 19) })
             .to_vec();
         result.peak_host_bytes = Bytes::mib(100);
         result.seconds = 4.25;

@@ -4,9 +4,9 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 
 use crate::bytes::Bytes;
 
-/// A column over rows of type `T`: its head (lines broken where it is wide) and what stands in it.
+/// A column over rows of type `T`: its heading (lines broken where it is wide) and what stands in it.
 pub(crate) struct Column<T> {
-    pub(crate) head: &'static str,
+    pub(crate) heading: &'static str,
     pub(crate) cell: fn(&T) -> String,
 }
 
@@ -17,69 +17,69 @@ pub(crate) fn grid<'a, T: 'a>(
     totals: Option<Vec<String>>,
 ) -> String {
     let columns: Vec<&Column<T>> = columns.into_iter().collect();
-    let heads = columns.iter().map(|column| column.head.to_owned()).collect();
+    let headings = columns.iter().map(|column| column.heading.to_owned()).collect();
     let rows = rows.into_iter().map(|row| columns.iter().map(|column| (column.cell)(row)).collect());
-    plain_grid(heads, rows, totals)
+    plain_grid(headings, rows, totals)
 }
 
 /// The same of texts. A column whose texts are all numbers, sizes or dashes stands to the right. On a terminal a table keeps
 /// to its width as far as it can: see [`arranged`].
 pub(crate) fn plain_grid(
-    heads: Vec<String>,
+    headings: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     totals: Option<Vec<String>>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
     // Nothing where standard output is no terminal.
     let width = Table::new().width();
-    arranged(&heads, &rows, width)
+    arranged(&headings, &rows, width)
 }
 
 /// The table within `width` columns, where there is a width: first without lines between columns, then with texts in several
 /// lines. Numbers stay whole, so a table of too many of them is wider.
-fn arranged(heads: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
-    let natural = drawn(heads, rows, Lines::All, None);
+fn arranged(headings: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
+    let natural = drawn(headings, rows, Lines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
-    let plain = drawn(heads, rows, Lines::BelowHead, None);
-    if wide(&plain) <= usize::from(width) { plain } else { drawn(heads, rows, Lines::BelowHead, Some(width)) }
+    let plain = drawn(headings, rows, Lines::BelowSuccessor, None);
+    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, Lines::BelowSuccessor, Some(width)) }
 }
 
 /// Which lines a table has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
     All,
-    BelowHead,
+    BelowSuccessor,
 }
 
-const BELOW_HEAD: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const BELOW_SUCCESSOR: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 fn wide(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-fn drawn(heads: &[String], rows: &[Vec<String>], lines: Lines, width: Option<u16>) -> String {
+fn drawn(headings: &[String], rows: &[Vec<String>], lines: Lines, width: Option<u16>) -> String {
     let mut table = Table::new();
     table.load_style(match lines {
         Lines::All => presets::UTF8_FULL_CONDENSED,
-        Lines::BelowHead => BELOW_HEAD,
+        Lines::BelowSuccessor => BELOW_SUCCESSOR,
     });
     match width {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
         None => table.set_content_arrangement(ContentArrangement::Disabled),
     };
     let right: Vec<bool> =
-        (0..heads.len()).map(|i| rows.iter().all(|row| row.get(i).is_none_or(|text| numeric(text)))).collect();
+        (0..headings.len()).map(|i| rows.iter().all(|row| row.get(i).is_none_or(|text| numeric(text)))).collect();
     let cells = |texts: &[String]| -> Vec<Cell> {
         let aligned = texts.iter().zip(&right).map(|(text, right)| {
             Cell::new(text).set_alignment(if *right { CellAlignment::Right } else { CellAlignment::Left })
         });
         aligned.collect()
     };
-    table.set_header(cells(heads));
+    table.set_header(cells(headings));
     for row in rows {
         table.add_row(cells(row));
     }
-    if lines == Lines::BelowHead {
+    if lines == Lines::BelowSuccessor {
         for column in table.column_iter_mut() {
             column.set_padding((0, 1));
         }
@@ -151,10 +151,10 @@ mod tests {
 
     #[test]
     fn a_table_keeps_to_the_width_and_numbers_stay_whole() {
-        let heads = ["job", "triangles", "edges", "outcome"].map(str::to_owned);
+        let headings = ["job", "triangles", "edges", "outcome"].map(str::to_owned);
         let outcome = "data: graph.txt:17: a line with three numbers after lines with two";
         let row = ["crawl", "20,977,629", "2,738,969", outcome].map(str::to_owned).to_vec();
-        let at = |width| arranged(&heads, std::slice::from_ref(&row), width);
+        let at = |width| arranged(&headings, std::slice::from_ref(&row), width);
         let natural = at(None);
         assert!(natural.starts_with('┌') && wide(&natural) > 100, "{natural}");
         assert_eq!(at(Some(200)), natural);

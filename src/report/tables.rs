@@ -1,9 +1,9 @@
-//! The result of a count as text: the answer, the partition-memory report, the stations.
+//! The result of a count as text: the answer, the partition-memory report, the stages.
 
 use std::cmp::Reverse;
 
 use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
-use super::{DeviceResult, PartitionResult, RunResult, Station};
+use super::{DeviceResult, PartitionResult, RunResult, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Prune, Stream};
 use crate::plan::choose::MethodEstimate;
@@ -12,20 +12,20 @@ use crate::plan::choose::MethodEstimate;
 pub const MOST_ROWS: usize = 64;
 
 const PARTITIONS: [Column<PartitionResult>; 14] = [
-    Column { head: "part", cell: |p| p.id.to_string() },
-    Column { head: "local\nvertices", cell: |p| thousands(p.local_vertices) },
-    Column { head: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
-    Column { head: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
-    Column { head: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
-    Column { head: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
-    Column { head: "resident", cell: |p| p.resident_bytes.to_string() },
-    Column { head: "row\nblocks", cell: |p| thousands(p.row_blocks) },
-    Column { head: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
-    Column { head: "spilled", cell: |p| p.spill_bytes.to_string() },
-    Column { head: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
-    Column { head: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
-    Column { head: "triangles", cell: |p| thousands(p.triangles) },
-    Column { head: "seconds", cell: |p| format!("{:.3}", p.seconds) },
+    Column { heading: "part", cell: |p| p.id.to_string() },
+    Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+    Column { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+    Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+    Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+    Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+    Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+    Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+    Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+    Column { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
+    Column { heading: "peak\nat most", cell: |p| p.peak_bytes_predicted.to_string() },
+    Column { heading: "peak\nactual", cell: |p| p.peak_bytes.to_string() },
+    Column { heading: "triangles", cell: |p| thousands(p.triangles) },
+    Column { heading: "seconds", cell: |p| format!("{:.3}", p.seconds) },
 ];
 
 /// Columns that mean nothing in the graph stream: nothing is induced, pruned or spilled there.
@@ -34,27 +34,27 @@ pub(super) const OF_PARTITION_STREAM: [&str; 6] =
 
 /// Whether a column means something in a stream.
 pub(super) fn means<T>(column: &Column<T>, stream: Stream) -> bool {
-    stream == Stream::Partition || !OF_PARTITION_STREAM.contains(&column.head)
+    stream == Stream::Partition || !OF_PARTITION_STREAM.contains(&column.heading)
 }
 
-const STATIONS: [Column<Station>; 5] = [
-    Column { head: "station", cell: |s| s.name.clone() },
-    Column { head: "seconds", cell: |s| format!("{:.3}", s.seconds) },
-    Column { head: "bytes in", cell: |s| s.bytes_in.to_string() },
-    Column { head: "bytes out", cell: |s| s.bytes_out.to_string() },
-    Column { head: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
+const STAGES: [Column<Stage>; 5] = [
+    Column { heading: "stage", cell: |s| s.name.clone() },
+    Column { heading: "seconds", cell: |s| format!("{:.3}", s.seconds) },
+    Column { heading: "bytes in", cell: |s| s.bytes_in.to_string() },
+    Column { heading: "bytes out", cell: |s| s.bytes_out.to_string() },
+    Column { heading: "rate in", cell: |s| rate(s.bytes_in, s.seconds) },
 ];
 
 const DEVICES: [Column<DeviceResult>; 9] = [
-    Column { head: "device", cell: |d| format!("{} {}", d.device, d.name) },
-    Column { head: "partitions", cell: |d| thousands(d.partitions) },
-    Column { head: "triangles", cell: |d| thousands(d.triangles) },
-    Column { head: "streamed", cell: |d| d.stream_bytes.to_string() },
-    Column { head: "seconds", cell: |d| format!("{:.3}", d.seconds) },
-    Column { head: "peak", cell: |d| d.peak_bytes.to_string() },
-    Column { head: "budget", cell: |d| d.budget_bytes.to_string() },
-    Column { head: "context\nand others", cell: |d| d.context_bytes.to_string() },
-    Column { head: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
+    Column { heading: "device", cell: |d| format!("{} {}", d.device, d.name) },
+    Column { heading: "partitions", cell: |d| thousands(d.partitions) },
+    Column { heading: "triangles", cell: |d| thousands(d.triangles) },
+    Column { heading: "streamed", cell: |d| d.stream_bytes.to_string() },
+    Column { heading: "seconds", cell: |d| format!("{:.3}", d.seconds) },
+    Column { heading: "peak", cell: |d| d.peak_bytes.to_string() },
+    Column { heading: "budget", cell: |d| d.budget_bytes.to_string() },
+    Column { heading: "context\nand others", cell: |d| d.context_bytes.to_string() },
+    Column { heading: "in use,\nthe driver says", cell: |d| d.used_bytes.to_string() },
 ];
 
 /// The whole report. On a terminal (`short`) at most [`MOST_ROWS`] partitions, the largest ones.
@@ -69,9 +69,9 @@ pub fn result(result: &RunResult, short: bool) -> String {
         text.push_str("\nDevices\n");
         text.push_str(&grid(&DEVICES, &result.devices, None));
     }
-    if !result.stations.is_empty() {
+    if !result.stages.is_empty() {
         text.push_str("\nStations\n");
-        text.push_str(&stations(&result.stations));
+        text.push_str(&stages(&result.stages));
     }
     text.push_str(&list(&[("peak host memory", host_memory(result)), ("whole job", seconds(result.seconds))]));
     text
@@ -219,9 +219,9 @@ pub(crate) fn stream(stream: Stream, prune: Prune) -> String {
     }
 }
 
-/// The table of stations. It has no sum: stations overlap.
-pub fn stations(stations: &[Station]) -> String {
-    grid(&STATIONS, stations, None)
+/// The table of stages. It has no sum: stages overlap.
+pub fn stages(stages: &[Stage]) -> String {
+    grid(&STAGES, stages, None)
 }
 
 /// The most of the host's memory, and what the GPUs' drivers took beside it.

@@ -69,7 +69,7 @@ impl PlanRecord {
     /// # Errors
     /// When the directory does not take it.
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
-        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.frame_limit) };
+        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
         match &plan.cut {
             Cut::Ranges(ranges, _) => {
                 record.range_ends = ranges.iter().map(|range| range.end).collect();

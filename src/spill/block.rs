@@ -43,7 +43,7 @@ pub struct RowsMut<'a, O> {
     /// Where each row's end goes.
     pub ends: &'a mut [O],
     /// Where the successors go.
-    pub heads: &'a mut [u32],
+    pub successors: &'a mut [u32],
     /// The offset at which the first row begins.
     pub base: u64,
 }
@@ -101,14 +101,14 @@ fn before_successors(
 /// # Errors
 /// What is wrong with the bytes. What `into` holds is then of no use.
 pub fn decode<O: Offset>(bytes: &[u8], into: RowsMut<'_, O>, lengths: &mut Vec<u32>) -> Result<(), Wrong> {
-    let RowsMut { numbers: mut own, ends, heads, base } = into;
-    let at = before_successors(bytes, &mut own, (ends.len(), heads.len() as u64), lengths)?;
-    if numbers(&bytes[at..], heads)? != bytes.len() - at {
+    let RowsMut { numbers: mut own, ends, successors, base } = into;
+    let at = before_successors(bytes, &mut own, (ends.len(), successors.len() as u64), lengths)?;
+    if numbers(&bytes[at..], successors)? != bytes.len() - at {
         return Err("more bytes than its rows take");
     }
     let ascend = match own {
-        Numbers::Each(own) => undo_distances(lengths, heads, own.iter().map(|&number| number.into())),
-        Numbers::Below(end) => undo_distances(lengths, heads, std::iter::repeat(u64::from(end.saturating_sub(1)))),
+        Numbers::Each(own) => undo_distances(lengths, successors, own.iter().map(|&number| number.into())),
+        Numbers::Below(end) => undo_distances(lengths, successors, std::iter::repeat(u64::from(end.saturating_sub(1)))),
     };
     put_ends(lengths, base, ends);
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }

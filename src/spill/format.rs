@@ -56,9 +56,9 @@ pub struct PartitionHeader {
 pub(super) struct Header {
     pub(super) codec: Codec,
     pub(super) partition: PartitionHeader,
-    pub(super) frames: u32,
+    pub(super) row_blocks: u32,
     pub(super) resident_arcs: u64,
-    pub(super) frame_arcs: u64,
+    pub(super) row_block_arcs: u64,
     pub(super) raw_bytes: u64,
     pub(super) index_offset: u64,
     pub(super) index_bytes: u64,
@@ -74,10 +74,10 @@ impl Header {
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend([self.codec.byte(), 0, 0, 0]);
         bytes.extend(p.fingerprint.to_le_bytes());
-        for value in [p.partition, p.locals, p.numbered, self.frames] {
+        for value in [p.partition, p.locals, p.numbered, self.row_blocks] {
             bytes.extend(value.to_le_bytes());
         }
-        for value in [self.resident_arcs, self.frame_arcs] {
+        for value in [self.resident_arcs, self.row_block_arcs] {
             bytes.extend(value.to_le_bytes());
         }
         for value in [p.proxies_induced, p.proxies_kept, p.arcs_induced, p.arcs_kept] {
@@ -124,8 +124,8 @@ impl Header {
             return Some(Err(damaged(path, "header: reserved bytes are set")));
         }
         let fingerprint = u128::from_le_bytes(f.take()?);
-        let [partition, locals, numbered, frames] = [f.u32()?, f.u32()?, f.u32()?, f.u32()?];
-        let [resident_arcs, frame_arcs] = [f.u64()?, f.u64()?];
+        let [partition, locals, numbered, row_blocks] = [f.u32()?, f.u32()?, f.u32()?, f.u32()?];
+        let [resident_arcs, row_block_arcs] = [f.u64()?, f.u64()?];
         let [proxies_induced, proxies_kept, arcs_induced, arcs_kept] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
         let [raw_bytes, index_offset, index_bytes, index_checksum] = [f.u64()?, f.u64()?, f.u64()?, f.u64()?];
         let partition = PartitionHeader {
@@ -141,9 +141,9 @@ impl Header {
         Some(Ok(Self {
             codec,
             partition,
-            frames,
+            row_blocks,
             resident_arcs,
-            frame_arcs,
+            row_block_arcs,
             raw_bytes,
             index_offset,
             index_bytes,

@@ -1,9 +1,9 @@
-//! The index of a spill: which blocks hold the ranks, the resident section and each frame.
+//! The index of a spill: which blocks hold the ranks, the resident section and each row block.
 //!
 //! Enters and leaves: the bytes at the end of the file, under a checksum that stands in the header. What is parsed is
-//! checked against the header: the blocks tile the bytes between the header and the index, the frames tile the numbering,
+//! checked against the header: the blocks tile the bytes between the header and the index, the row blocks tile the numbering,
 //! the sums agree, and no block claims more rows or arcs than it can have. So nothing is allocated for a claim that the
-//! rest of the file contradicts. Cost: 24 bytes a frame and 48 a block.
+//! rest of the file contradicts. Cost: 24 bytes a row block and 48 a block.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,19 +13,19 @@ use super::codec::Codec;
 use super::format::{Fields, HEADER_BYTES, Header, damaged};
 use crate::error::Result;
 
-const FRAME_BYTES: usize = 24;
+const ROW_BLOCK_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 48;
 const COUNTS_BYTES: usize = 16;
 
-/// The most bytes of a spill of so many vertices, locals, arcs and frames.
-pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, frames: u64) -> u64 {
+/// The most bytes of a spill of so many vertices, locals, arcs and row blocks.
+pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) -> u64 {
     // Values below the number of vertices take as many bytes as that one; ranks may be any.
     let value = (numbered | 1).ilog2() as u64 / 7 + 1;
     let plain = VALUE_BYTES * numbered + value * (locals + numbered + arcs);
-    let blocks = (2 * numbered + arcs) / FULL + 2 + frames;
+    let blocks = (2 * numbered + arcs) / FULL + 2 + row_blocks;
     // What zstd adds where nothing repeats, at most.
     let stored = plain + plain / 256 + 64 * blocks;
-    stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + FRAME_BYTES as u64 * frames + BLOCK_BYTES as u64 * blocks
+    stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + ROW_BLOCK_BYTES as u64 * row_blocks + BLOCK_BYTES as u64 * blocks
 }
 
 /// Where a block is and what it holds.
@@ -40,10 +40,10 @@ pub(super) struct Block {
     pub(super) rows: u32,
 }
 
-/// What the index knows of a frame.
+/// What the index knows of a row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrameInfo {
-    /// The local numbers that the frame covers.
+pub struct RowBlockInfo {
+    /// The local numbers that the row block covers.
     pub range: Range<u32>,
     /// The number of proxies in the range: rows.
     pub rows: u32,
@@ -52,39 +52,39 @@ pub struct FrameInfo {
     pub(super) blocks: Range<usize>,
 }
 
-impl FrameInfo {
-    /// Bytes of the decoded frame in host memory: heads and offsets.
+impl RowBlockInfo {
+    /// Bytes of the decoded row block in host memory: successors and offsets.
     pub fn decoded_bytes(&self) -> u64 {
         4 * (self.arcs + u64::from(self.rows) + 1)
     }
 
-    /// Bytes of the frame's rows before coding.
+    /// Bytes of the row block's rows before coding.
     pub fn raw_bytes(&self) -> u64 {
         raw_bytes(false, u64::from(self.rows), self.arcs)
     }
 }
 
-/// All frames and all blocks: first those of the ranks, then those of the resident section, then those of each frame.
+/// All row blocks and all blocks: first those of the ranks, then those of the resident section, then those of each row block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) rank_blocks: usize,
     pub(super) resident_blocks: usize,
-    pub(super) frames: Vec<FrameInfo>,
+    pub(super) row_blocks: Vec<RowBlockInfo>,
     pub(super) blocks: Vec<Block>,
 }
 
 impl Index {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let lists = FRAME_BYTES * self.frames.len() + BLOCK_BYTES * self.blocks.len();
+        let lists = ROW_BLOCK_BYTES * self.row_blocks.len() + BLOCK_BYTES * self.blocks.len();
         let mut bytes = Vec::with_capacity(COUNTS_BYTES + lists);
-        for count in [self.rank_blocks, self.resident_blocks, self.frames.len(), 0] {
+        for count in [self.rank_blocks, self.resident_blocks, self.row_blocks.len(), 0] {
             bytes.extend((count as u32).to_le_bytes());
         }
-        for frame in &self.frames {
-            for value in [frame.range.start, frame.range.end, frame.rows, frame.blocks.len() as u32] {
+        for row_block in &self.row_blocks {
+            for value in [row_block.range.start, row_block.range.end, row_block.rows, row_block.blocks.len() as u32] {
                 bytes.extend(value.to_le_bytes());
             }
-            bytes.extend(frame.arcs.to_le_bytes());
+            bytes.extend(row_block.arcs.to_le_bytes());
         }
         for block in &self.blocks {
             for value in [block.offset, block.stored, block.plain, block.arcs, block.checksum, u64::from(block.rows)] {
@@ -109,17 +109,17 @@ impl Index {
         let mut fields = Fields(bytes);
         let (rank_blocks, resident_blocks) = (fields.u32()? as usize, fields.u32()? as usize);
         let (count, nothing) = (fields.u32()? as usize, fields.u32()?);
-        if nothing != 0 || fields.0.len() / FRAME_BYTES < count {
+        if nothing != 0 || fields.0.len() / ROW_BLOCK_BYTES < count {
             return None;
         }
-        let mut frames = Vec::with_capacity(count);
+        let mut row_blocks = Vec::with_capacity(count);
         let mut next = rank_blocks.checked_add(resident_blocks)?;
         for _ in 0..count {
             let range = fields.u32()?..fields.u32()?;
             let rows = fields.u32()?;
             let start = next;
             next = next.checked_add(fields.u32()? as usize)?;
-            frames.push(FrameInfo { range, rows, arcs: fields.u64()?, blocks: start..next });
+            row_blocks.push(RowBlockInfo { range, rows, arcs: fields.u64()?, blocks: start..next });
         }
         if Some(fields.0.len()) != next.checked_mul(BLOCK_BYTES) {
             return None;
@@ -131,7 +131,7 @@ impl Index {
             let rows = u32::try_from(fields.u64()?).ok()?;
             blocks.push(Block { offset, stored, plain, arcs, checksum, rows });
         }
-        Some(Self { rank_blocks, resident_blocks, frames, blocks })
+        Some(Self { rank_blocks, resident_blocks, row_blocks, blocks })
     }
 
     /// The blocks of the ranks.
@@ -192,35 +192,37 @@ impl Index {
         if resident != (u64::from(of.locals), header.resident_arcs) {
             return Err(format!("{resident:?} resident rows and arcs, the header says otherwise"));
         }
-        self.check_frames(header)
+        self.check_row_blocks(header)
     }
 
-    fn check_frames(&self, header: &Header) -> Result<(), String> {
+    fn check_row_blocks(&self, header: &Header) -> Result<(), String> {
         let of = &header.partition;
-        if self.frames.len() != header.frames as usize {
-            return Err(format!("{} frames, the header says {}", self.frames.len(), header.frames));
+        if self.row_blocks.len() != header.row_blocks as usize {
+            return Err(format!("{} row blocks, the header says {}", self.row_blocks.len(), header.row_blocks));
         }
         let (mut next, mut rows, mut arcs) = (0, 0u64, 0u64);
-        for (i, frame) in self.frames.iter().enumerate() {
-            let Range { start, end } = frame.range;
-            if start != next || end < start || u64::from(frame.rows) > u64::from(end - start) {
+        for (i, row_block) in self.row_blocks.iter().enumerate() {
+            let Range { start, end } = row_block.range;
+            if start != next || end < start || u64::from(row_block.rows) > u64::from(end - start) {
                 return Err(format!(
-                    "frame {i} has {} rows in {start}..{end}, expected to begin at {next}",
-                    frame.rows
+                    "row block {i} has {} rows in {start}..{end}, expected to begin at {next}",
+                    row_block.rows
                 ));
             }
-            if self.sum(frame.blocks.clone()) != (frame.rows.into(), frame.arcs) || frame.arcs > u32::MAX.into() {
-                return Err(format!("frame {i} and its blocks disagree about rows and arcs"));
+            if self.sum(row_block.blocks.clone()) != (row_block.rows.into(), row_block.arcs)
+                || row_block.arcs > u32::MAX.into()
+            {
+                return Err(format!("row block {i} and its blocks disagree about rows and arcs"));
             }
             next = end;
-            rows += u64::from(frame.rows);
-            arcs += frame.arcs;
+            rows += u64::from(row_block.rows);
+            arcs += row_block.arcs;
         }
-        if !self.frames.is_empty() && next != of.numbered {
-            return Err(format!("the frames end at {next}, the numbering at {}", of.numbered));
+        if !self.row_blocks.is_empty() && next != of.numbered {
+            return Err(format!("the row blocks end at {next}, the numbering at {}", of.numbered));
         }
-        if (u64::from(of.locals) + rows, arcs) != (of.numbered.into(), header.frame_arcs) {
-            return Err(format!("the frames hold {rows} rows and {arcs} arcs, the header says otherwise"));
+        if (u64::from(of.locals) + rows, arcs) != (of.numbered.into(), header.row_block_arcs) {
+            return Err(format!("the row blocks hold {rows} rows and {arcs} arcs, the header says otherwise"));
         }
         Ok(())
     }

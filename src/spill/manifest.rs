@@ -102,12 +102,12 @@ pub struct ManifestPartition {
     pub arcs_kept: u64,
     /// Arcs of the resident section.
     pub resident_arcs: u64,
-    /// Arcs of all frames.
-    pub frame_arcs: u64,
-    /// The number of frames.
-    pub frames: u32,
-    /// Bytes of the largest frame once decoded.
-    pub largest_frame_bytes: u64,
+    /// Arcs of all row blocks.
+    pub row_block_arcs: u64,
+    /// The number of row blocks.
+    pub row_blocks: u32,
+    /// Bytes of the largest row block once decoded.
+    pub largest_block_bytes: u64,
     /// Bytes of all rows before coding.
     pub raw_bytes: u64,
 }
@@ -127,9 +127,9 @@ impl From<&SpillSummary> for ManifestPartition {
             arcs_induced: header.arcs_induced,
             arcs_kept: header.arcs_kept,
             resident_arcs: spill.resident_arcs,
-            frame_arcs: spill.frame_arcs,
-            frames: spill.frames,
-            largest_frame_bytes: spill.largest_frame_bytes,
+            row_block_arcs: spill.row_block_arcs,
+            row_blocks: spill.row_blocks,
+            largest_block_bytes: spill.largest_block_bytes,
             raw_bytes: spill.raw_bytes,
         }
     }

@@ -1,6 +1,6 @@
 //! Reads a spill.
 //!
-//! Enters: a file. Leaves: the resident section and any frame, in the caller's buffers. Opening checks the header, the
+//! Enters: a file. Leaves: the resident section and any row block, in the caller's buffers. Opening checks the header, the
 //! length of the file, the index and their checksums, so a reader exists only for a file that is whole; blocks are checked
 //! when they are read ([`super::reading`]).
 
@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum, damaged};
-use super::index::{FrameInfo, Index};
+use super::index::{Index, RowBlockInfo};
 use super::reading::Slot;
 use super::store::Store;
 use super::writer::SpillSummary;
@@ -57,9 +57,9 @@ impl SpillReader {
         if bytes < HEADER_BYTES as u64 {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
-        let mut head = [0; HEADER_BYTES];
-        store.read(&mut head, 0).map_err(unreadable)?;
-        let header = Header::parse(path, &head)?;
+        let mut successor = [0; HEADER_BYTES];
+        store.read(&mut successor, 0).map_err(unreadable)?;
+        let header = Header::parse(path, &successor)?;
         let found = header.partition.fingerprint;
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {
             return Err(Error::data(path, format!("a spill of another job, with fingerprint {found:032x}"))
@@ -81,7 +81,7 @@ impl SpillReader {
             path: path.to_path_buf(),
             store,
             header,
-            checksum: checksum(&head),
+            checksum: checksum(&successor),
             bytes,
             index,
             slots: Mutex::default(),
@@ -126,9 +126,9 @@ impl SpillReader {
             checksum: self.checksum,
             header: self.header.partition.clone(),
             resident_arcs: self.header.resident_arcs,
-            frame_arcs: self.header.frame_arcs,
-            frames: self.header.frames,
-            largest_frame_bytes: self.largest_frame_bytes(),
+            row_block_arcs: self.header.row_block_arcs,
+            row_blocks: self.header.row_blocks,
+            largest_block_bytes: self.largest_block_bytes(),
             raw_bytes: self.header.raw_bytes,
         }
     }
@@ -138,25 +138,25 @@ impl SpillReader {
         self.header.resident_arcs
     }
 
-    /// Bytes of the decoded resident section in host memory: numbers, offsets and heads.
+    /// Bytes of the decoded resident section in host memory: numbers, offsets and successors.
     pub fn resident_decoded_bytes(&self) -> u64 {
         let locals = u64::from(self.header.partition.locals);
         4 * locals + 8 * (locals + 1) + 4 * self.header.resident_arcs
     }
 
-    /// The number of frames.
-    pub fn frames(&self) -> usize {
-        self.index.frames.len()
+    /// The number of row blocks.
+    pub fn row_blocks(&self) -> usize {
+        self.index.row_blocks.len()
     }
 
-    /// What the index says of frame `i` (below [`SpillReader::frames`]).
-    pub fn frame_info(&self, i: usize) -> &FrameInfo {
-        &self.index.frames[i]
+    /// What the index says of row block `i` (below [`SpillReader::row_blocks`]).
+    pub fn row_block_info(&self, i: usize) -> &RowBlockInfo {
+        &self.index.row_blocks[i]
     }
 
-    /// Bytes of the largest frame once decoded.
-    pub fn largest_frame_bytes(&self) -> u64 {
-        self.index.frames.iter().map(FrameInfo::decoded_bytes).max().unwrap_or(0)
+    /// Bytes of the largest row block once decoded.
+    pub fn largest_block_bytes(&self) -> u64 {
+        self.index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0)
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn resized<T: Clone + Default>(mut buffer: Vec<T>, length: u64) -> Re
     let reserved = more.is_ok_and(|more| buffer.try_reserve_exact(more).is_ok());
     if !reserved {
         return Err(Error::resource(format!("no memory for {length} elements of {} bytes", size_of::<T>()))
-            .advice("raise the memory limit, or build the spill again with smaller frames or more partitions"));
+            .advice("raise the memory limit, or build the spill again with smaller row blocks or more partitions"));
     }
     buffer.resize(length as usize, T::default());
     Ok(buffer)

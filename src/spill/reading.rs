@@ -1,4 +1,4 @@
-//! Reads the blocks of a spill: ranks, the resident section, frames.
+//! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
 //! Enters: an open [`SpillReader`]. Leaves: rows in the caller's buffers, decoded, or packed for a device that unpacks them by itself.
 //! Blocks are read, checked and decoded in parallel, straight into their places. On an error the caller's buffers are emptied: wrong
@@ -16,12 +16,12 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::block::{self, Numbers, Offset, Packed, RowsMut};
 use super::codec::{Codec, Decoder};
 use super::format::damaged;
-use super::index::{Block, FrameInfo};
+use super::index::{Block, RowBlockInfo};
 use super::reader::{SpillReader, resized};
 use super::store::Store;
 use crate::error::Result;
 use crate::lock;
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{Resident, RowBlock};
 
 /// What a thread decodes with.
 pub(super) struct Slot {
@@ -36,7 +36,7 @@ pub(super) struct Slot {
 enum Section {
     Ranks,
     Resident,
-    Frame(usize),
+    RowBlock(usize),
 }
 
 impl fmt::Display for Section {
@@ -44,7 +44,7 @@ impl fmt::Display for Section {
         match self {
             Self::Ranks => write!(f, "ranks"),
             Self::Resident => write!(f, "resident section"),
-            Self::Frame(i) => write!(f, "frame {i}"),
+            Self::RowBlock(i) => write!(f, "row block {i}"),
         }
     }
 }
@@ -136,12 +136,12 @@ impl SpillReader {
         let first = self.index.rank_blocks;
         let blocks = first + blocks.start..first + blocks.end;
         into.stored.clear();
-        let Resident { numbers, offsets, heads, stored } = into;
+        let Resident { numbers, offsets, successors, stored } = into;
         let (rows, arcs) = self.index.sum(blocks.clone());
         *numbers = resized(std::mem::take(numbers), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
-        heads.resize(if packed { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
-        *stored = self.read(Section::Resident, blocks, packed, Some(&mut numbers[..]), offsets, heads)?;
+        successors.resize(if packed { self.index.plain(blocks.clone()).div_ceil(4) } else { arcs })?;
+        *stored = self.read(Section::Resident, blocks, packed, Some(&mut numbers[..]), offsets, successors)?;
         let bound = self.header.partition.numbered;
         let ascending = numbers.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || numbers.last().is_some_and(|&last| last >= bound) {
@@ -151,39 +151,39 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads frame `i` (below [`SpillReader::frames`]) into `into`, whose memory is used again.
+    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is used again.
     ///
     /// # Errors
     /// When the file is damaged or the memory does not suffice; `into` is then empty.
-    pub fn read_frame(&self, i: usize, into: &mut Frame) -> Result<()> {
-        self.read_frame_run(i, self.index.frames[i].blocks.clone(), into)
+    pub fn read_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
+        self.read_row_block_run(i, self.index.row_blocks[i].blocks.clone(), into)
     }
 
-    /// Words of the rows of frame `i` when they are read packed.
+    /// Words of the rows of row block `i` when they are read packed.
     pub fn packed_words(&self, i: usize) -> u64 {
-        let frame = &self.index.frames[i];
-        u64::from(frame.rows) + 1 + self.index.plain(frame.blocks.clone()).div_ceil(4)
+        let row_block = &self.index.row_blocks[i];
+        u64::from(row_block.rows) + 1 + self.index.plain(row_block.blocks.clone()).div_ceil(4)
     }
 
     /// The same with rows for a device to unpack.
     ///
     /// # Errors
-    /// As [`SpillReader::read_frame`].
-    pub fn read_packed_frame(&self, i: usize, into: &mut Frame) -> Result<()> {
-        let FrameInfo { range, rows, blocks, .. } = self.index.frames[i].clone();
+    /// As [`SpillReader::read_row_block`].
+    pub fn read_packed_row_block(&self, i: usize, into: &mut RowBlock) -> Result<()> {
+        let RowBlockInfo { range, rows, blocks, .. } = self.index.row_blocks[i].clone();
         let words = self.index.plain(blocks.clone()).div_ceil(4);
         let (offsets, words, parts) = into.reset_stored(range, rows.into(), words)?;
-        let read = self.read(Section::Frame(i), blocks, true, None, offsets, words);
-        read.map(|read| *parts = read).inspect_err(|_| *into = Frame::default())
+        let read = self.read(Section::RowBlock(i), blocks, true, None, offsets, words);
+        read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
 
-    /// Reads some blocks of frame `i`: a run of its rows, with offsets from 0.
-    pub(super) fn read_frame_run(&self, i: usize, blocks: Range<usize>, into: &mut Frame) -> Result<()> {
+    /// Reads some blocks of row block `i`: a run of its rows, with offsets from 0.
+    pub(super) fn read_row_block_run(&self, i: usize, blocks: Range<usize>, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
-        let (offsets, heads) = into.reset(self.index.frames[i].range.clone(), rows, arcs)?;
-        let read = self.read(Section::Frame(i), blocks, false, None, offsets, heads);
+        let (offsets, successors) = into.reset(self.index.row_blocks[i].range.clone(), rows, arcs)?;
+        let read = self.read(Section::RowBlock(i), blocks, false, None, offsets, successors);
         if read.is_err() {
-            *into = Frame::default();
+            *into = RowBlock::default();
         }
         read.map(drop)
     }
@@ -221,7 +221,7 @@ impl SpillReader {
     ) -> Vec<Job<'a, O>> {
         let (start, end) = match section {
             Section::Ranks | Section::Resident => (self.index.rank_blocks, 0),
-            Section::Frame(i) => (self.index.frames[i].blocks.start, self.index.frames[i].range.end),
+            Section::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
         };
         let mut jobs = Vec::with_capacity(blocks.len());
         let (mut base, mut begin) = ((0, 0), 0);
@@ -232,7 +232,7 @@ impl SpillReader {
             }
             [] => return jobs,
         };
-        let (mut heads, mut bytes): (&mut [u32], &mut [u8]) = match packed {
+        let (mut successors, mut bytes): (&mut [u32], &mut [u8]) = match packed {
             true => (&mut [], bytemuck::cast_slice_mut(words)),
             false => (words, &mut []),
         };
@@ -254,8 +254,8 @@ impl SpillReader {
                 bytes = rest;
                 Into::Packed(mine, begin)
             } else {
-                let (mine, rest) = heads.split_at_mut(block.arcs as usize);
-                heads = rest;
+                let (mine, rest) = successors.split_at_mut(block.arcs as usize);
+                successors = rest;
                 Into::Plain(mine)
             };
             jobs.push(Job { number: number - start, block, numbers, ends: my_ends, into, base });
@@ -272,9 +272,9 @@ impl SpillReader {
         self.with_slot(|slot| {
             let Slot { decoder, stored, block, lengths } = slot;
             match into {
-                Into::Plain(heads) => {
+                Into::Plain(successors) => {
                     let bytes = self.plain_block(&of, (decoder, stored), block).map_err(damaged)?;
-                    let into = RowsMut { numbers, ends, heads, base };
+                    let into = RowsMut { numbers, ends, successors, base };
                     block::decode(bytes, into, lengths).map_err(|wrong| damaged(wrong.into()))?;
                     Ok(None)
                 }

@@ -49,8 +49,8 @@ pub struct SpillReport {
     pub ranks: SectionReport,
     /// The resident section.
     pub resident: SectionReport,
-    /// The frames.
-    pub frames: Vec<FrameReport>,
+    /// The row blocks.
+    pub row_blocks: Vec<RowBlockReport>,
     /// All sections together; the rows are those of locals and proxies.
     pub total: SectionReport,
 }
@@ -74,9 +74,9 @@ pub struct SectionReport {
     pub ratio: f64,
 }
 
-/// What a frame covers and holds.
+/// What a row block covers and holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FrameReport {
+pub struct RowBlockReport {
     /// The first local number of the range.
     pub first: u32,
     /// The end of the range.
@@ -103,19 +103,19 @@ impl SpillReader {
             }
         };
         let resident = section(self.index.resident(), true, self.resident_decoded_bytes());
-        let frames: Vec<_> = self
+        let row_blocks: Vec<_> = self
             .index
-            .frames
+            .row_blocks
             .iter()
-            .map(|frame| FrameReport {
-                first: frame.range.start,
-                end: frame.range.end,
-                section: section(frame.blocks.clone(), false, frame.decoded_bytes()),
+            .map(|row_block| RowBlockReport {
+                first: row_block.range.start,
+                end: row_block.range.end,
+                section: section(row_block.blocks.clone(), false, row_block.decoded_bytes()),
             })
             .collect();
         let ranks = section(self.index.ranks(), false, 4 * u64::from(self.header().numbered));
         let mut total = SectionReport { rows: 0, ..ranks };
-        for section in std::iter::once(&resident).chain(frames.iter().map(|frame| &frame.section)) {
+        for section in std::iter::once(&resident).chain(row_blocks.iter().map(|row_block| &row_block.section)) {
             total.rows += section.rows;
             total.arcs += section.arcs;
             total.blocks += section.blocks;
@@ -150,7 +150,7 @@ impl SpillReader {
             arcs_kept,
             ranks,
             resident,
-            frames,
+            row_blocks,
             total,
         }
     }

@@ -47,12 +47,12 @@ impl Sink {
         }
     }
 
-    /// Puts `head` over the first bytes and gives a file its name; what was in memory is left there and returned.
-    pub(super) fn finish(self, head: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
+    /// Puts `successor` over the first bytes and gives a file its name; what was in memory is left there and returned.
+    pub(super) fn finish(self, successor: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
         match self {
             Self::File(out) => {
                 let file = out.into_inner().map_err(|error| Error::write(path, error.into_error()))?;
-                file.write_at(head, 0)?;
+                file.write_at(successor, 0)?;
                 if durable {
                     file.sync()?;
                 }
@@ -61,7 +61,7 @@ impl Sink {
             }
             Self::Memory(mut pieces) => {
                 if let Some(first) = pieces.pieces.first_mut() {
-                    first[..head.len()].copy_from_slice(head);
+                    first[..successor.len()].copy_from_slice(successor);
                 }
                 Ok(Some(Arc::new(pieces)))
             }

@@ -1,16 +1,16 @@
 //! Checks a spill to the last byte.
 //!
-//! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows
-//! strictly ascending, resident heads below their own number, frames' heads below their range's end), each proxy's heads are
-//! compared with its own number, and each frame must have one row for each proxy of its range. A few blocks are decoded
-//! at a time. Memory: 4 bytes for each vertex of the partition, and a few MiB a thread.
+//! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
+//! ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's
+//! successors are compared with its own number, and each row block must have one row for each proxy of its range. A few blocks
+//! are decoded at a time. Memory: 4 bytes for each vertex of the partition, and a few MiB a thread.
 
 use super::format::damaged;
 use super::reader::SpillReader;
 use crate::control::{Control, Unit};
 use crate::error::Result;
 use crate::graph::bits::Marks;
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{Resident, RowBlock};
 
 impl SpillReader {
     /// Reads everything and checks every checksum and every invariant.
@@ -38,27 +38,27 @@ impl SpillReader {
             task.advance(self.index.stored(first + blocks.start..first + blocks.end));
         }
         drop(run);
-        let mut run = Frame::default();
-        for (i, info) in self.index.frames.iter().enumerate() {
+        let mut run = RowBlock::default();
+        for (i, info) in self.index.row_blocks.iter().enumerate() {
             let mut proxies = info.range.clone().filter(|&number| !locals.contains(number));
             let mut start = info.blocks.start;
             while start < info.blocks.end {
                 control.check()?;
                 let blocks = start..info.blocks.end.min(start + at_once);
-                self.read_frame_run(i, blocks.clone(), &mut run)?;
+                self.read_row_block_run(i, blocks.clone(), &mut run)?;
                 let rows = run.view();
                 for row in 0..rows.offsets.len() - 1 {
                     let own = proxies.next();
                     if own.is_none() || rows.row(row).last().copied() >= own {
                         let own = own.map_or_else(|| "of no proxy".into(), |own| format!("of proxy {own}"));
-                        return Err(damaged(self.path(), format!("frame {i}: the row {own} reaches too far")));
+                        return Err(damaged(self.path(), format!("row block {i}: the row {own} reaches too far")));
                     }
                 }
                 start = blocks.end;
                 task.advance(self.index.stored(blocks));
             }
             if let Some(own) = proxies.next() {
-                return Err(damaged(self.path(), format!("frame {i}: proxy {own} has no row")));
+                return Err(damaged(self.path(), format!("row block {i}: proxy {own} has no row")));
             }
         }
         Ok(())

@@ -18,10 +18,10 @@ use super::codec::Codec;
 use super::coded::{CodedRows, CodedSlice};
 use super::encoders::Encoders;
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
-use super::index::{Block, FrameInfo, Index};
+use super::index::{Block, Index, RowBlockInfo};
 use super::store::{Pieces, Sink};
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, Resident};
+use crate::partition::section::{Resident, RowBlock};
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
@@ -30,11 +30,11 @@ pub struct SpillWriter {
     end: u64,
     codec: Codec,
     header: PartitionHeader,
-    /// Rows of locals that fill no block yet, and of proxies of the frame that is open.
+    /// Rows of locals that fill no block yet, and of proxies of the row block that is open.
     waiting: [CodedRows; 2],
     /// The blocks that were written of each section.
     written: [Vec<Block>; 3],
-    frames: Vec<FrameInfo>,
+    row_blocks: Vec<RowBlockInfo>,
     /// Blocks that are full, with their section.
     full: Vec<(Section, Block, Vec<u8>)>,
     encoders: Encoders,
@@ -46,7 +46,7 @@ pub struct SpillWriter {
 enum Section {
     Ranks,
     Resident,
-    Frames,
+    RowBlocks,
 }
 
 /// What was written.
@@ -64,12 +64,12 @@ pub struct SpillSummary {
     pub header: PartitionHeader,
     /// Arcs of the resident section.
     pub resident_arcs: u64,
-    /// Arcs of all frames.
-    pub frame_arcs: u64,
-    /// The number of frames.
-    pub frames: u32,
-    /// Bytes of the largest frame once decoded, see [`FrameInfo::decoded_bytes`].
-    pub largest_frame_bytes: u64,
+    /// Arcs of all row blocks.
+    pub row_block_arcs: u64,
+    /// The number of row blocks.
+    pub row_blocks: u32,
+    /// Bytes of the largest row block once decoded, see [`RowBlockInfo::decoded_bytes`].
+    pub largest_block_bytes: u64,
     /// Bytes of all values before coding: 4 for each rank, each local's number, each row's length and each successor.
     pub raw_bytes: u64,
 }
@@ -103,7 +103,7 @@ impl SpillWriter {
             header,
             waiting: Default::default(),
             written: Default::default(),
-            frames: Vec::new(),
+            row_blocks: Vec::new(),
             full: Vec::new(),
             encoders: Encoders::default(),
             durable: false,
@@ -150,31 +150,31 @@ impl SpillWriter {
         self.flush()
     }
 
-    /// Adds rows of proxies to the frame that is open, which come after those before.
+    /// Adds rows of proxies to the row block that is open, which come after those before.
     ///
     /// # Errors
     /// When the disk does not take them.
-    pub fn frame_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
-        self.append(Section::Frames, rows);
+    pub fn row_block_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
+        self.append(Section::RowBlocks, rows);
         self.flush()
     }
 
-    /// Ends the frame that is open, which covers the local numbers from the end of the one before up to `end`.
+    /// Ends the row block that is open, which covers the local numbers from the end of the one before up to `end`.
     ///
     /// # Errors
     /// When the disk does not take its last block.
     ///
     /// # Panics
     /// When it does not ascend, or goes beyond the numbering.
-    pub fn end_frame(&mut self, end: u32) -> Result<()> {
-        self.close(Section::Frames);
+    pub fn end_row_block(&mut self, end: u32) -> Result<()> {
+        self.close(Section::RowBlocks);
         self.flush()?;
-        let before = self.frames.last();
+        let before = self.row_blocks.last();
         let (start, first) = before.map_or((0, 0), |before| (before.range.end, before.blocks.end));
-        assert!(end >= start && end <= self.header.numbered, "frames tile the numbering");
-        let blocks = &self.written[Section::Frames as usize];
+        assert!(end >= start && end <= self.header.numbered, "row blocks tile the numbering");
+        let blocks = &self.written[Section::RowBlocks as usize];
         let own = &blocks[first..];
-        self.frames.push(FrameInfo {
+        self.row_blocks.push(RowBlockInfo {
             range: start..end,
             rows: own.iter().map(|block| block.rows).sum(),
             arcs: own.iter().map(|block| block.arcs).sum(),
@@ -199,21 +199,21 @@ impl SpillWriter {
         self.resident_rows(coded.all())
     }
 
-    /// The same of a whole frame whose rows are plain.
+    /// The same of a whole row block whose rows are plain.
     ///
     /// # Errors
-    /// As [`Self::frame_rows`].
+    /// As [`Self::row_block_rows`].
     ///
     /// # Panics
-    /// When the rows are not what [`Frame`] promises.
-    pub fn frame(&mut self, frame: &Frame) -> Result<()> {
-        let (view, mut coded) = (frame.view(), CodedRows::default());
+    /// When the rows are not what [`RowBlock`] promises.
+    pub fn row_block(&mut self, row_block: &RowBlock) -> Result<()> {
+        let (view, mut coded) = (row_block.view(), CodedRows::default());
         let mut coder = coded.coder();
         for i in 0..view.offsets.len() - 1 {
-            coder.push(frame.range.end.saturating_sub(1), view.row(i), |_| true, |successor| successor);
+            coder.push(row_block.range.end.saturating_sub(1), view.row(i), |_| true, |successor| successor);
         }
-        self.frame_rows(coded.all())?;
-        self.end_frame(frame.range.end)
+        self.row_block_rows(coded.all())?;
+        self.end_row_block(row_block.range.end)
     }
 
     /// Completes the file and gives it its name, replacing a file of that name.
@@ -222,43 +222,43 @@ impl SpillWriter {
     /// When the disk does not take it.
     ///
     /// # Panics
-    /// When what was written is not the partition that the header announced: the locals, or the frames' ranges.
+    /// When what was written is not the partition that the header announced: the locals, or the row blocks' ranges.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(Section::Resident);
         self.flush()?;
         let index = self.index();
         let (rows, resident_arcs) = index.sum(index.resident());
-        let proxies: u64 = index.frames.iter().map(|frame| u64::from(frame.rows)).sum();
+        let proxies: u64 = index.row_blocks.iter().map(|row_block| u64::from(row_block.rows)).sum();
         let numbered = u64::from(self.header.numbered);
         assert_eq!(index.sum(index.ranks()).0, numbered, "each vertex has a rank");
         assert_eq!(rows, u64::from(self.header.locals), "the resident section holds all locals");
-        assert_eq!(rows + proxies, numbered, "the frames hold all kept proxies");
+        assert_eq!(rows + proxies, numbered, "the row blocks hold all kept proxies");
         assert!(
-            index.frames.last().is_none_or(|last| u64::from(last.range.end) == numbered),
-            "frames cover the numbering"
+            index.row_blocks.last().is_none_or(|last| u64::from(last.range.end) == numbered),
+            "row blocks cover the numbering"
         );
         let bytes = index.to_bytes();
         let header = Header {
             codec: self.codec,
             partition: self.header.clone(),
-            frames: index.frames.len() as u32,
+            row_blocks: index.row_blocks.len() as u32,
             resident_arcs,
-            frame_arcs: index.frames.iter().map(|frame| frame.arcs).sum(),
+            row_block_arcs: index.row_blocks.iter().map(|row_block| row_block.arcs).sum(),
             raw_bytes: (0..index.blocks.len()).map(|i| index.raw_bytes(i)).sum(),
             index_offset: self.end,
             index_bytes: bytes.len() as u64,
             index_checksum: xxh3_64(&bytes),
         };
         self.out.write(&bytes).map_err(|error| Error::write(&self.path, error))?;
-        let head = header.to_bytes();
-        let memory = self.out.finish(&head, &self.path, self.durable)?;
+        let bytes_of_header = header.to_bytes();
+        let memory = self.out.finish(&bytes_of_header, &self.path, self.durable)?;
         Ok(SpillSummary {
             bytes: self.end + bytes.len() as u64,
-            checksum: checksum(&head),
+            checksum: checksum(&bytes_of_header),
             resident_arcs,
-            frame_arcs: header.frame_arcs,
-            frames: header.frames,
-            largest_frame_bytes: index.frames.iter().map(FrameInfo::decoded_bytes).max().unwrap_or(0),
+            row_block_arcs: header.row_block_arcs,
+            row_blocks: header.row_blocks,
+            largest_block_bytes: index.row_blocks.iter().map(RowBlockInfo::decoded_bytes).max().unwrap_or(0),
             raw_bytes: header.raw_bytes,
             header: self.header,
             path: self.path,
@@ -268,18 +268,18 @@ impl SpillWriter {
 
     /// The index of what was written.
     fn index(&mut self) -> Index {
-        let [ranks, resident, frames] = std::mem::take(&mut self.written);
+        let [ranks, resident, row_blocks] = std::mem::take(&mut self.written);
         let (rank_blocks, resident_blocks) = (ranks.len(), resident.len());
         let first = rank_blocks + resident_blocks;
         let moved = |blocks: &Range<usize>| first + blocks.start..first + blocks.end;
-        let of = std::mem::take(&mut self.frames).into_iter();
-        let of = of.map(|frame| FrameInfo { blocks: moved(&frame.blocks), ..frame }).collect();
-        let blocks = ranks.into_iter().chain(resident).chain(frames).collect();
-        Index { rank_blocks, resident_blocks, frames: of, blocks }
+        let of = std::mem::take(&mut self.row_blocks).into_iter();
+        let of = of.map(|row_block| RowBlockInfo { blocks: moved(&row_block.blocks), ..row_block }).collect();
+        let blocks = ranks.into_iter().chain(resident).chain(row_blocks).collect();
+        Index { rank_blocks, resident_blocks, row_blocks: of, blocks }
     }
 
     fn open(&mut self, section: Section) -> &mut CodedRows {
-        &mut self.waiting[usize::from(section == Section::Frames)]
+        &mut self.waiting[usize::from(section == Section::RowBlocks)]
     }
 
     /// Adds rows to the block of their section that is open, and closes it as often as it is full.

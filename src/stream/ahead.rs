@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::source::PartitionSource;
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 
 /// A source, and the runs of its resident section that were read already.
 pub struct Ahead<S> {
@@ -37,7 +37,7 @@ impl<S> Ahead<S> {
         while more && room > Bytes::ZERO && held + chunk <= room {
             let mut run = Resident::default();
             more = source.read_resident(Some(chunk), &mut run)?;
-            held += Bytes::of::<u32>(run.heads.len() as u64);
+            held += Bytes::of::<u32>(run.successors.len() as u64);
             runs.push_back(run);
         }
         Ok(Self { source, runs, lent: Vec::new(), more, reading: start.elapsed() })
@@ -54,16 +54,16 @@ impl<S: PartitionSource> PartitionSource for Ahead<S> {
         self.source.numbered()
     }
 
-    fn frames(&self) -> usize {
-        self.source.frames()
+    fn row_blocks(&self) -> usize {
+        self.source.row_blocks()
     }
 
-    fn frame_size(&self, i: usize) -> FrameSize {
-        self.source.frame_size(i)
+    fn row_block_size(&self, i: usize) -> RowBlockSize {
+        self.source.row_block_size(i)
     }
 
-    fn frame_words(&self, i: usize) -> u64 {
-        self.source.frame_words(i)
+    fn row_block_words(&self, i: usize) -> u64 {
+        self.source.row_block_words(i)
     }
 
     fn buffer_words(&self) -> u64 {
@@ -87,7 +87,7 @@ impl<S: PartitionSource> PartitionSource for Ahead<S> {
         Ok(self.more || !self.runs.is_empty())
     }
 
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
-        self.source.read_frame(i, into)
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
+        self.source.read_row_block(i, into)
     }
 }

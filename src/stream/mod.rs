@@ -1,8 +1,8 @@
 //! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
 //! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and how
-//! much memory it took at most. One reader thread reads and decodes; two frame buffers, which the backend may lend, go round
-//! between it and the counter, so while one frame is counted the next one is decoded, and never more than two exist. The
+//! much memory it took at most. One reader thread reads and decodes; two row block buffers, which the backend may lend, go round
+//! between it and the counter, so while one row block is counted the next one is decoded, and never more than two exist. The
 //! resident section passes whole or, where the device has memory of its own, in runs of bounded size.
 
 pub mod ahead;
@@ -25,12 +25,12 @@ use crate::count::cuda::RUNS_IN_FLIGHT;
 use crate::count::{Backend, CounterMemory, DeviceTimes};
 use crate::disk::faults;
 use crate::error::{Error, Result};
-use crate::partition::section::{Frame, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::threads::joined;
 use meter::Meter;
 use source::PartitionSource;
 
-/// Frames that exist at a time.
+/// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
 
 /// Runs of the resident section that exist at a time.
@@ -41,14 +41,14 @@ const RUNS: usize = RUNS_IN_FLIGHT as usize;
 pub struct Counted {
     /// Triangles whose lowest corner is local.
     pub triangles: u64,
-    /// The most bytes that resident section, frames and tables took together.
+    /// The most bytes that resident section, row blocks and tables took together.
     pub peak: Bytes,
     /// Decoded bytes of all sections.
     pub streamed: Bytes,
-    /// The largest frame.
-    pub largest_frame: Bytes,
-    /// Frames.
-    pub frames: u64,
+    /// The largest row block.
+    pub largest_row_block: Bytes,
+    /// Row blocks.
+    pub row_blocks: u64,
     /// How long the reader thread was at work.
     pub reading: Duration,
     /// How long the counter was at work, by the host's clock.
@@ -61,7 +61,7 @@ pub struct Counted {
 
 enum Message {
     Resident(Resident),
-    Frame(Frame),
+    RowBlock(RowBlock),
 }
 
 /// Why a partition was not counted. Nothing of it counts then: what was found so far is dropped.
@@ -119,21 +119,21 @@ pub fn count_partition(
         pool.install(move || Partition::of(source))
     };
     let (to_counter, messages) = sync_channel(0);
-    let (give_frame, frames) = sync_channel(IN_FLIGHT);
+    let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
     let (give_chunk, chunks) = sync_channel(RUNS);
     let words = partition.buffer_words;
     for _ in 0..IN_FLIGHT {
         // The channels have room for all buffers, so this neither fails nor waits.
-        let _ = give_frame.try_send(backend.frame_buffer(words));
+        let _ = give_row_block.try_send(backend.row_block_buffer(words));
     }
     for _ in 0..RUNS {
         let _ = give_chunk.try_send(backend.resident_buffer(partition.resident));
     }
     let chunk = backend.resident_chunk();
     std::thread::scope(|scope| {
-        let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, frames };
+        let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
-        let counted = count(partition, backend, pool, &meter, messages, (give_chunk, give_frame));
+        let counted = count(partition, backend, pool, &meter, messages, (give_chunk, give_row_block));
         // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let counted = counted?;
@@ -147,7 +147,7 @@ pub fn count_partition(
 struct Partition {
     resident: ResidentSize,
     numbered: u32,
-    largest_frame: Bytes,
+    largest_row_block: Bytes,
     /// See [`PartitionSource::buffer_words`].
     buffer_words: u64,
 }
@@ -157,7 +157,7 @@ impl Partition {
         Self {
             resident: source.resident_size(),
             numbered: source.numbered(),
-            largest_frame: source.largest_frame(),
+            largest_row_block: source.largest_row_block(),
             buffer_words: source.buffer_words(),
         }
     }
@@ -173,11 +173,11 @@ struct Reading<'a> {
     to_counter: SyncSender<Message>,
     /// Buffers that came back.
     chunks: Receiver<Resident>,
-    frames: Receiver<Frame>,
+    row_blocks: Receiver<RowBlock>,
 }
 
 impl Reading<'_> {
-    /// Resident section, then all frames in order; how long it was at work. Ends early when the counter is gone, which failed
+    /// Resident section, then all row blocks in order; how long it was at work. Ends early when the counter is gone, which failed
     /// then: its error is reported.
     fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
         let mut busy = Duration::ZERO;
@@ -194,15 +194,15 @@ impl Reading<'_> {
                 return Ok(busy);
             }
         }
-        for i in 0..source.frames() {
+        for i in 0..source.row_blocks() {
             self.control.check()?;
-            let Ok(mut frame) = self.frames.recv() else { break };
+            let Ok(mut row_block) = self.row_blocks.recv() else { break };
             let start = Instant::now();
-            let before = frame.heap();
-            self.pool.install(|| source.read_frame(i, &mut frame))?;
-            self.meter.change(before, frame.heap());
+            let before = row_block.heap();
+            self.pool.install(|| source.read_row_block(i, &mut row_block))?;
+            self.meter.change(before, row_block.heap());
             busy += start.elapsed();
-            if self.to_counter.send(Message::Frame(frame)).is_err() {
+            if self.to_counter.send(Message::RowBlock(row_block)).is_err() {
                 break;
             }
         }
@@ -217,16 +217,16 @@ fn count(
     pool: &ThreadPool,
     meter: &Meter,
     messages: Receiver<Message>,
-    (give_chunk, give_frame): (SyncSender<Resident>, SyncSender<Frame>),
+    (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
 ) -> Result<Counted, Failed> {
     let mut counted = Counted::default();
     let start = Instant::now();
-    let Partition { resident, numbered, largest_frame, .. } = partition;
-    let mut counter = asked(|| backend.begin(resident, numbered, largest_frame))?;
+    let Partition { resident, numbered, largest_row_block, .. } = partition;
+    let mut counter = asked(|| backend.begin(resident, numbered, largest_row_block))?;
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {
-        let frame = match message {
+        let row_block = match message {
             Message::Resident(chunk) => {
                 let start = Instant::now();
                 counted.streamed += chunk.size().bytes();
@@ -235,10 +235,10 @@ fn count(
                 counted.counting += start.elapsed();
                 continue;
             }
-            Message::Frame(frame) => frame,
+            Message::RowBlock(row_block) => row_block,
         };
         let start = Instant::now();
-        asked(|| counter.frame(&frame.view(), pool))?;
+        asked(|| counter.row_block(&row_block.view(), pool))?;
         counted.counting += start.elapsed();
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
@@ -250,16 +250,16 @@ fn count(
                 counted.peak = counted.peak.max(bytes);
             }
         }
-        let size = frame.view().size().bytes();
-        counted.largest_frame = counted.largest_frame.max(size);
+        let size = row_block.view().size().bytes();
+        counted.largest_row_block = counted.largest_row_block.max(size);
         counted.streamed += size;
-        counted.frames += 1;
+        counted.row_blocks += 1;
         // The reader may be done already; then the buffer is dropped here.
-        let _ = give_frame.try_send(frame);
+        let _ = give_row_block.try_send(row_block);
     }
     let start = Instant::now();
-    let tally = asked(|| counter.finish())?;
+    let count = asked(|| counter.finish())?;
     counted.counting += start.elapsed();
-    (counted.triangles, counted.device) = (tally.triangles, tally.device);
+    (counted.triangles, counted.device) = (count.triangles, count.device);
     Ok(counted)
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::partition::sizes::PartitionSize;
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
@@ -29,11 +29,11 @@ struct Passing {
 }
 
 impl Passing {
-    fn size(&self) -> FrameSize {
+    fn size(&self) -> RowBlockSize {
         let range = self.ranks.len() as u32;
         match &self.arcs {
-            Some(arcs) => FrameSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
-            None => FrameSize { range, rows: 0, arcs: 0 },
+            Some(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
+            None => RowBlockSize { range, rows: 0, arcs: 0 },
         }
     }
 }
@@ -114,25 +114,25 @@ impl PartitionSource for RankRange<'_> {
         self.ranks.end
     }
 
-    fn frames(&self) -> usize {
+    fn row_blocks(&self) -> usize {
         self.passing.len()
     }
 
-    fn frame_size(&self, i: usize) -> FrameSize {
+    fn row_block_size(&self, i: usize) -> RowBlockSize {
         self.passing[i].size()
     }
 
-    fn frame_words(&self, i: usize) -> u64 {
+    fn row_block_words(&self, i: usize) -> u64 {
         let Passing { ranks, arcs } = &self.passing[i];
         match arcs {
             Some(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
-            _ => self.frame_size(i).words(),
+            _ => self.row_block_size(i).words(),
         }
     }
 
     fn buffer_words(&self) -> u64 {
         // Later ranges let larger blocks pass; where none passes, no buffer is needed.
-        let own = (0..self.frames()).map(|i| self.frame_words(i)).max().unwrap_or(0);
+        let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
         let passes = self.passing.iter().any(|block| block.arcs.is_some());
         if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
     }
@@ -161,18 +161,18 @@ impl PartitionSource for RankRange<'_> {
         if self.stored {
             let bytes = self.graph.stored_of(&ranks).get();
             let before = self.graph.first_arc(first)? - self.graph.first_arc(self.ranks.start)?;
-            into.heads.resize(bytes.div_ceil(4))?;
-            let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.heads);
+            into.successors.resize(bytes.div_ceil(4))?;
+            let into_bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut into.successors);
             into.stored =
                 self.graph.read_stored(ranks, before, &mut into.offsets, &mut into_bytes[..bytes as usize])?;
         } else {
-            into.heads.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
-            self.graph.read(ranks, &mut into.offsets, &mut into.heads)?;
+            into.successors.resize(self.graph.first_arc(self.next)? - self.graph.first_arc(first)?)?;
+            self.graph.read(ranks, &mut into.offsets, &mut into.successors)?;
         }
         Ok(self.next < self.ranks.end)
     }
 
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
         let Passing { ranks, arcs } = &self.passing[i];
         match arcs {
             None => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
@@ -184,8 +184,8 @@ impl PartitionSource for RankRange<'_> {
                 *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
             }
             Some(arcs) => {
-                let (offsets, heads) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
-                self.graph.read(ranks.clone(), offsets, heads)?;
+                let (offsets, successors) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
+                self.graph.read(ranks.clone(), offsets, successors)?;
             }
         }
         Ok(())
@@ -204,7 +204,7 @@ mod tests {
     use crate::graph::Direction;
     use crate::input::arcs::ArcList;
     use crate::memory::HostMemory;
-    use crate::partition::section::smallest_frame_limit;
+    use crate::partition::section::smallest_row_block_limit;
     use crate::prepare::prepare;
 
     fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
@@ -215,7 +215,7 @@ mod tests {
 
     fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
         let mut rows = Vec::new();
-        let each = |block: crate::graph::RowBlock<'_>| {
+        let each = |block: crate::graph::RowRun<'_>| {
             rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
             Ok(())
         };
@@ -268,11 +268,11 @@ mod tests {
             };
             resident.extend(run.numbers.iter().copied().zip(rows));
         }
-        let (mut frame, mut blocks) = (Frame::default(), Vec::new());
-        for i in 0..range.frames() {
-            range.read_frame(i, &mut frame).unwrap();
-            let view = frame.view();
-            assert_eq!(view.size(), range.frame_size(i));
+        let (mut row_block, mut blocks) = (RowBlock::default(), Vec::new());
+        for i in 0..range.row_blocks() {
+            range.read_row_block(i, &mut row_block).unwrap();
+            let view = row_block.view();
+            assert_eq!(view.size(), range.row_block_size(i));
             let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
             let rows = match &view.stored {
                 Some(compact) => unpacked(compact, view.offsets.windows(2).map(length)),
@@ -298,7 +298,7 @@ mod tests {
             }
             assert!(found == rows[of.start as usize..of.end as usize]);
             let arcs = found.iter().map(|row| row.len() as u64).sum();
-            let size = FrameSize { range: of.len() as u32, rows: of.len() as u64, arcs };
+            let size = RowBlockSize { range: of.len() as u32, rows: of.len() as u64, arcs };
             assert!(size.bytes() <= limit || of.len() == 1, "{} of {limit}", size.bytes());
         }
         assert_eq!(next, ranks.end);
@@ -317,7 +317,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
             let rows = rows_of(&graph);
-            let limit = smallest_frame_limit(graph.longest_row()) + Bytes(limit);
+            let limit = smallest_row_block_limit(graph.longest_row()) + Bytes(limit);
             let blocks = RowBlocks::new(&graph, limit).unwrap();
             let mut ends: Vec<u32> = ends.into_iter().map(|end| end % (graph.vertices() + 1)).collect();
             ends.extend([0, graph.vertices()]);
@@ -327,7 +327,7 @@ mod tests {
                 let ranks = pair[0]..pair[1];
                 let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap();
                 // A buffer that was taken for one range serves all later ones.
-                prop_assert!((0..range.frames()).all(|i| range.frame_words(i) <= range.buffer_words()));
+                prop_assert!((0..range.row_blocks()).all(|i| range.row_block_words(i) <= range.buffer_words()));
                 buffers.extend(range.passing.iter().any(|block| block.arcs.is_some()).then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));
             }

@@ -3,7 +3,7 @@
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::partition::section::FrameSize;
+use crate::partition::section::RowBlockSize;
 
 /// Arcs of a block: more than 32-bit offsets can address.
 const MOST_ARCS: u64 = u32::MAX as u64;
@@ -30,7 +30,7 @@ impl RowBlocks {
     pub fn new(graph: &OrientedGraph, limit: Bytes) -> Result<Self> {
         let fits = |rows: u64, arcs: u64| {
             let range = u32::try_from(rows).unwrap_or(u32::MAX);
-            arcs <= MOST_ARCS && FrameSize { range, rows, arcs }.bytes() <= limit
+            arcs <= MOST_ARCS && RowBlockSize { range, rows, arcs }.bytes() <= limit
         };
         let whole = limit >= LEAST_OF_WHOLE && graph.largest_block()[1] <= LEAST_OF_WHOLE;
         let mut starts = vec![(0, 0)];

@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::section::{Frame, FrameSize, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::spill::SpillReader;
 
 /// Delivers a partition's sections in their order.
@@ -10,26 +10,26 @@ pub trait PartitionSource: Send {
     /// The vertices of the numbering: locals and kept proxies together, or all of the graph.
     fn numbered(&self) -> u32;
 
-    /// The number of frames, at least one.
-    fn frames(&self) -> usize;
+    /// The number of row blocks, at least one.
+    fn row_blocks(&self) -> usize;
 
-    /// The size of frame `i`.
-    fn frame_size(&self, i: usize) -> FrameSize;
+    /// The size of row block `i`.
+    fn row_block_size(&self, i: usize) -> RowBlockSize;
 
-    /// Words of memory that reading frame `i` takes.
-    fn frame_words(&self, i: usize) -> u64 {
-        self.frame_size(i).words()
+    /// Words of memory that reading row block `i` takes.
+    fn row_block_words(&self, i: usize) -> u64 {
+        self.row_block_size(i).words()
     }
 
-    /// Words of memory in which every frame can be read, of this partition and of others of the same cut: buffers are kept from one
+    /// Words of memory in which every row block can be read, of this partition and of others of the same cut: buffers are kept from one
     /// partition to the next, and page-locked memory is slow to take.
     fn buffer_words(&self) -> u64 {
-        (0..self.frames()).map(|i| self.frame_words(i)).max().unwrap_or(0)
+        (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0)
     }
 
-    /// Bytes of the largest frame.
-    fn largest_frame(&self) -> Bytes {
-        (0..self.frames()).map(|i| self.frame_size(i).bytes()).max().unwrap_or_default()
+    /// Bytes of the largest row block.
+    fn largest_row_block(&self) -> Bytes {
+        (0..self.row_blocks()).map(|i| self.row_block_size(i).bytes()).max().unwrap_or_default()
     }
 
     /// The size of the resident section.
@@ -42,11 +42,11 @@ pub trait PartitionSource: Send {
     /// When it is damaged or cannot be read.
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool>;
 
-    /// Reads frame `i`; called in ascending order, once each.
+    /// Reads row block `i`; called in ascending order, once each.
     ///
     /// # Errors
     /// When it is damaged or cannot be read.
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()>;
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()>;
 }
 
 impl<S: PartitionSource + ?Sized> PartitionSource for Box<S> {
@@ -54,16 +54,16 @@ impl<S: PartitionSource + ?Sized> PartitionSource for Box<S> {
         (**self).numbered()
     }
 
-    fn frames(&self) -> usize {
-        (**self).frames()
+    fn row_blocks(&self) -> usize {
+        (**self).row_blocks()
     }
 
-    fn frame_size(&self, i: usize) -> FrameSize {
-        (**self).frame_size(i)
+    fn row_block_size(&self, i: usize) -> RowBlockSize {
+        (**self).row_block_size(i)
     }
 
-    fn frame_words(&self, i: usize) -> u64 {
-        (**self).frame_words(i)
+    fn row_block_words(&self, i: usize) -> u64 {
+        (**self).row_block_words(i)
     }
 
     fn buffer_words(&self) -> u64 {
@@ -78,8 +78,8 @@ impl<S: PartitionSource + ?Sized> PartitionSource for Box<S> {
         (**self).read_resident(limit, into)
     }
 
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
-        (**self).read_frame(i, into)
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
+        (**self).read_row_block(i, into)
     }
 }
 
@@ -111,17 +111,17 @@ impl PartitionSource for Spilled {
         self.spill.header().numbered
     }
 
-    fn frames(&self) -> usize {
-        self.spill.frames()
+    fn row_blocks(&self) -> usize {
+        self.spill.row_blocks()
     }
 
-    fn frame_size(&self, i: usize) -> FrameSize {
-        let frame = self.spill.frame_info(i);
-        FrameSize { range: frame.range.len() as u32, rows: u64::from(frame.rows), arcs: frame.arcs }
+    fn row_block_size(&self, i: usize) -> RowBlockSize {
+        let row_block = self.spill.row_block_info(i);
+        RowBlockSize { range: row_block.range.len() as u32, rows: u64::from(row_block.rows), arcs: row_block.arcs }
     }
 
-    fn frame_words(&self, i: usize) -> u64 {
-        if self.packed { self.spill.packed_words(i) } else { self.frame_size(i).words() }
+    fn row_block_words(&self, i: usize) -> u64 {
+        if self.packed { self.spill.packed_words(i) } else { self.row_block_size(i).words() }
     }
 
     fn resident_size(&self) -> ResidentSize {
@@ -144,7 +144,7 @@ impl PartitionSource for Spilled {
         Ok(self.next < all)
     }
 
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
-        if self.packed { self.spill.read_packed_frame(i, into) } else { self.spill.read_frame(i, into) }
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
+        if self.packed { self.spill.read_packed_row_block(i, into) } else { self.spill.read_row_block(i, into) }
     }
 }

@@ -3,34 +3,34 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{PartitionCounter, Tally, Terms};
+use crate::count::{PartitionCount, PartitionCounter, Terms};
 use crate::lock;
-use crate::partition::section::{FrameSize, FrameView};
+use crate::partition::section::{RowBlockSize, RowBlockView};
 
-/// Every third frame has many short rows, the others few long ones: both buffers meet both kinds.
+/// Every third row block has many short rows, the others few long ones: both buffers meet both kinds.
 struct Alternating {
-    frames: usize,
+    row_blocks: usize,
     fails_at: usize,
 }
 
 impl Alternating {
-    fn size(&self, i: usize) -> FrameSize {
+    fn size(&self, i: usize) -> RowBlockSize {
         if i.is_multiple_of(3) {
-            FrameSize { range: 20_000, rows: 20_000, arcs: 5_000 }
+            RowBlockSize { range: 20_000, rows: 20_000, arcs: 5_000 }
         } else {
-            FrameSize { range: 20_000, rows: 50, arcs: 24_950 }
+            RowBlockSize { range: 20_000, rows: 50, arcs: 24_950 }
         }
     }
 }
 
 impl PartitionSource for Alternating {
     fn numbered(&self) -> u32 {
-        20_000 * self.frames as u32
+        20_000 * self.row_blocks as u32
     }
-    fn frames(&self) -> usize {
-        self.frames
+    fn row_blocks(&self) -> usize {
+        self.row_blocks
     }
-    fn frame_size(&self, i: usize) -> FrameSize {
+    fn row_block_size(&self, i: usize) -> RowBlockSize {
         self.size(i)
     }
     fn resident_size(&self) -> ResidentSize {
@@ -40,14 +40,14 @@ impl PartitionSource for Alternating {
         into.offsets = vec![0];
         Ok(false)
     }
-    fn read_frame(&mut self, i: usize, into: &mut Frame) -> Result<()> {
+    fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
         if i == self.fails_at {
-            return Err(Error::data("part", "frame is damaged"));
+            return Err(Error::data("part", "row block is damaged"));
         }
-        let FrameSize { range, rows, arcs } = self.size(i);
-        let (offsets, heads) = into.reset(range * i as u32..range * (i as u32 + 1), rows, arcs)?;
+        let RowBlockSize { range, rows, arcs } = self.size(i);
+        let (offsets, successors) = into.reset(range * i as u32..range * (i as u32 + 1), rows, arcs)?;
         offsets.fill(0);
-        heads.fill(0);
+        successors.fill(0);
         Ok(())
     }
 }
@@ -69,7 +69,7 @@ impl Backend for Onlooker {
             tables: |_, _| Bytes::ZERO,
             workers: 1,
             slots: |_| 2,
-            wish: None,
+            preferred: None,
             fixed: Bytes::ZERO,
             scratch: Bytes::ZERO,
         }
@@ -83,12 +83,12 @@ impl PartitionCounter for Onlooker {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         Ok(Some(run))
     }
-    fn frame(&mut self, frame: &FrameView<'_>, _: &ThreadPool) -> Result<()> {
-        lock(&self.0).push(frame.range.start / 20_000);
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, _: &ThreadPool) -> Result<()> {
+        lock(&self.0).push(row_block.range.start / 20_000);
         Ok(())
     }
-    fn finish(self: Box<Self>) -> Result<Tally> {
-        Ok(Tally { triangles: 7, device: None })
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: 7, device: None })
     }
     fn memory(&self) -> CounterMemory {
         CounterMemory::BesidesSections(Bytes::ZERO)
@@ -104,21 +104,21 @@ fn run(mut source: Alternating) -> (Result<Counted, Failed>, Vec<u32>) {
 }
 
 #[test]
-fn frames_come_in_order_and_two_buffers_never_hold_more_than_two_frames() {
-    let source = Alternating { frames: 9, fails_at: usize::MAX };
-    let largest = source.largest_frame();
+fn row_blocks_come_in_order_and_two_buffers_never_hold_more_than_two_row_blocks() {
+    let source = Alternating { row_blocks: 9, fails_at: usize::MAX };
+    let largest = source.largest_row_block();
     let (counted, seen) = run(source);
     let counted = counted.unwrap();
-    assert_eq!((counted.triangles, counted.frames), (7, 9));
+    assert_eq!((counted.triangles, counted.row_blocks), (7, 9));
     assert_eq!(seen, (0..9).collect::<Vec<_>>());
     // The resident section is one offset.
-    assert!(counted.peak <= largest + largest + Bytes(8), "{} with frames of {largest}", counted.peak);
+    assert!(counted.peak <= largest + largest + Bytes(8), "{} with row blocks of {largest}", counted.peak);
 }
 
 #[test]
-fn a_frame_that_cannot_be_read_is_the_error_that_is_told() {
-    let (counted, seen) = run(Alternating { frames: 9, fails_at: 4 });
+fn a_row_block_that_cannot_be_read_is_the_error_that_is_told() {
+    let (counted, seen) = run(Alternating { row_blocks: 9, fails_at: 4 });
     let Failed::Job(error) = counted.unwrap_err() else { panic!("the device is blamed") };
-    assert!(error.to_string().contains("frame is damaged"));
+    assert!(error.to_string().contains("row block is damaged"));
     assert!(seen.len() <= 4);
 }

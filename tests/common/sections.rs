@@ -4,10 +4,10 @@ use trimill::bytes::Bytes;
 use trimill::partition::batch::Kept;
 use trimill::partition::cuts::Cuts;
 use trimill::partition::locals::Locals;
-use trimill::partition::section::{Frame, Resident};
+use trimill::partition::section::{Resident, RowBlock};
 
-/// The rows of locals in full, and those of proxies, in frames of at most `limit` bytes.
-pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<Frame>) {
+/// The rows of locals in full, and those of proxies, in row blocks of at most `limit` bytes.
+pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<RowBlock>) {
     let number = |&rank: &u32| kept.kept.rank(rank);
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
     let (mut cuts, mut proxies) = (Cuts::new(limit), Vec::new());
@@ -15,19 +15,19 @@ pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: B
         let row = rows[rank as usize].iter();
         if locals.part(rank) == kept.part {
             resident.numbers.push(place);
-            resident.heads.extend_from_slice(&row.map(number).collect::<Vec<u32>>());
-            resident.offsets.push(resident.heads.len() as u64);
+            resident.successors.extend_from_slice(&row.map(number).collect::<Vec<u32>>());
+            resident.offsets.push(resident.successors.len() as u64);
         } else {
             let row: Vec<u32> = row.filter(|&&successor| kept.keeps(successor)).map(number).collect();
             cuts.row(place, row.len() as u32);
             proxies.push(row);
         }
     }
-    let frames = cuts.finish(kept.kept.count()).into_iter().map(|cut| {
+    let row_blocks = cuts.finish(kept.kept.count()).into_iter().map(|cut| {
         let rows = &proxies[cut.rows];
         let mut ends = vec![0];
         rows.iter().for_each(|row| ends.push(ends[ends.len() - 1] + row.len() as u32));
-        Frame::of(cut.range, &ends, &rows.concat()).unwrap()
+        RowBlock::of(cut.range, &ends, &rows.concat()).unwrap()
     });
-    (resident, frames.collect())
+    (resident, row_blocks.collect())
 }

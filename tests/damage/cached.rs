@@ -31,7 +31,7 @@ impl Job {
     fn is_cached(&self, what: &str) -> bool {
         let result = count(IN_CACHE, self.dir.path()).unwrap();
         assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
-        result.stations[0].name == "cached"
+        result.stages[0].name == "cached"
     }
 
     /// The exit code of the program, with the cache of these jobs, and what it says.
@@ -98,7 +98,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
                     Ok(result) => {
                         assert!(!reads[section], "{what}: nobody noticed");
                         assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
-                        assert_eq!(result.stations[0].name, "cached", "{what}");
+                        assert_eq!(result.stages[0].name, "cached", "{what}");
                         flip(&file, bit);
                     }
                     Err(error) => {

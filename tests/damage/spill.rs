@@ -120,7 +120,7 @@ fn another_version_and_another_job_are_named() {
 #[test]
 fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
     let dir = tempfile::tempdir().unwrap();
-    let partition = Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![]; 3])] };
+    let partition = Partition { numbered: 4, locals: vec![(3, vec![])], row_blocks: vec![(0..4, vec![vec![]; 3])] };
     let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
     let mut bytes = std::fs::read(&path).unwrap();
     // The arcs of the block of the resident section, which is one row, and as many bytes.
@@ -136,14 +136,17 @@ fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
 }
 
 #[test]
-fn a_frame_with_a_row_too_many_is_found_by_verify() {
-    // The rows of proxies 0 and 1 of a frame, shifted by one local: well-formed, but proxy 1 would point at itself.
+fn a_row_block_with_a_row_too_many_is_found_by_verify() {
+    // The rows of proxies 0 and 1 of a row block, shifted by one local: well-formed, but proxy 1 would point at itself.
     let dir = tempfile::tempdir().unwrap();
-    let partition =
-        Partition { numbered: 4, locals: vec![(3, vec![])], frames: vec![(0..4, vec![vec![], vec![0, 1], vec![]])] };
+    let partition = Partition {
+        numbered: 4,
+        locals: vec![(3, vec![])],
+        row_blocks: vec![(0..4, vec![vec![], vec![0, 1], vec![]])],
+    };
     let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
     let error = failure(opened(&path).unwrap().verify(&Control::silent()));
-    assert!(error.to_string().contains("frame 0: the row of proxy 1"), "{error}");
+    assert!(error.to_string().contains("row block 0: the row of proxy 1"), "{error}");
 }
 
 proptest! {
@@ -153,7 +156,7 @@ proptest! {
     fn a_decoder_takes_no_nonsense(
         partition in partition(), at: prop::sample::Index, byte: u8, cut: prop::sample::Index, noise: Vec<u8>,
     ) {
-        let Resident { numbers, heads, .. } = partition.resident();
+        let Resident { numbers, successors, .. } = partition.resident();
         let (mut coded, mut stored) = (CodedRows::default(), Vec::new());
         let mut coder = coded.coder();
         partition.locals.iter().for_each(|(number, row)| coder.push(*number, row, |_| true, |successor| successor));
@@ -164,14 +167,14 @@ proptest! {
         }
         let cut = cut.index(stored.len() + 1);
         for bytes in [&changed[..], &stored[..cut], &noise] {
-            let (mut numbers, mut heads) = (vec![0; numbers.len()], vec![0; heads.len()]);
+            let (mut numbers, mut successors) = (vec![0; numbers.len()], vec![0; successors.len()]);
             let mut ends = vec![0u64; numbers.len()];
-            let into = RowsMut { numbers: Numbers::Each(&mut numbers[..]), ends: &mut ends, heads: &mut heads, base: 0 };
+            let into = RowsMut { numbers: Numbers::Each(&mut numbers[..]), ends: &mut ends, successors: &mut successors, base: 0 };
             if decode(bytes, into, &mut Vec::new()).is_ok() {
                 prop_assert!(numbers.is_sorted_by(|a, b| a < b));
                 let starts = std::iter::once(&0).chain(&ends);
                 for ((&start, &end), &number) in starts.zip(&ends).zip(&numbers) {
-                    let row = &heads[start as usize..end as usize];
+                    let row = &successors[start as usize..end as usize];
                     prop_assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < number));
                 }
             }

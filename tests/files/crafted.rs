@@ -247,7 +247,7 @@ fn crafted_graphs_are_counted_or_made_again() {
             let counted = catch_unwind(AssertUnwindSafe(|| count(&toml, dir.path())));
             let is_cached = match counted.unwrap_or_else(|_| panic!("{name}: {way}: a panic")) {
                 Ok(result) => {
-                    let is_cached = result.stations[0].name == "cached";
+                    let is_cached = result.stages[0].name == "cached";
                     assert!(is_cached || result.triangles == TRIANGLES, "{name}: {way}");
                     is_cached
                 }
@@ -266,7 +266,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     assert!(taken > 100, "{taken}");
     std::fs::write(&path, parts.sealed()).unwrap();
     let result = count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
-    assert_eq!((result.triangles, result.stations[0].name.as_str()), (TRIANGLES, "cached"));
+    assert_eq!((result.triangles, result.stages[0].name.as_str()), (TRIANGLES, "cached"));
 }
 
 #[test]

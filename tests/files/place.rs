@@ -73,7 +73,7 @@ pub(crate) fn result(output: &Output) -> RunResult {
 #[track_caller]
 pub(crate) fn counted(output: &Output) -> (u128, bool) {
     let result = result(output);
-    (result.triangles, result.stations[0].name == "cached")
+    (result.triangles, result.stages[0].name == "cached")
 }
 
 /// Sets the time of modification to what it always is here.

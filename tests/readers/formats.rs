@@ -41,7 +41,7 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     let members = [gz(first.as_bytes()), gz(second.as_bytes())].concat();
     assert_eq!(same(&folder.write("members.el.gz", members), Format::Text, 0), sorted);
     let zst = [first, second].map(|text| zstd::encode_all(text.as_bytes(), 1).unwrap()).concat();
-    assert_eq!(same(&folder.write("frames.tsv.zst", zst), Format::Text, 0), sorted);
+    assert_eq!(same(&folder.write("row_blocks.tsv.zst", zst), Format::Text, 0), sorted);
 
     let pairs32 = bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes());
     assert_eq!(same(&folder.write("pairs.bin", pairs32), Format::BinU32, 0), sorted);

@@ -32,7 +32,7 @@ pub(crate) fn spills(place: &Place) -> Vec<PathBuf> {
 }
 
 fn names(result: &RunResult) -> Vec<&str> {
-    result.stations.iter().map(|station| station.name.as_str()).collect()
+    result.stages.iter().map(|stage| stage.name.as_str()).collect()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use trimill::control::Control;
 use trimill::error::Error;
-use trimill::partition::section::{Frame, Resident};
+use trimill::partition::section::{Resident, RowBlock};
 use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,8 +21,8 @@ pub struct Partition {
     pub numbered: u32,
     /// Number and row of each local.
     pub locals: Vec<(u32, Vec<u32>)>,
-    /// Range and rows of each frame.
-    pub frames: Vec<(Range<u32>, Vec<Vec<u32>>)>,
+    /// Range and rows of each row block.
+    pub row_blocks: Vec<(Range<u32>, Vec<Vec<u32>>)>,
 }
 
 impl Partition {
@@ -30,10 +30,10 @@ impl Partition {
         resident_of(&self.locals)
     }
 
-    pub fn frame(&self, i: usize) -> Frame {
-        let (range, rows) = &self.frames[i];
+    pub fn row_block(&self, i: usize) -> RowBlock {
+        let (range, rows) = &self.row_blocks[i];
         let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
-        Frame::of(range.clone(), &offsets, &rows.concat()).unwrap()
+        RowBlock::of(range.clone(), &offsets, &rows.concat()).unwrap()
     }
 
     /// Every third vertex of a graph.
@@ -61,29 +61,32 @@ impl Partition {
         for rows in self.locals.chunks(chunk) {
             writer.resident(&resident_of(rows)).unwrap();
         }
-        for i in 0..self.frames.len() {
-            writer.frame(&self.frame(i)).unwrap();
+        for i in 0..self.row_blocks.len() {
+            writer.row_block(&self.row_block(i)).unwrap();
         }
         writer.finish().unwrap()
     }
 
     pub fn assert_is_in(&self, spill: &SpillReader) {
         assert_eq!(*spill.header(), self.header());
-        assert_eq!(spill.frames(), self.frames.len());
+        assert_eq!(spill.row_blocks(), self.row_blocks.len());
         assert_eq!(spill.ranks().unwrap(), self.ranks());
         // Buffers that were used before, larger and smaller than needed.
         let mut resident =
-            Resident { numbers: vec![9; 500], offsets: vec![9], heads: vec![9; 3].into(), ..Resident::default() };
+            Resident { numbers: vec![9; 500], offsets: vec![9], successors: vec![9; 3].into(), ..Resident::default() };
         spill.read_resident(&mut resident).unwrap();
         assert_eq!(resident, self.resident());
-        assert_eq!(spill.resident_arcs(), resident.heads.len() as u64);
-        let mut frame = Frame::of(1..2, &[9; 700], &[]).unwrap();
-        for i in (0..self.frames.len()).rev() {
-            spill.read_frame(i, &mut frame).unwrap();
-            assert_eq!(frame, self.frame(i));
-            let info = spill.frame_info(i);
-            assert_eq!((info.range.clone(), info.arcs), (frame.range.clone(), frame.view().heads.len() as u64));
-            assert_eq!(info.decoded_bytes(), 4 * frame.view().size().words());
+        assert_eq!(spill.resident_arcs(), resident.successors.len() as u64);
+        let mut row_block = RowBlock::of(1..2, &[9; 700], &[]).unwrap();
+        for i in (0..self.row_blocks.len()).rev() {
+            spill.read_row_block(i, &mut row_block).unwrap();
+            assert_eq!(row_block, self.row_block(i));
+            let info = spill.row_block_info(i);
+            assert_eq!(
+                (info.range.clone(), info.arcs),
+                (row_block.range.clone(), row_block.view().successors.len() as u64)
+            );
+            assert_eq!(info.decoded_bytes(), 4 * row_block.view().size().words());
         }
         spill.verify(&Control::silent()).unwrap();
     }
@@ -101,7 +104,7 @@ pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
     Resident {
         numbers: rows.iter().map(|row| row.0).collect(),
         offsets: ends(rows.iter().map(|row| &row.1)),
-        heads: rows.iter().flat_map(|row| row.1.clone()).collect::<Vec<u32>>().into(),
+        successors: rows.iter().flat_map(|row| row.1.clone()).collect::<Vec<u32>>().into(),
         ..Resident::default()
     }
 }
@@ -119,7 +122,7 @@ pub fn fixture() -> Partition {
     Partition {
         numbered: 70_000,
         locals: vec![(2, vec![0, 1]), (300, vec![]), (69_999, vec![0, 500, 65_999, 69_998])],
-        frames: vec![(0..1000, rows(0..1000)), (1000..70_000, rows(1000..70_000))],
+        row_blocks: vec![(0..1000, rows(0..1000)), (1000..70_000, rows(1000..70_000))],
     }
 }
 
@@ -128,7 +131,7 @@ pub fn tiny() -> Partition {
     Partition {
         numbered: 6,
         locals: vec![(1, vec![0]), (4, vec![0, 1, 3]), (5, vec![4])],
-        frames: vec![(0..3, vec![vec![], vec![0, 1]]), (3..6, vec![vec![0, 2]])],
+        row_blocks: vec![(0..3, vec![vec![], vec![0, 1]]), (3..6, vec![vec![0, 2]])],
     }
 }
 
@@ -146,12 +149,12 @@ pub fn failure<T>(result: Result<T, Error>) -> Error {
 /// Reads everything; the buffers must be empty after an error.
 pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
     let mut resident = Resident::default();
-    let mut frame = Frame::default();
+    let mut row_block = RowBlock::default();
     let mut result = spill.read_resident(&mut resident);
     assert!(result.is_ok() || resident == Resident::default());
-    for i in 0..spill.frames() {
-        let read = spill.read_frame(i, &mut frame);
-        assert!(read.is_ok() || frame == Frame::default());
+    for i in 0..spill.row_blocks() {
+        let read = spill.read_row_block(i, &mut row_block);
+        assert!(read.is_ok() || row_block == RowBlock::default());
         result = result.and(read);
     }
     result.and(spill.ranks().map(drop))
@@ -172,7 +175,7 @@ pub fn seal(bytes: &mut [u8]) {
     bytes[152..HEADER].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// A row of strictly ascending heads below `bound`.
+/// A row of strictly ascending successors below `bound`.
 pub fn row_below(bound: u32) -> impl Strategy<Value = Vec<u32>> {
     proptest::collection::btree_set(0..bound.max(1), 0..=8.min(bound as usize))
         .prop_map(|row| row.into_iter().collect())
@@ -191,13 +194,13 @@ pub fn partition() -> impl Strategy<Value = Partition> {
             let all_local = local.iter().all(|&local| local);
             let ends = if all_local && cuts.is_empty() { vec![] } else { [&cuts[..], &[numbered]].concat() };
             let mut start = 0;
-            let frames = ends.into_iter().map(|end| {
+            let row_blocks = ends.into_iter().map(|end| {
                 let range = std::mem::replace(&mut start, end)..end;
                 let proxies = range.clone().filter(|&n| !local[n as usize]);
                 (range, proxies.map(|n| rows[n as usize].clone()).collect())
             });
-            let frames = frames.collect();
+            let row_blocks = row_blocks.collect();
             let locals = (0..numbered).filter(|&n| local[n as usize]).map(|n| (n, rows[n as usize].clone())).collect();
-            Partition { numbered, locals, frames }
+            Partition { numbered, locals, row_blocks }
         })
 }

@@ -5,14 +5,14 @@
 #[repr(C)]
 pub(crate) struct Arguments {
     pub(crate) offsets: u64,
-    pub(crate) heads: u64,
+    pub(crate) successors: u64,
     pub(crate) work: u64,
     pub(crate) cursors: u64,
     pub(crate) sums: u64,
     pub(crate) words: u64,
     pub(crate) ranks: u64,
-    pub(crate) frame_offsets: u64,
-    pub(crate) frame_heads: u64,
+    pub(crate) row_block_offsets: u64,
+    pub(crate) row_block_successors: u64,
     pub(crate) work_first: u32,
     pub(crate) range_start: u32,
     pub(crate) range_end: u32,

@@ -4,42 +4,49 @@
 pub(crate) mod emulation;
 
 use crate::packed::Run;
-use crate::testing::common::{OwnedFrame, Partition, cuts, random};
+use crate::testing::common::{OwnedRowBlock, Partition, cuts, random};
 use crate::testing::double::{Double, Pace};
 
 use super::*;
 use crate::error::Error;
 
-/// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
+/// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
-    let shared = count_with(partition, &partition.shared_frames(cuts), shape, pace, longest_grid);
-    let own = count_with(partition, &partition.frames(cuts), shape, pace, longest_grid);
+    let shared = count_with(partition, &partition.shared_row_blocks(cuts), shape, pace, longest_grid);
+    let own = count_with(partition, &partition.row_blocks(cuts), shape, pace, longest_grid);
     assert_eq!(own.triangles, shared.triangles, "{cuts:?} {shape:?} {pace:?}");
-    let stored: Vec<OwnedFrame> = partition.shared_frames(cuts).iter().map(|frame| frame.as_stored(7)).collect();
+    let stored: Vec<OwnedRowBlock> =
+        partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(7)).collect();
     assert_eq!(count_with(partition, &stored, shape, pace, longest_grid).triangles, own.triangles, "stored");
     own
 }
 
 /// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
-fn count_with(partition: &Partition, frames: &[OwnedFrame], shape: Shape, pace: Pace, longest_grid: u32) -> Counted {
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
+fn count_with(
+    partition: &Partition,
+    row_blocks: &[OwnedRowBlock],
+    shape: Shape,
+    pace: Pace,
+    longest_grid: u32,
+) -> Counted {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);
     let arena = device_bytes(size.locals, size.arcs, limit);
     let mut double = Double::new(arena, pace);
     let mut counting = Counting::begin(&mut double, shape, size, longest_grid).unwrap();
     let rows = if longest_grid == LONGEST_GRID { 1 << 20 } else { 33 };
-    match frames.iter().any(|frame| frame.stored.is_some()) {
+    match row_blocks.iter().any(|row_block| row_block.stored.is_some()) {
         true => partition.stored_runs(rows, 5).iter().for_each(|run| counting.resident(&run.slices()).unwrap()),
         false => partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap()),
     }
     let work = counting.work;
-    for frame in frames {
-        counting.frame(&frame.slices()).unwrap();
+    for row_block in row_blocks {
+        counting.row_block(&row_block.slices()).unwrap();
     }
     let counted = counting.finish().unwrap();
     assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < TERMS.fixed + 4 * size.locals);
     if work > 0 {
-        let kernels = frames.iter().filter(|frame| !frame.range.is_empty()).count() as f64;
+        let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as f64;
         // The double's clock counts one second for whatever lies between two marks.
         assert_eq!((counted.copy_seconds, counted.kernel_seconds, counted.sum_seconds), (kernels + 1.0, kernels, 1.0));
     }
@@ -79,7 +86,7 @@ fn every_shape_gives_the_count_of_brute_force() {
 }
 
 #[test]
-fn short_rows_count_and_a_triangle_needs_only_two_heads() {
+fn short_rows_count_and_a_triangle_needs_only_two_successors() {
     // A square with a diagonal, and a path: rows of 0, 1 and 2.
     let rows = vec![vec![], vec![0], vec![0, 1], vec![0, 1], vec![3], vec![4]];
     for mask in 0..64u32 {
@@ -97,11 +104,11 @@ fn short_rows_count_and_a_triangle_needs_only_two_heads() {
 }
 
 #[test]
-fn all_local_needs_no_frame_memory_and_a_clique_has_its_closed_form() {
+fn all_local_needs_no_row_block_memory_and_a_clique_has_its_closed_form() {
     let rows = (0..300).map(|number| (0..number).collect()).collect();
     let partition = Partition::new(rows, vec![true; 300]);
     for cuts in [vec![], vec![100, 200]] {
-        assert!(partition.frames(&cuts).iter().all(|frame| frame.bytes() == 0));
+        assert!(partition.row_blocks(&cuts).iter().all(|row_block| row_block.bytes() == 0));
         let counted = count(&partition, &cuts, Shape::default(), Pace::Late, LONGEST_GRID);
         assert_eq!(counted.triangles, 300 * 299 * 298 / 6);
     }
@@ -141,10 +148,10 @@ fn an_arena_of_one_byte_less_than_is_needed_refuses() {
 }
 
 #[test]
-fn frames_too_large_out_of_order_or_missing_are_refused() {
+fn row_blocks_too_large_out_of_order_or_missing_are_refused() {
     let partition = random(2, 200, 20, 1, 0.5);
-    let frames = partition.frames(&[100]);
-    let limit = frames[0].bytes();
+    let row_blocks = partition.row_blocks(&[100]);
+    let limit = row_blocks[0].bytes();
     let with = |limit: u64, use_it: &dyn Fn(Counting<'_, Double>)| {
         let mut double = Double::new(1 << 20, Pace::Late);
         let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
@@ -152,22 +159,22 @@ fn frames_too_large_out_of_order_or_missing_are_refused() {
         use_it(counting);
     };
     with(limit - 1, &|mut counting| {
-        let error = counting.frame(&frames[0].slices()).unwrap_err();
-        assert_eq!(error, Error::FrameTooLarge { bytes: limit, limit: limit - 1 });
+        let error = counting.row_block(&row_blocks[0].slices()).unwrap_err();
+        assert_eq!(error, Error::RowBlockTooLarge { bytes: limit, limit: limit - 1 });
     });
     with(1 << 16, &|mut counting| {
-        assert!(matches!(counting.frame(&frames[1].slices()), Err(Error::Section(_))));
+        assert!(matches!(counting.row_block(&row_blocks[1].slices()), Err(Error::Section(_))));
     });
     with(1 << 16, &|mut counting| {
-        counting.frame(&frames[0].slices()).unwrap();
+        counting.row_block(&row_blocks[0].slices()).unwrap();
         assert!(matches!(counting.resident(&partition.resident_runs(200).next().unwrap()), Err(Error::Section(_))));
         assert!(matches!(counting.finish(), Err(Error::Section(_))));
     });
-    // A frame before all of the resident section is there.
+    // A row block before all of the resident section is there.
     let mut double = Double::new(1 << 20, Pace::Late);
     let mut counting = Counting::begin(&mut double, Shape::default(), partition.size(limit), 9).unwrap();
     counting.resident(&partition.resident_runs(3).next().unwrap()).unwrap();
-    assert!(matches!(counting.frame(&frames[0].slices()), Err(Error::Section(_))));
+    assert!(matches!(counting.row_block(&row_blocks[0].slices()), Err(Error::Section(_))));
 }
 
 #[test]

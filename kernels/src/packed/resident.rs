@@ -3,7 +3,7 @@
 use bytemuck::cast_slice;
 
 use super::arguments::{Arguments, Kernel};
-use super::{COPIED, Counting, RESIDENT, SLOTS, lanes_for, launch, of_frame, row_blocks};
+use super::{COPIED, Counting, RESIDENT, SLOTS, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
 use crate::compact::{CompactPart, CompactSlices, Offsets, Unpack};
 use crate::engine::{Engine, Queue};
@@ -13,11 +13,11 @@ use crate::lstc::sections::ResidentSlices;
 impl<E: Engine> Counting<'_, E> {
     /// A run goes through the halves of the work space in steps, which may end within a row.
     pub(super) fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        let (first_local, first_head) = (self.order.locals(), self.order.arcs());
+        let (first_local, first_successor) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
         match run.compact {
-            None => self.plain(run, first_local, first_head)?,
+            None => self.plain(run, first_local, first_successor)?,
             Some(compact) => self.compact(run.offsets, compact, first_local)?,
         }
         self.engine.record(Queue::Copy, COPIED[self.runs % COPIED.len()])?;
@@ -38,21 +38,22 @@ impl<E: Engine> Counting<'_, E> {
         self.space_bytes / 2 / ALIGNMENT * ALIGNMENT
     }
 
-    fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_head: u64) -> Result<()> {
+    fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> Result<()> {
         let half = self.half();
-        let (mut row, mut head) = (0, first_head);
+        let (mut row, mut successor) = (0, first_successor);
         while row + 1 < run.offsets.len() {
             let room = |rows: usize| half - 8 * (rows as u64 + 1);
-            let whole = |rows: &usize| 4 * (run.offsets[row + rows] - head) <= room(*rows);
+            let whole = |rows: &usize| 4 * (run.offsets[row + rows] - successor) <= room(*rows);
             let most = ((half / 8 - 1) as usize).min(run.offsets.len() - 1 - row);
             let rows = most_rows(most, whole);
-            let end = if rows == 0 { head + room(1) / 4 } else { run.offsets[row + rows] };
+            let end = if rows == 0 { successor + room(1) / 4 } else { run.offsets[row + rows] };
             let past = row + rows.max(1);
-            let heads = &run.heads[(head - first_head) as usize..(end - first_head) as usize];
-            let send = |engine: &mut E, at| engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(heads)]);
-            self.pack(first_local + row as u32, &run.offsets[row..=past], (head, end), send)?;
+            let successors = &run.successors[(successor - first_successor) as usize..(end - first_successor) as usize];
+            let send =
+                |engine: &mut E, at| engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(successors)]);
+            self.pack(first_local + row as u32, &run.offsets[row..=past], (successor, end), send)?;
             row += rows;
-            head = end;
+            successor = end;
         }
         Ok(())
     }
@@ -88,7 +89,7 @@ impl<E: Engine> Counting<'_, E> {
         Ok(())
     }
 
-    /// Sends the heads `first..end` of some rows, with the rows' offsets before them, to a half, and packs them.
+    /// Sends the successors `first..end` of some rows, with the rows' offsets before them, to a half, and packs them.
     fn pack(
         &mut self,
         row: u32,
@@ -97,7 +98,7 @@ impl<E: Engine> Counting<'_, E> {
         send: impl FnOnce(&mut E, u64) -> Result<()>,
     ) -> Result<()> {
         let half = self.halves % SLOTS;
-        let marks = of_frame(half);
+        let marks = of_row_block(half);
         if self.halves >= SLOTS {
             self.packed(half)?;
         }
@@ -106,9 +107,9 @@ impl<E: Engine> Counting<'_, E> {
         let count = offsets.len() as u32 - 1;
         let arguments = Arguments {
             offsets: at,
-            heads: at + size_of_val(offsets) as u64,
-            heads_first: first,
-            heads_end: end,
+            successors: at + size_of_val(offsets) as u64,
+            successors_first: first,
+            successors_end: end,
             first: row,
             count,
             lanes: lanes_for(count.into(), end - first),
@@ -119,7 +120,7 @@ impl<E: Engine> Counting<'_, E> {
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        launch(engine, Kernel::Resident, row_blocks(count, arguments.lanes), &arguments)?;
+        launch(engine, Kernel::Resident, grid_blocks(count, arguments.lanes), &arguments)?;
         engine.record(Queue::Compute, marks.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())
@@ -127,7 +128,7 @@ impl<E: Engine> Counting<'_, E> {
 
     /// Waits until a half is packed, and adds the time.
     fn packed(&mut self, half: usize) -> Result<()> {
-        let marks = of_frame(half);
+        let marks = of_row_block(half);
         self.engine.reach(marks.counted)?;
         self.so_far.prepare_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
         Ok(())

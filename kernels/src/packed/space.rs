@@ -1,7 +1,7 @@
-//! The work space: what dealing and counting need besides rows, and how little of it is enough.
+//! The work space: what assigning and counting need besides rows, and how little of it is enough.
 //!
-//! A frame is counted in pieces, ranges of its numbers, and each piece against batches of locals, such that what a piece and a
-//! batch take fits the space: the piece's packed rows and table, the owners' ends, the dealt arcs, the list of owners. With
+//! A row block is counted in pieces, ranges of its numbers, and each piece against batches of locals, such that what a piece and a
+//! batch take fits the space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. With
 //! space for everything there is one of each. Pieces and batches are found by halving over sizes that grow with both.
 
 use std::ops::Range;
@@ -14,11 +14,11 @@ pub(super) const BLOCK: u32 = 256;
 /// Bytes with which a batch of one block and a piece of one number fit, its row aside.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The space that is always there, so that there are no more than about ten batches and two pieces of a frame: for each arc and
-/// each local an eighth to a quarter of what a batch of all would take, and the largest frame twice.
+/// The space that is always there, so that there are no more than about ten batches and two pieces of a row block: for each arc and
+/// each local an eighth to a quarter of what a batch of all would take, and the largest row block twice.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
-pub(super) const LEAST_FRAMES: u64 = 2;
+pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
 /// Numbers that a block of the scan adds up.
 pub(super) const SCAN: u64 = 4096;
@@ -36,8 +36,8 @@ pub(super) struct Places {
     pub(super) end: u64,
 }
 
-/// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` heads come with the frame; none where all are local.
-/// No more than `into` resident arcs lead there.
+/// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` successors come with the row block; none where all
+/// are local. No more than `into` resident arcs lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) numbers: u64,
@@ -180,11 +180,12 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// What would be enough for everything at once: `frame` is the largest frame in bytes, or 0 where all are local.
-pub(super) fn wished(locals: u64, arcs: u64, numbered: u64, frame: u64) -> u64 {
-    let others = if frame == 0 { 0 } else { numbered };
-    let piece = Piece { numbers: others, rows: frame / 4, arcs: frame / 4, into: arcs, all_local: frame == 0 };
-    places(&piece, locals + others, arcs).end + frame
+/// What would be enough for everything at once: `row_block` is the largest row block in bytes, or 0 where all are local.
+pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64) -> u64 {
+    let others = if row_block == 0 { 0 } else { numbered };
+    let piece =
+        Piece { numbers: others, rows: row_block / 4, arcs: row_block / 4, into: arcs, all_local: row_block == 0 };
+    places(&piece, locals + others, arcs).end + row_block
 }
 
 #[cfg(test)]
@@ -237,7 +238,7 @@ mod tests {
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
         let all = Piece { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
-        let space = wished(1000, 10_000, 1000, 0);
+        let space = preferred(1000, 10_000, 1000, 0);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
     }

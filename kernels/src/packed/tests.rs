@@ -3,7 +3,7 @@
 
 pub(crate) mod emulation;
 
-use crate::testing::common::{OwnedFrame, Partition, cuts, random};
+use crate::testing::common::{OwnedRowBlock, Partition, cuts, random};
 use emulation::{pack, unpacked};
 
 use super::*;
@@ -11,29 +11,29 @@ use crate::testing::double::{Double, Pace};
 
 /// Arenas as large as was promised to suffice, as is of use, and between.
 fn arenas(size: &Size) -> [u64; 3] {
-    let (least, wished) = (device_bytes(size.locals, size.arcs, size.frame_limit), wished_bytes(size));
-    [least, least + (wished - least) / 8, wished]
+    let (least, preferred) = (device_bytes(size.locals, size.arcs, size.row_block_limit), preferred_bytes(size));
+    [least, least + (preferred - least) / 8, preferred]
 }
 
 fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
-    let stored = partition.shared_frames(cuts).iter().map(|frame| frame.as_stored(3)).collect();
-    let all = [partition.frames(cuts), partition.shared_frames(cuts), stored];
-    let counts: Vec<u64> = all.iter().flat_map(|frames| count_with(partition, frames, pace, rows)).collect();
+    let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(3)).collect();
+    let all = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts), stored];
+    let counts: Vec<u64> = all.iter().flat_map(|row_blocks| count_with(partition, row_blocks, pace, rows)).collect();
     assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?} {cuts:?} {pace:?}");
     counts[0]
 }
 
-fn count_with(partition: &Partition, frames: &[OwnedFrame], pace: Pace, rows: usize) -> Vec<u64> {
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
+fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, rows: usize) -> Vec<u64> {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);
     let count = |arena| {
         let mut double = Double::new(arena, pace);
         let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
-        match frames.iter().any(|frame| frame.stored.is_some()) {
+        match row_blocks.iter().any(|row_block| row_block.stored.is_some()) {
             true => partition.stored_runs(rows, 1).iter().for_each(|run| counting.resident(&run.slices()).unwrap()),
             false => partition.resident_runs(rows).for_each(|run| counting.resident(&run).unwrap()),
         }
-        frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
+        row_blocks.iter().for_each(|row_block| counting.row_block(&row_block.slices()).unwrap());
         let counted = counting.finish().unwrap();
         assert!(counted.peak_bytes <= arena);
         assert_eq!(double.layout().used(), 0, "memory is given back");
@@ -57,7 +57,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
 }
 
 #[test]
-fn little_space_cuts_frames_into_pieces_and_locals_into_batches() {
+fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
     // Rows far longer than half of the least space has room for, and many more locals than a block.
     let mut partition = random(9, 6000, 30, 2, 0.6);
     let mut rows = std::mem::take(&mut partition.rows);
@@ -66,32 +66,32 @@ fn little_space_cuts_frames_into_pieces_and_locals_into_batches() {
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     for cuts in [vec![], vec![70, 3000], vec![5999, 6001]] {
-        let frames = partition.frames(&cuts);
-        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+        let row_blocks = partition.row_blocks(&cuts);
+        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
         let size = partition.size(limit);
         let orders = |space| {
-            let mut double = Double::new(wished_bytes(&size), Pace::Late);
+            let mut double = Double::new(preferred_bytes(&size), Pace::Late);
             let mut counting = Counting::begin(&mut double, size, space).unwrap();
             partition.resident_runs(1 << 20).for_each(|run| counting.resident(&run).unwrap());
             let steps = counting.halves;
-            frames.iter().for_each(|frame| counting.frame(&frame.slices()).unwrap());
+            row_blocks.iter().for_each(|row_block| counting.row_block(&row_block.slices()).unwrap());
             let batches = counting.batches;
             assert_eq!(counting.finish().unwrap().triangles, expected, "{cuts:?}");
             (steps, batches)
         };
-        let [few, many] = [LEAST + limit, u64::MAX].map(orders);
-        assert!(few.0 > many.0 && few.1 > 5 * many.1, "{few:?} {many:?}");
-        assert_eq!(many.1, frames.len());
+        let [tight, roomy] = [LEAST + limit, u64::MAX].map(orders);
+        assert!(tight.0 > roomy.0 && tight.1 > 5 * roomy.1, "{tight:?} {roomy:?}");
+        assert_eq!(roomy.1, row_blocks.len());
     }
 }
 
 #[test]
 fn hubs_end_where_their_words_do() {
-    // Rows with heads on both sides of 65,536, in one frame and in frames that end there.
+    // Rows with successors on both sides of 65,536, in one row block and in row blocks that end there.
     let n = 65_600u32;
     let mut rows: Vec<Vec<u32>> = vec![vec![]; n as usize];
     for number in 65_500..n {
-        rows[number as usize] = (65_480..number).filter(|head| (head ^ number) % 3 != 0).chain([]).collect();
+        rows[number as usize] = (65_480..number).filter(|successor| (successor ^ number) % 3 != 0).chain([]).collect();
     }
     let local = (0..n).map(|number| number % 7 != 0).collect();
     let partition = Partition::new(rows, local);
@@ -130,7 +130,7 @@ fn words_say_what_was_packed() {
 }
 
 #[test]
-fn cliques_have_their_closed_form_and_need_no_frame_memory() {
+fn cliques_have_their_closed_form_and_need_no_row_block_memory() {
     for n in [0u64, 1, 2, 3, 65, 300] {
         let partition =
             Partition::new((0..n as u32).map(|number| (0..number).collect()).collect(), vec![true; n as usize]);
@@ -158,7 +158,7 @@ fn an_arena_that_is_too_small_refuses() {
     let size = partition.size(512);
     let least = device_bytes(size.locals, size.arcs, 512);
     assert!(begin(least).is_ok_and(|used| used <= least));
-    assert!(begin(1 << 24).is_ok_and(|used| used <= wished_bytes(&size)), "no more is taken than is of use");
+    assert!(begin(1 << 24).is_ok_and(|used| used <= preferred_bytes(&size)), "no more is taken than is of use");
     assert!(matches!(begin(least - TERMS.fixed), Err(Error::Budget { .. })));
     assert!(matches!(begin(0), Err(Error::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late);

@@ -36,14 +36,14 @@ pub(super) fn upload<M: Machine>(
     first: u64,
     run: &ResidentSlices<'_>,
 ) -> Result<u64> {
-    let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.heads.len() * ways.keys() as usize));
+    let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * ways.keys() as usize));
     let mut copied = 0;
     let start = run.offsets[0];
     for (tail, row) in (first..).zip(run.offsets.windows(2)) {
-        for &head in &run.heads[(row[0] - start) as usize..(row[1] - start) as usize] {
-            keys.push(tail << 32 | u64::from(head));
+        for &successor in &run.successors[(row[0] - start) as usize..(row[1] - start) as usize] {
+            keys.push(tail << 32 | u64::from(successor));
             if ways == Ways::Both {
-                keys.push(u64::from(head) << 32 | tail);
+                keys.push(u64::from(successor) << 32 | tail);
             }
             if keys.len() + 1 >= CHUNK {
                 machine.upload(to + copied, cast_slice(&keys))?;

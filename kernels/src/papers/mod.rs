@@ -7,7 +7,7 @@
 //! | `skiff` | [`skiff`] | yes |
 //! | `radix-binning` | [`radix_binning`] | whole graphs only |
 //!
-//! Enters: a partition as for `lstc`, its resident section in runs and then its frames. Leaves: [`Counted`]. All memory is of the
+//! Enters: a partition as for `lstc`, its resident section in runs and then its row blocks. Leaves: [`Counted`]. All memory is of the
 //! GPU's arena; [`Method::device_bytes`] says before anything is begun how much of it is needed. Copies and kernels take turns, as
 //! in the papers: nothing is overlapped.
 
@@ -27,7 +27,7 @@ pub(crate) mod tests;
 
 use crate::arena::{ALIGNMENT, Layout};
 use crate::error::{Error, Result};
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 use crate::{Gpu, Source};
 use machine::Machine;
 use program::Lane;
@@ -122,13 +122,13 @@ trait Work<M>: Send {
     /// A run of the resident section, which was checked.
     fn resident(&mut self, machine: &mut M, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()>;
 
-    /// A frame, which was checked; the resident section is complete. Methods for whole graphs are not asked.
-    fn frame(&mut self, machine: &mut M, frame: &FrameSlices<'_>, so_far: &mut Counted) -> Result<()> {
-        let _ = (machine, frame, so_far);
+    /// A row block, which was checked; the resident section is complete. Methods for whole graphs are not asked.
+    fn row_block(&mut self, machine: &mut M, row_block: &RowBlockSlices<'_>, so_far: &mut Counted) -> Result<()> {
+        let _ = (machine, row_block, so_far);
         Ok(())
     }
 
-    /// All frames have passed. Methods for whole graphs count here.
+    /// All row blocks have passed. Methods for whole graphs count here.
     fn finish(&mut self, machine: &mut M, so_far: &mut Counted) -> Result<()> {
         let _ = (machine, so_far);
         Ok(())
@@ -147,7 +147,7 @@ impl<'g> PaperCounter<'g> {
         Counting::begin(program.on(gpu, method)?, method, size).map(Self)
     }
 
-    /// Takes a run of the resident section. All runs come before the first frame, in their order.
+    /// Takes a run of the resident section. All runs come before the first row block, in their order.
     ///
     /// # Errors
     /// [`Error::Section`], or what the device fails with.
@@ -155,13 +155,13 @@ impl<'g> PaperCounter<'g> {
         self.0.resident(run)
     }
 
-    /// Counts the triangles whose middle corner the frame's range covers. Frames come in ascending order and leave no gap.
+    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
     ///
     /// # Errors
-    /// [`Error::FrameTooLarge`], [`Error::Section`], [`Error::Budget`] (a row that the method cannot hold), or what the device
+    /// [`Error::RowBlockTooLarge`], [`Error::Section`], [`Error::Budget`] (a row that the method cannot hold), or what the device
     /// fails with.
-    pub fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
-        self.0.frame(frame)
+    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        self.0.row_block(row_block)
     }
 
     /// Bytes of the arena in use so far.
@@ -172,7 +172,7 @@ impl<'g> PaperCounter<'g> {
     /// The result.
     ///
     /// # Errors
-    /// [`Error::Section`] when runs or frames are missing, or what the device fails with.
+    /// [`Error::Section`] when runs or row blocks are missing, or what the device fails with.
     pub fn finish(self) -> Result<Counted> {
         self.0.finish()
     }
@@ -202,7 +202,7 @@ impl<M: Machine> Counting<M> {
         run.check(&self.size, self.locals, self.arcs)?;
         self.work.resident(&mut self.machine, run, &mut self.so_far)?;
         self.locals += run.offsets.len() as u64 - 1;
-        self.arcs += run.heads.len() as u64;
+        self.arcs += run.successors.len() as u64;
         Ok(())
     }
 
@@ -211,19 +211,19 @@ impl<M: Machine> Counting<M> {
             return Ok(());
         }
         let (locals, arcs) = (self.size.locals, self.size.arcs);
-        Err(Error::Section(format!("{} rows of {locals}, {} heads of {arcs} came", self.locals, self.arcs)))
+        Err(Error::Section(format!("{} rows of {locals}, {} successors of {arcs} came", self.locals, self.arcs)))
     }
 
-    fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         self.complete()?;
-        frame.check(self.next, self.size.numbered, self.size.locals as u32)?;
-        self.next = frame.range.end;
-        let (bytes, limit) = (frame.bytes(), self.size.frame_limit);
+        row_block.check(self.next, self.size.numbered, self.size.locals as u32)?;
+        self.next = row_block.range.end;
+        let (bytes, limit) = (row_block.bytes(), self.size.row_block_limit);
         if bytes > limit {
-            return Err(Error::FrameTooLarge { bytes, limit });
+            return Err(Error::RowBlockTooLarge { bytes, limit });
         }
-        if !self.whole && !frame.range.is_empty() && self.size.arcs > 0 {
-            self.work.frame(&mut self.machine, frame, &mut self.so_far)?;
+        if !self.whole && !row_block.range.is_empty() && self.size.arcs > 0 {
+            self.work.row_block(&mut self.machine, row_block, &mut self.so_far)?;
             self.so_far.peak_bytes = self.so_far.peak_bytes.max(self.machine.layout().used());
         }
         Ok(())
@@ -236,7 +236,7 @@ impl<M: Machine> Counting<M> {
     fn finish_in_place(&mut self) -> Result<Counted> {
         self.complete()?;
         if self.next != self.size.numbered {
-            return Err(Error::Section(format!("frames end at {} of {} vertices", self.next, self.size.numbered)));
+            return Err(Error::Section(format!("row blocks end at {} of {} vertices", self.next, self.size.numbered)));
         }
         if self.size.arcs > 0 {
             self.work.finish(&mut self.machine, &mut self.so_far)?;

@@ -7,15 +7,16 @@
 //! and the rest is binned by the next bits; at the last bit every candidate of a bucket counts. Each triangle is met at its three
 //! corners, so the sum is divided by three.
 //!
-//! Choices where the paper is silent or names it as future work: candidates come in batches, so E' never is there as a whole, and a
-//! vertex's wedges may be cut by a batch. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text says on
-//! both). No dynamic parallelism: one level of all buckets is one launch of each kernel. E holds each edge once, larger
-//! vertex first, and so are candidates written. The `p` threads of the paper are warps, each with a tile of a bucket. Which parts go on to
-//! the next level is listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper takes CUB's).
+//! Choices where the paper is silent or names it as future work: candidates come in batches, so E' never is there as a whole, and
+//! a vertex's wedges may be cut by a batch. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text
+//! says on both). No dynamic parallelism: one level of all buckets is one launch of each kernel. E holds each edge once, larger
+//! vertex first, and so are candidates written. The `p` threads of the paper are warps, each with a tile of a bucket. Which parts
+//! go on to the next level is listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper
+//! takes CUB's).
 //!
-//! Whole graphs only. Device bytes: `8 m` heads, `8 m` E, `12 n`, and at a time either the sort's `33 m` or the binning's `16 m`, 16 a
-//! candidate of a batch, and counts of tiles and buckets; see [`device_bytes`]. Time: `O(wedges x log n)`, where wedges are
-//! those of the undirected graph, and for each batch `O(m log n)`. Lists of less than 2^32 entries.
+//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and at a time either the sort's `33 m` or the binning's
+//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets; see [`device_bytes`]. Time: `O(wedges x log n)`, where
+//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of less than 2^32 entries.
 
 mod bins;
 
@@ -58,7 +59,7 @@ impl Options {
 #[derive(Debug, Clone, Copy)]
 struct Pieces {
     node: u64,
-    heads: u64,
+    successors: u64,
     edges: u64,
     wedges: u64,
     /// For the sort, then for the bins.
@@ -81,7 +82,7 @@ fn lay(layout: &mut Layout, options: &Options, size: &Size) -> Result<Pieces> {
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok(Pieces {
         node: take(4 * (vertices + 1))?,
-        heads: take(8 * size.arcs)?,
+        successors: take(8 * size.arcs)?,
         edges: take(8 * size.arcs)?,
         wedges: take(8 * (vertices + 1))?,
         region: take(region_bytes)?,
@@ -113,10 +114,10 @@ impl RadixBinning {
         }
         primitives::check_length(2 * size.arcs)?;
         let base = machine.address();
-        let Pieces { node, heads, edges, wedges, region, region_bytes } = lay(machine.layout(), &options, &size)?;
+        let Pieces { node, successors, edges, wedges, region, region_bytes } = lay(machine.layout(), &options, &size)?;
         let pieces = Pieces {
             node: base + node,
-            heads: base + heads,
+            successors: base + successors,
             edges: base + edges,
             wedges: base + wedges,
             region: base + region,
@@ -128,12 +129,12 @@ impl RadixBinning {
 
     /// Algorithm 1 up to the scan, and E. Returns the number of wedges.
     fn prepare<M: Machine>(&self, machine: &mut M) -> Result<u64> {
-        let Pieces { node, heads, edges, wedges, .. } = self.pieces;
+        let Pieces { node, successors, edges, wedges, .. } = self.pieces;
         let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
         let [keys, other, scratch] = self.keys;
         let (keys, _) = sort(machine, (keys, other), len, vertices, scratch)?;
         machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
-        machine.run("other_ends", len, &[keys, len, heads])?;
+        machine.run("other_ends", len, &[keys, len, successors])?;
         machine.run("count_falling", tile_threads(len), &[keys, len, scratch])?;
         let sums = scratch + (4 * tiles(len)).next_multiple_of(256);
         scan(machine, scratch, tiles(len), Width::U32, sums)?;
@@ -159,7 +160,7 @@ impl<M: Machine> Work<M> for RadixBinning {
         machine.start_clock()?;
         let wedges = self.prepare(machine)?;
         so_far.preprocess_seconds = machine.stop_clock()?;
-        let Pieces { node, heads, edges, wedges: scanned, region, region_bytes } = self.pieces;
+        let Pieces { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
         let bins = Bins::lay(&mut Layout::new(region_bytes), &self.options, &self.size)?.at(region);
         bins.begin(machine)?;
@@ -167,7 +168,7 @@ impl<M: Machine> Work<M> for RadixBinning {
         let mut first = 0;
         while first < wedges {
             let many = batch.min(wedges - first);
-            let arguments = [heads, node, scanned, u64::from(self.size.numbered), first, many, bins.candidates()];
+            let arguments = [successors, node, scanned, u64::from(self.size.numbered), first, many, bins.candidates()];
             machine.run("candidates", many, &arguments)?;
             bins.count(machine, edges, many)?;
             first += many;

@@ -1,16 +1,17 @@
 //! Method `reverse-edge`: the GPU program of the reverse-edge forward algorithm.
 //!
-//! Enters: vertices numbered by falling degree, each edge once, at its end of larger number (see the paper's figure; its fifth step of
-//! preprocessing names the other end), lists ascending. Three arrays go to the device when they are ready: `head`, all lists one after
-//! another; `index`, where each begins; `tail`, whose list an entry of `head` is in. A thread an edge merges the lists of its
-//! two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`; these are summed.
-//! Blocks of 256 threads. With [`Options::streams`] the edges are dealt to so many queues in equal shares, a kernel each; the paper
-//! tries 16.
+//! Enters: vertices numbered by falling degree, each edge once, at its end of larger number (see the paper's figure; its fifth
+//! step of preprocessing names the other end), lists ascending. Three arrays go to the device when they are ready: `successor`,
+//! all lists one after another; `index`, where each begins; `tail`, whose list an entry of `successor` is in. A thread an edge
+//! merges the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`;
+//! these are summed. Blocks of 256 threads. With [`Options::streams`] the edges are dealt to so many queues in equal shares, a
+//! kernel each; the paper tries 16.
 //!
-//! The paper holds whole graphs. Here `head` and `index` are the resident section, and a list that is not local is read in the frame;
-//! a frame counts the edges whose head it covers, and each frame's results are summed by themselves.
+//! The paper holds whole graphs. Here `successor` and `index` are the resident section, and a list that is not local is read in
+//! the row block; a row block counts the edges whose successor it covers, and each row block's results are summed by themselves.
 //!
-//! Device bytes: 12 an arc (head, tail, result), 8 a local, one frame. `O(m^1.5)` time, and a thread for each edge in each frame.
+//! Device bytes: 12 an arc (successor, tail, result), 8 a local, one row block. `O(m^1.5)` time, and a thread for each edge in
+//! each row block.
 
 use bytemuck::cast_slice;
 
@@ -20,7 +21,7 @@ use super::rows::Sections;
 use super::{Counted, Work, bytes_of};
 use crate::arena::Layout;
 use crate::error::{Error, Result};
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 
 /// How to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,9 +67,9 @@ pub(super) struct ReverseEdge {
     options: Options,
     arcs: u64,
     pieces: Pieces,
-    /// Rows and heads that came.
+    /// Rows and successors that came.
     rows: u32,
-    heads: u64,
+    successors: u64,
 }
 
 impl ReverseEdge {
@@ -86,12 +87,12 @@ impl ReverseEdge {
         let Pieces { sections, tail, result, sums } = lay(machine.layout(), &size)?;
         let pieces =
             Pieces { sections: sections.at(base), tail: base + tail, result: base + result, sums: base + sums };
-        Ok(Self { options, arcs: size.arcs, pieces, rows: 0, heads: 0 })
+        Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
     }
 
     /// Copies the tails of a run.
     fn tails<M: Machine>(&mut self, machine: &mut M, run: &ResidentSlices<'_>) -> Result<()> {
-        let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.heads.len()));
+        let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
         for row in run.offsets.windows(2) {
             let mut left = row[1] - row[0];
             while left > 0 {
@@ -108,8 +109,8 @@ impl ReverseEdge {
     }
 
     fn send_tails<M: Machine>(&mut self, machine: &mut M, tails: &mut Vec<u32>) -> Result<()> {
-        machine.upload(self.pieces.tail + 4 * self.heads, cast_slice(tails))?;
-        self.heads += tails.len() as u64;
+        machine.upload(self.pieces.tail + 4 * self.successors, cast_slice(tails))?;
+        self.successors += tails.len() as u64;
         tails.clear();
         Ok(())
     }
@@ -121,12 +122,12 @@ impl<M: Machine> Work<M> for ReverseEdge {
         machine.start_clock()?;
         self.tails(machine, run)?;
         so_far.copy_seconds += machine.stop_clock()?;
-        so_far.copied_bytes += 4 * run.heads.len() as u64;
+        so_far.copied_bytes += 4 * run.successors.len() as u64;
         Ok(())
     }
 
-    fn frame(&mut self, machine: &mut M, frame: &FrameSlices<'_>, so_far: &mut Counted) -> Result<()> {
-        self.pieces.sections.frame(machine, frame, so_far)?;
+    fn row_block(&mut self, machine: &mut M, row_block: &RowBlockSlices<'_>, so_far: &mut Counted) -> Result<()> {
+        self.pieces.sections.row_block(machine, row_block, so_far)?;
         let Pieces { sections, tail, result, sums } = &self.pieces;
         let Options { block_threads, streams } = self.options;
         let queues = if streams == 1 { 0..=0 } else { 1..=streams as usize };

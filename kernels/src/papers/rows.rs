@@ -1,4 +1,4 @@
-//! The rows of a partition on the device, for the methods that count frame by frame: the resident section, and one frame.
+//! The rows of a partition on the device, for the methods that count row block by row block: the resident section, and one row block.
 
 use bytemuck::cast_slice;
 
@@ -6,17 +6,17 @@ use super::Counted;
 use super::machine::Machine;
 use crate::arena::Layout;
 use crate::error::Result;
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 
 /// `Rows` of `cuda/rows.cuh`, field by field. Addresses are on the device; zero is null.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rows {
     offsets: u64,
-    heads: u64,
+    successors: u64,
     words: u64,
     ranks: u64,
-    frame_offsets: u64,
-    frame_heads: u64,
+    row_block_offsets: u64,
+    row_block_successors: u64,
     range_start: u64,
     range_end: u64,
     first_local: u64,
@@ -25,9 +25,20 @@ struct Rows {
 
 impl Rows {
     fn words(&self) -> [u64; 10] {
-        let Self { offsets, heads, words, ranks, frame_offsets, frame_heads, .. } = *self;
+        let Self { offsets, successors, words, ranks, row_block_offsets, row_block_successors, .. } = *self;
         let Self { range_start, range_end, first_local, locals, .. } = *self;
-        [offsets, heads, words, ranks, frame_offsets, frame_heads, range_start, range_end, first_local, locals]
+        [
+            offsets,
+            successors,
+            words,
+            ranks,
+            row_block_offsets,
+            row_block_successors,
+            range_start,
+            range_end,
+            first_local,
+            locals,
+        ]
     }
 }
 
@@ -38,28 +49,31 @@ pub(super) struct Sections {
     /// Where [`Rows`] are for the kernels.
     pub(super) rows: u64,
     slot: u64,
-    /// Rows and heads that came.
+    /// Rows and successors that came.
     locals: u64,
     arcs: u64,
 }
 
 impl Sections {
-    /// Takes their memory: 4 bytes an arc, 8 a local, a frame; places count from the arena's beginning.
+    /// Takes their memory: 4 bytes an arc, 8 a local, a row block; places count from the arena's beginning.
     pub(super) fn lay(layout: &mut Layout, size: &Size) -> Result<Self> {
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         let resident = Rows {
             offsets: take(8 * (size.locals + 1))?,
-            heads: take(4 * size.arcs)?,
+            successors: take(4 * size.arcs)?,
             locals: size.locals,
             ..Rows::default()
         };
-        Ok(Self { resident, rows: take(80)?, slot: take(size.frame_limit)?, locals: 0, arcs: 0 })
+        Ok(Self { resident, rows: take(80)?, slot: take(size.row_block_limit)?, locals: 0, arcs: 0 })
     }
 
     /// The same at an address.
     pub(super) fn at(self, base: u64) -> Self {
-        let resident =
-            Rows { offsets: base + self.resident.offsets, heads: base + self.resident.heads, ..self.resident };
+        let resident = Rows {
+            offsets: base + self.resident.offsets,
+            successors: base + self.resident.successors,
+            ..self.resident
+        };
         Self { resident, rows: base + self.rows, slot: base + self.slot, ..self }
     }
 
@@ -73,42 +87,46 @@ impl Sections {
         machine.start_clock()?;
         // The last offset of a run is the first of the next one.
         machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(run.offsets))?;
-        machine.upload(self.resident.heads + 4 * self.arcs, cast_slice(run.heads))?;
+        machine.upload(self.resident.successors + 4 * self.arcs, cast_slice(run.successors))?;
         so_far.copy_seconds += machine.stop_clock()?;
-        so_far.copied_bytes += (size_of_val(run.offsets) + size_of_val(run.heads)) as u64;
+        so_far.copied_bytes += (size_of_val(run.offsets) + size_of_val(run.successors)) as u64;
         self.locals += run.offsets.len() as u64 - 1;
-        self.arcs += run.heads.len() as u64;
+        self.arcs += run.successors.len() as u64;
         Ok(())
     }
 
-    /// Copies a frame in place of the one before, with which all kernels are done.
-    pub(super) fn frame<M: Machine>(
+    /// Copies a row block in place of the one before, with which all kernels are done.
+    pub(super) fn row_block<M: Machine>(
         &mut self,
         machine: &mut M,
-        frame: &FrameSlices<'_>,
+        row_block: &RowBlockSlices<'_>,
         so_far: &mut Counted,
     ) -> Result<()> {
         let mut rows = Rows {
-            range_start: frame.range.start.into(),
-            range_end: frame.range.end.into(),
-            first_local: frame.first_local.into(),
+            range_start: row_block.range.start.into(),
+            range_end: row_block.range.end.into(),
+            first_local: row_block.first_local.into(),
             ..self.resident
         };
         machine.start_clock()?;
-        if !frame.all_local {
+        if !row_block.all_local {
             // Widest first, so that each begins at a multiple of its width.
-            let (words, ranks): (&[u8], &[u8]) = (cast_slice(frame.local_words), cast_slice(frame.local_ranks));
-            let (offsets, heads): (&[u8], &[u8]) = (cast_slice(frame.offsets), cast_slice(frame.heads));
+            let (words, ranks): (&[u8], &[u8]) = (cast_slice(row_block.local_words), cast_slice(row_block.local_ranks));
+            let (offsets, successors): (&[u8], &[u8]) =
+                (cast_slice(row_block.offsets), cast_slice(row_block.successors));
             rows.words = if words.is_empty() { 0 } else { self.slot };
             rows.ranks = self.slot + words.len() as u64;
-            rows.frame_offsets = rows.ranks + ranks.len() as u64;
-            rows.frame_heads = rows.frame_offsets + offsets.len() as u64;
-            for (to, bytes) in
-                [(self.slot, words), (rows.ranks, ranks), (rows.frame_offsets, offsets), (rows.frame_heads, heads)]
-            {
+            rows.row_block_offsets = rows.ranks + ranks.len() as u64;
+            rows.row_block_successors = rows.row_block_offsets + offsets.len() as u64;
+            for (to, bytes) in [
+                (self.slot, words),
+                (rows.ranks, ranks),
+                (rows.row_block_offsets, offsets),
+                (rows.row_block_successors, successors),
+            ] {
                 machine.upload(to, bytes)?;
             }
-            so_far.copied_bytes += frame.bytes();
+            so_far.copied_bytes += row_block.bytes();
         }
         machine.upload(self.rows, cast_slice(&rows.words()))?;
         so_far.copy_seconds += machine.stop_clock()?;
@@ -133,11 +151,11 @@ mod tests {
         // In the order in which they are sent.
         let numbered = Rows {
             offsets: 0,
-            heads: 1,
+            successors: 1,
             words: 2,
             ranks: 3,
-            frame_offsets: 4,
-            frame_heads: 5,
+            row_block_offsets: 4,
+            row_block_successors: 5,
             range_start: 6,
             range_end: 7,
             first_local: 8,

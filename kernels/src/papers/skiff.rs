@@ -22,11 +22,12 @@
 //! just hold its keys, rounded up to a power of two, and room for every node that its chains can come to. The hash is the
 //! remainder. A node is a line of the cache (IV-C), and a warp takes an edge, its lanes the probes.
 //!
-//! The paper holds whole graphs; here the rows of a frame are hashed beside the resident ones, and a frame counts the edges whose
-//! head it covers. Resident tries are built again for each frame.
+//! The paper holds whole graphs; here the rows of a row block are hashed beside the resident ones, and a row block counts the
+//! edges whose successor it covers. Resident tries are built again for each row block.
 //!
-//! Device bytes: 4 an arc, 8 a local, 12 or 8 for its place in the organisation, 8 for its trie's, a frame and twice its
-//! offsets, and 132 a node, of which there are `1 + 3 d / 32` for a row of `d` at most; at least those of one row. Host: 12 bytes a row.
+//! Device bytes: 4 an arc, 8 a local, 12 or 8 for its place in the organisation, 8 for its trie's, a row block and twice its
+//! offsets, and 132 a node, of which there are `1 + 3 d / 32` for a row of `d` at most; at least those of one row. Host: 12 bytes
+//! a row.
 
 mod organise;
 
@@ -38,7 +39,7 @@ use super::rows::Sections;
 use super::{Counted, Work, bytes_of};
 use crate::arena::{ALIGNMENT, Layout, padded};
 use crate::error::{Error, Result};
-use crate::lstc::sections::{FrameSlices, ResidentSlices, Size};
+use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 use organise::{Organised, nodes, slices};
 
 /// How threads are dealt to edges.
@@ -101,8 +102,8 @@ fn lay(layout: &mut Layout, size: &Size, organisation: Organisation) -> Result<P
         Organisation::BlockDegree => (8 * (size.arcs / 32 + size.locals), 0),
         _ => (4 * size.locals, 8 * (size.locals + 1)),
     };
-    // A frame has at most as many rows as there are proxies and locals, and as its bytes hold offsets.
-    let rows = 4 * (size.locals + u64::from(size.numbered).min(size.frame_limit / 4));
+    // A row block has at most as many rows as there are proxies and locals, and as its bytes hold offsets.
+    let rows = 4 * (size.locals + u64::from(size.numbered).min(size.row_block_limit / 4));
     Ok(Pieces {
         sections,
         units: take(units)?,
@@ -121,7 +122,7 @@ pub fn device_bytes(options: &Options, size: &Size) -> u64 {
 
 /// As many keys as a row could have.
 fn longest(size: &Size) -> u32 {
-    u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.frame_limit / 4)) as u32
+    u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.row_block_limit / 4)) as u32
 }
 
 /// Nodes for all rows that have keys.
@@ -174,7 +175,7 @@ impl Skiff {
     }
 
     /// Takes the memory for nodes, once: as many as all resident rows need and one row as long as any could be, or fewer where
-    /// this is the only frame and needs fewer, or where fewer are left.
+    /// this is the only row block and needs fewer, or where fewer are left.
     fn take_nodes<M: Machine>(&mut self, machine: &mut M, needed: u64, only: bool) -> Result<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
@@ -255,7 +256,7 @@ impl<M: Machine> Work<M> for Skiff {
         self.pieces.sections.resident(machine, run, so_far)
     }
 
-    fn frame(&mut self, machine: &mut M, frame: &FrameSlices<'_>, so_far: &mut Counted) -> Result<()> {
+    fn row_block(&mut self, machine: &mut M, row_block: &RowBlockSlices<'_>, so_far: &mut Counted) -> Result<()> {
         let organised = match self.organised.take() {
             Some(organised) => organised,
             None => {
@@ -264,12 +265,12 @@ impl<M: Machine> Work<M> for Skiff {
             }
         };
         let results = self.blocks(organised.most_units());
-        self.pieces.sections.frame(machine, frame, so_far)?;
+        self.pieces.sections.row_block(machine, row_block, so_far)?;
         let locals = self.lengths.len();
-        let of_frame = |place: usize| frame.offsets[place + 1] - frame.offsets[place];
-        let rows = locals + frame.offsets.len() - 1;
-        let lengths: Vec<u32> = self.lengths.iter().copied().chain((0..rows - locals).map(of_frame)).collect();
-        let only = frame.range == (0..self.size.numbered);
+        let of_row_block = |place: usize| row_block.offsets[place + 1] - row_block.offsets[place];
+        let rows = locals + row_block.offsets.len() - 1;
+        let lengths: Vec<u32> = self.lengths.iter().copied().chain((0..rows - locals).map(of_row_block)).collect();
+        let only = row_block.range == (0..self.size.numbered);
         let tries = self.take_nodes(machine, of_all(&lengths), only)?;
         let slices = slices(self.options.organisation, &lengths, tries.room)?;
         machine.fill(self.pieces.results, 0, 8 * results)?;

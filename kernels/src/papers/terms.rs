@@ -4,7 +4,7 @@ use super::polak::Preprocess;
 use super::{Method, polak, radix_binning, skiff};
 use crate::arena::ALIGNMENT;
 
-/// Bytes of device memory besides frames. A partition passes through one frame at a time.
+/// Bytes of device memory besides row blocks. A partition passes through one row block at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaperTerms {
     /// For each resident arc.
@@ -79,14 +79,14 @@ mod tests {
             {
                 for proxies in [0, 1000, 1 << 20] {
                     let proxies = if method.whole() { 0 } else { proxies };
-                    for frame_limit in [16, 1 << 20, 256 << 20] {
-                        let size = Size { locals, arcs, numbered: (locals + proxies) as u32, frame_limit };
+                    for row_block_limit in [16, 1 << 20, 256 << 20] {
+                        let size = Size { locals, arcs, numbered: (locals + proxies) as u32, row_block_limit };
                         let PaperTerms { per_resident_arc, per_local, per_numbered, fixed } = method.terms();
                         let promised = per_resident_arc * arcs
                             + per_local * locals
                             + per_numbered * (locals + proxies)
                             + fixed
-                            + if method.whole() { 0 } else { frame_limit };
+                            + if method.whole() { 0 } else { row_block_limit };
                         let taken = method.device_bytes(&size);
                         assert!(taken <= promised, "{method:?} {size:?}: {taken} of {promised}");
                         // Tries of all rows are promised, that of one is what it does not begin without.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use super::{CompactPart, CompactSlices, FrameSlices, ResidentSlices, Run, Size, frame_bytes};
+use super::{CompactPart, CompactSlices, ResidentSlices, RowBlockSlices, Run, Size, row_block_bytes};
 
-/// A partition with all its rows, before it is cut into frames.
+/// A partition with all its rows, before it is cut into row blocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Partition {
     /// The row of each number, locals' and proxies'.
@@ -15,21 +15,21 @@ pub(crate) struct Partition {
     pub local: Vec<bool>,
     numbers: Vec<u32>,
     offsets: Vec<u64>,
-    heads: Vec<u32>,
+    successors: Vec<u32>,
 }
 
-/// A frame that owns its slices.
+/// A row block that owns its slices.
 #[derive(Debug, Clone)]
-pub(crate) struct OwnedFrame {
+pub(crate) struct OwnedRowBlock {
     pub range: Range<u32>,
     pub offsets: Vec<u32>,
-    pub heads: Vec<u32>,
+    pub successors: Vec<u32>,
     pub words: Vec<u64>,
     pub ranks: Vec<u32>,
     pub first_local: u32,
     pub arcs_into: u64,
     pub all_local: bool,
-    /// The heads as they are stored, in place of those above.
+    /// The successors as they are stored, in place of those above.
     pub stored: Option<Stored>,
 }
 
@@ -52,9 +52,9 @@ pub(crate) fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, number: u32, in_
         let begin = bytes.len() as u32;
         for row in rows {
             let mut least = 0;
-            for &head in *row {
-                put(head - least, &mut bytes);
-                least = head + 1;
+            for &successor in *row {
+                put(successor - least, &mut bytes);
+                least = successor + 1;
             }
         }
         let (rows, arcs) = (rows.len() as u32, rows.iter().map(|row| row.len() as u32).sum());
@@ -69,18 +69,18 @@ pub(crate) fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, number: u32, in_
 #[derive(Debug, Clone)]
 pub(crate) struct OwnedRun {
     offsets: Vec<u64>,
-    heads: Vec<u32>,
+    successors: Vec<u32>,
 }
 
 impl Run for OwnedRun {
     fn slices(&self) -> ResidentSlices<'_> {
-        ResidentSlices { offsets: &self.offsets, heads: &self.heads, compact: None }
+        ResidentSlices { offsets: &self.offsets, successors: &self.successors, compact: None }
     }
 }
 
 impl From<ResidentSlices<'_>> for OwnedRun {
     fn from(run: ResidentSlices<'_>) -> Self {
-        Self { offsets: run.offsets.to_vec(), heads: run.heads.to_vec() }
+        Self { offsets: run.offsets.to_vec(), successors: run.successors.to_vec() }
     }
 }
 
@@ -103,27 +103,32 @@ impl StoredRun {
 impl Run for StoredRun {
     fn slices(&self) -> ResidentSlices<'_> {
         let (bytes, parts) = &self.stored;
-        ResidentSlices { offsets: &self.offsets, heads: &[], compact: Some(CompactSlices { bytes, parts }) }
+        ResidentSlices { offsets: &self.offsets, successors: &[], compact: Some(CompactSlices { bytes, parts }) }
     }
 }
 
-impl OwnedFrame {
+impl OwnedRowBlock {
     /// The same with stored rows, so many in a part.
     pub(crate) fn as_stored(&self, in_part: usize) -> Self {
-        let rows = self.offsets.windows(2).map(|ends| &self.heads[ends[0] as usize..ends[1] as usize]);
+        let rows = self.offsets.windows(2).map(|ends| &self.successors[ends[0] as usize..ends[1] as usize]);
         Self { stored: Some(stored(rows, self.range.start, in_part)), ..self.clone() }
     }
 
     /// Bytes that it takes on the device.
     pub(crate) fn bytes(&self) -> u64 {
-        frame_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.heads.len() as u64, self.all_local)
+        row_block_bytes(
+            self.range.len() as u32,
+            self.offsets.len() as u64 - 1,
+            self.successors.len() as u64,
+            self.all_local,
+        )
     }
 
-    pub(crate) fn slices(&self) -> FrameSlices<'_> {
-        FrameSlices {
+    pub(crate) fn slices(&self) -> RowBlockSlices<'_> {
+        RowBlockSlices {
             range: self.range.clone(),
             offsets: &self.offsets,
-            heads: if self.stored.is_some() { &[] } else { &self.heads },
+            successors: if self.stored.is_some() { &[] } else { &self.successors },
             compact: self.stored.as_ref().map(|(bytes, parts)| CompactSlices { bytes, parts }),
             local_words: &self.words,
             local_ranks: &self.ranks,
@@ -136,13 +141,13 @@ impl OwnedFrame {
 
 impl Partition {
     pub(crate) fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
-        let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], heads: vec![] };
+        let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], successors: vec![] };
         for (number, row) in made.rows.iter().enumerate() {
             assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| (last as usize) < number));
             if made.local[number] {
                 made.numbers.push(number as u32);
-                made.heads.extend(row);
-                made.offsets.push(made.heads.len() as u64);
+                made.successors.extend(row);
+                made.offsets.push(made.successors.len() as u64);
             }
         }
         made
@@ -152,8 +157,12 @@ impl Partition {
     pub(crate) fn resident_runs(&self, rows: usize) -> impl Iterator<Item = ResidentSlices<'_>> {
         (0..self.numbers.len().max(1)).step_by(rows).map(move |first| {
             let end = (first + rows).min(self.numbers.len());
-            let heads = self.offsets[first] as usize..self.offsets[end] as usize;
-            ResidentSlices { offsets: &self.offsets[first..=end], heads: &self.heads[heads], compact: None }
+            let successors = self.offsets[first] as usize..self.offsets[end] as usize;
+            ResidentSlices {
+                offsets: &self.offsets[first..=end],
+                successors: &self.successors[successors],
+                compact: None,
+            }
         })
     }
 
@@ -161,23 +170,24 @@ impl Partition {
     pub(crate) fn stored_runs(&self, rows: usize, in_part: usize) -> Vec<StoredRun> {
         let run = |(i, run): (usize, ResidentSlices<'_>)| {
             let first = run.offsets[0];
-            let rows_of = run.offsets.windows(2).map(|e| &run.heads[(e[0] - first) as usize..(e[1] - first) as usize]);
+            let rows_of =
+                run.offsets.windows(2).map(|e| &run.successors[(e[0] - first) as usize..(e[1] - first) as usize]);
             let number = self.numbers.get(i * rows).copied().unwrap_or(0);
             StoredRun { offsets: run.offsets.to_vec(), stored: stored(rows_of, number, in_part) }
         };
         self.resident_runs(rows).enumerate().map(run).collect()
     }
 
-    pub(crate) fn size(&self, frame_limit: u64) -> Size {
-        let (locals, arcs) = (self.numbers.len() as u64, self.heads.len() as u64);
-        Size { locals, arcs, numbered: self.numbered(), frame_limit }
+    pub(crate) fn size(&self, row_block_limit: u64) -> Size {
+        let (locals, arcs) = (self.numbers.len() as u64, self.successors.len() as u64);
+        Size { locals, arcs, numbered: self.numbered(), row_block_limit }
     }
 
     pub(crate) fn numbered(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// Triangles whose lowest corner is local, by trying all pairs of heads.
+    /// Triangles whose lowest corner is local, by trying all pairs of successors.
     pub(crate) fn triangles(&self) -> u64 {
         let mut count = 0;
         for &a in &self.numbers {
@@ -190,30 +200,30 @@ impl Partition {
         count
     }
 
-    /// Frames of the proxies' rows that end at `cuts` and at the end.
-    pub(crate) fn frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
-        ranges(cuts, self.numbered()).map(|range| self.frame(range)).collect()
+    /// Row blocks of the proxies' rows that end at `cuts` and at the end.
+    pub(crate) fn row_blocks(&self, cuts: &[u32]) -> Vec<OwnedRowBlock> {
+        ranges(cuts, self.numbered()).map(|range| self.row_block(range)).collect()
     }
 
-    /// The same frames with the rows of locals, too.
-    pub(crate) fn shared_frames(&self, cuts: &[u32]) -> Vec<OwnedFrame> {
+    /// The same row blocks with the rows of locals, too.
+    pub(crate) fn shared_row_blocks(&self, cuts: &[u32]) -> Vec<OwnedRowBlock> {
         let nothing_local = Self { local: vec![false; self.local.len()], ..self.clone() };
         let first_local = |range: &Range<u32>| self.numbers.partition_point(|&number| number < range.start) as u32;
         ranges(cuts, self.numbered())
-            .map(|range| OwnedFrame { first_local: first_local(&range), ..nothing_local.frame(range) })
+            .map(|range| OwnedRowBlock { first_local: first_local(&range), ..nothing_local.row_block(range) })
             .collect()
     }
 
-    fn frame(&self, range: Range<u32>) -> OwnedFrame {
+    fn row_block(&self, range: Range<u32>) -> OwnedRowBlock {
         let places = range.start as usize..range.end as usize;
-        let (mut offsets, mut heads) = (vec![0], vec![]);
+        let (mut offsets, mut successors) = (vec![0], vec![]);
         let mut words = vec![0u64; range.len().div_ceil(64)];
         for (place, number) in places.clone().enumerate() {
             if self.local[number] {
                 words[place / 64] |= 1 << (place % 64);
             } else {
-                heads.extend(&self.rows[number]);
-                offsets.push(heads.len() as u32);
+                successors.extend(&self.rows[number]);
+                offsets.push(successors.len() as u32);
             }
         }
         if offsets.len() > range.len() {
@@ -230,10 +240,10 @@ impl Partition {
             .collect();
         let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
         let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
-        // Known for every other frame.
-        let into = self.heads.iter().filter(|head| range.contains(head)).count() as u64;
+        // Known for every other row block.
+        let into = self.successors.iter().filter(|successor| range.contains(successor)).count() as u64;
         let arcs_into = if range.start.is_multiple_of(2) { into } else { u64::MAX };
-        OwnedFrame { range, offsets, heads, words, ranks, first_local, arcs_into, all_local, stored: None }
+        OwnedRowBlock { range, offsets, successors, words, ranks, first_local, arcs_into, all_local, stored: None }
     }
 }
 
@@ -246,7 +256,7 @@ fn ranges(cuts: &[u32], end: u32) -> impl Iterator<Item = Range<u32>> {
     ends.into_iter().map(move |end| std::mem::replace(&mut start, end)..end)
 }
 
-/// Rows of random lengths up to `longest`, heads crowded at the small numbers; some rows hold all smaller numbers.
+/// Rows of random lengths up to `longest`, successors crowded at the small numbers; some rows hold all smaller numbers.
 pub(crate) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_share: f64) -> Partition {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut rows: Vec<Vec<u32>> = (0..vertices)
@@ -270,7 +280,7 @@ pub(crate) fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, loc
     Partition::new(rows, local)
 }
 
-/// Cuts for frames: none, some at random, and one on every place of a word's end.
+/// Cuts for row blocks: none, some at random, and one on every place of a word's end.
 pub(crate) fn cuts(seed: u64, vertices: u32) -> Vec<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let some = (0..5).map(|_| below(&mut rng, vertices)).collect();

@@ -23,14 +23,14 @@ fn a_device_that_does_not_answer_is_abandoned() {
 fn child() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = Partition::new(random(1, 20_000, 200, 3, 0.0).rows, vec![true; 20_000]);
-    let frames = partition.frames(&[]);
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let row_blocks = partition.row_blocks(&[]);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     let count = |gpu: &mut Gpu| {
         gpu.reserve(device_bytes(size.locals, size.arcs, limit))?;
         let mut counter = Counter::begin(gpu, Shape::default(), size)?;
         partition.resident_runs(7000).try_for_each(|run| counter.resident(&run))?;
-        frames.iter().try_for_each(|frame| counter.frame(&frame.slices()))?;
+        row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.slices()))?;
         counter.finish()
     };
     assert_eq!(count(&mut gpu).unwrap().triangles, partition.triangles());

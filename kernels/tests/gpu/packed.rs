@@ -1,36 +1,36 @@
 //! Method `packed` on the device, against brute force and closed forms: with arenas as large as is promised to suffice, which cuts
 //! the work into pieces and batches, and with as much as is of use.
 
-use trimill_kernels::packed::{Counter, device_bytes, wished_bytes};
-use trimill_kernels::{Counted, Error, FrameSlices, Gpu, Images, ResidentSlices, Size};
+use trimill_kernels::packed::{Counter, device_bytes, preferred_bytes};
+use trimill_kernels::{Counted, Error, Gpu, Images, ResidentSlices, RowBlockSlices, Size};
 
-use crate::common::{OwnedFrame, OwnedRun, Partition, cuts, random};
+use crate::common::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use crate::gpu;
 
-/// Counts with frames of the proxies' rows and with frames of all rows, in three arenas each. All must give the same.
+/// Counts with row blocks of the proxies' rows and with row blocks of all rows, in three arenas each. All must give the same.
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
-    let kinds = [partition.frames(cuts), partition.shared_frames(cuts)];
-    let mut counts = kinds.iter().flat_map(|frames| {
-        let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let kinds = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)];
+    let mut counts = kinds.iter().flat_map(|row_blocks| {
+        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
         let size = partition.size(limit);
         let least = device_bytes(size.locals, size.arcs, limit);
-        let wished = wished_bytes(&size);
-        [least, least + (wished - least) / 5, wished]
-            .map(|arena| count_with(gpu, partition, frames, size, arena).triangles)
+        let preferred = preferred_bytes(&size);
+        [least, least + (preferred - least) / 5, preferred]
+            .map(|arena| count_with(gpu, partition, row_blocks, size, arena).triangles)
     });
     let first = counts.next().unwrap();
     assert!(counts.all(|count| count == first), "{cuts:?}");
     first
 }
 
-fn count_with(gpu: &mut Gpu, partition: &Partition, frames: &[OwnedFrame], size: Size, arena: u64) -> Counted {
+fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], size: Size, arena: u64) -> Counted {
     gpu.reserve(arena).unwrap();
     let mut counter = Counter::begin(gpu, size).unwrap();
     partition
         .resident_runs(size.locals as usize / 3 + 1)
         .for_each(|run| drop(counter.resident(OwnedRun::from(run)).unwrap()));
-    for frame in frames {
-        counter.frame(&frame.slices()).unwrap();
+    for row_block in row_blocks {
+        counter.row_block(&row_block.slices()).unwrap();
     }
     assert!(counter.bytes() <= arena);
     let counted = counter.finish().unwrap_or_else(|error| panic!("{error}"));
@@ -46,7 +46,12 @@ fn packed_equals_brute_force() {
         let partition = random(seed, 3000, longest, 4, local_share);
         let expected = partition.triangles();
         for cuts in cuts(seed, 3000) {
-            assert_eq!(count(&mut gpu, &partition, &cuts), expected, "local {local_share}, {} frames", cuts.len() + 1);
+            assert_eq!(
+                count(&mut gpu, &partition, &cuts),
+                expected,
+                "local {local_share}, {} row blocks",
+                cuts.len() + 1
+            );
         }
     }
 }
@@ -57,7 +62,7 @@ fn packed_words_end_where_hubs_do() {
     let n = 66_000u32;
     let row = |number: u32| match number {
         0..65_000 => vec![],
-        _ => (64_990..number).filter(|head| !(head ^ number).is_multiple_of(5)).collect::<Vec<_>>(),
+        _ => (64_990..number).filter(|successor| !(successor ^ number).is_multiple_of(5)).collect::<Vec<_>>(),
     };
     let partition = Partition::new((0..n).map(row).collect(), (0..n).map(|number| number % 7 != 0).collect());
     let expected = partition.triangles();
@@ -92,15 +97,15 @@ fn packed_cliques_have_their_closed_form() {
 #[test]
 fn packed_owners_of_very_much_are_counted_in_parts() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // 30 hubs with 200 heads and each other; 20,000 that point at 20 of the heads and at all hubs.
+    // 30 hubs with 200 successors and each other; 20,000 that point at 20 of the successors and at all hubs.
     let hub = |i: u32| 10_000 + 16 * i;
-    let head = |i: u32| 16 * i;
+    let successor = |i: u32| 16 * i;
     let mut rows = vec![vec![]; 12_000];
     for i in 0..30 {
-        rows[hub(i) as usize] = (0..200).map(head).chain((0..i).map(hub)).collect();
+        rows[hub(i) as usize] = (0..200).map(successor).chain((0..i).map(hub)).collect();
     }
     let many = 20_000u64;
-    rows.extend((0..many).map(|_| (0..20).map(head).chain((0..30).map(hub)).collect::<Vec<_>>()));
+    rows.extend((0..many).map(|_| (0..20).map(successor).chain((0..30).map(hub)).collect::<Vec<_>>()));
     let local = vec![true; rows.len()];
     let partition = Partition::new(rows, local);
     let expected = many * (30 * 29 / 2 + 30 * 20) + 30 * 29 / 2 * 200 + 30 * 29 * 28 / 6;
@@ -122,9 +127,9 @@ fn packed_tables_that_clash_are_searched() {
     let mut some = |many: usize, end: u32| {
         let mut row: Vec<u32> = vec![];
         while row.len() < many {
-            let head = first + step * next(end);
-            if !row.contains(&head) {
-                row.push(head);
+            let successor = first + step * next(end);
+            if !row.contains(&successor) {
+                row.push(successor);
             }
         }
         row.sort_unstable();
@@ -136,7 +141,7 @@ fn packed_tables_that_clash_are_searched() {
         rows[number as usize] = some(128, 18_000);
     }
     for i in 0..4000u32 {
-        // A third of the heads are those of the long row that it points at.
+        // A third of the successors are those of the long row that it points at.
         let number = long[(i as usize * 7) % long.len()];
         let mut row: Vec<u32> = rows[number as usize].iter().copied().skip(i as usize % 3).step_by(3).collect();
         row.extend(some(9, 18_000));
@@ -146,7 +151,7 @@ fn packed_tables_that_clash_are_searched() {
         rows.push(row);
     }
     let local = vec![true; rows.len()];
-    // Runs have 16 numbers, so each head has a word of its own.
+    // Runs have 16 numbers, so each successor has a word of its own.
     let partition = Partition::new(rows, local);
     let expected = partition.triangles();
     assert!(expected >= 4000 * 42);
@@ -157,18 +162,18 @@ fn packed_tables_that_clash_are_searched() {
 #[test]
 fn packed_sections_of_many_staging_buffers_arrive_whole() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // 6 million vertices that each point at their three predecessors: 72 MB of heads, and 3 triangles a vertex.
+    // 6 million vertices that each point at their three predecessors: 72 MB of successors, and 3 triangles a vertex.
     let n = 6_000_000u32;
     let row = |number: u32| number.saturating_sub(3)..number;
     let offsets: Vec<u64> = (0..=u64::from(n))
         .map(|number| if number < 3 { number * number.saturating_sub(1) / 2 } else { 3 * number - 6 })
         .collect();
-    let heads: Vec<u32> = (0..n).flat_map(row).collect();
-    let size = Size { locals: u64::from(n), arcs: heads.len() as u64, numbered: n, frame_limit: 0 };
-    let whole = FrameSlices {
+    let successors: Vec<u32> = (0..n).flat_map(row).collect();
+    let size = Size { locals: u64::from(n), arcs: successors.len() as u64, numbered: n, row_block_limit: 0 };
+    let whole = RowBlockSlices {
         range: 0..n,
         offsets: &[0],
-        heads: &[],
+        successors: &[],
         compact: None,
         local_words: &[],
         local_ranks: &[],
@@ -176,12 +181,12 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         arcs_into: u64::MAX,
         all_local: true,
     };
-    for arena in [device_bytes(size.locals, size.arcs, 0), wished_bytes(&size)] {
+    for arena in [device_bytes(size.locals, size.arcs, 0), preferred_bytes(&size)] {
         gpu.reserve(arena).unwrap();
         let mut counter = Counter::begin(&mut gpu, size).unwrap();
-        let run = ResidentSlices { offsets: &offsets, heads: &heads, compact: None };
+        let run = ResidentSlices { offsets: &offsets, successors: &successors, compact: None };
         assert!(counter.resident(OwnedRun::from(run)).unwrap().is_none());
-        counter.frame(&whole).unwrap();
+        counter.row_block(&whole).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
     }
     let partition =
@@ -203,7 +208,7 @@ fn packed_refuses_what_does_not_fit() {
         assert!(matches!(Counter::<OwnedRun>::begin(&mut gpu, size), Err(Error::Budget { .. })));
     }
     gpu.reserve(1 << 30).unwrap();
-    assert!(Counter::<OwnedRun>::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= wished_bytes(&size)));
+    assert!(Counter::<OwnedRun>::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= preferred_bytes(&size)));
     assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
 }
 

@@ -5,7 +5,7 @@ use trimill_kernels::papers::skiff::{self, Organisation};
 use trimill_kernels::papers::{Counted, Method, PaperCounter, Program, radix_binning, reverse_edge};
 use trimill_kernels::{Error, Gpu, Images};
 
-use super::common::{OwnedFrame, Partition, cuts, random};
+use super::common::{OwnedRowBlock, Partition, cuts, random};
 use super::gpu;
 
 fn images() -> Images<'static> {
@@ -46,9 +46,9 @@ fn count(
     program: &Program,
     method: &Method,
     partition: &Partition,
-    (frames, spare): (&[OwnedFrame], u64),
+    (row_blocks, spare): (&[OwnedRowBlock], u64),
 ) -> Result<Counted, Error> {
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     let bytes = (method.device_bytes(&size) + spare).next_multiple_of(256);
     gpu.reserve(bytes).unwrap();
@@ -56,8 +56,8 @@ fn count(
     for run in partition.resident_runs(size.locals as usize / 3 + 1) {
         counter.resident(&run)?;
     }
-    for frame in frames {
-        counter.frame(&frame.slices())?;
+    for row_block in row_blocks {
+        counter.row_block(&row_block.slices())?;
     }
     let counted = counter.finish()?;
     assert!(counted.peak_bytes <= bytes);
@@ -67,16 +67,16 @@ fn count(
     Ok(counted)
 }
 
-/// Counts a partition by methods that share their kernels, in frames that end at the cuts, of proxies' rows and of all rows.
+/// Counts a partition by methods that share their kernels, in row blocks that end at the cuts, of proxies' rows and of all rows.
 fn agree(gpu: &mut Gpu, methods: &[Method], partition: &Partition, all_cuts: &[Vec<u32>], spare: u64) {
     let expected = partition.triangles();
     let program = Program::load(gpu, &images(), &methods[0]).unwrap_or_else(|error| panic!("{error}"));
     for method in methods {
         for cuts in all_cuts {
-            for frames in [partition.frames(cuts), partition.shared_frames(cuts)] {
-                let counted = count(gpu, &program, method, partition, (&frames, spare));
+            for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
+                let counted = count(gpu, &program, method, partition, (&row_blocks, spare));
                 let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
-                assert_eq!(counted.triangles, expected, "{method:?}, {} frames", frames.len());
+                assert_eq!(counted.triangles, expected, "{method:?}, {} row blocks", row_blocks.len());
             }
         }
     }
@@ -90,7 +90,7 @@ fn whole(rows: Vec<Vec<u32>>) -> Partition {
 /// Pairs of neighbours, of all vertices.
 fn wedges(partition: &Partition) -> u64 {
     let mut degrees: Vec<u64> = partition.rows.iter().map(|row| row.len() as u64).collect();
-    partition.rows.iter().flatten().for_each(|&head| degrees[head as usize] += 1);
+    partition.rows.iter().flatten().for_each(|&successor| degrees[successor as usize] += 1);
     degrees.iter().map(|&degree| degree * degree.saturating_sub(1) / 2).sum()
 }
 
@@ -136,7 +136,7 @@ fn partitions_are_counted_by_those_methods_of_the_papers_that_can() {
         }
         for method in [&polaks()[0], &binnings()[0]] {
             let program = Program::load(&gpu, &images(), method).unwrap();
-            let refused = count(&mut gpu, &program, method, &partition, (&partition.frames(&[]), 0));
+            let refused = count(&mut gpu, &program, method, &partition, (&partition.row_blocks(&[]), 0));
             assert!(matches!(refused, Err(Error::Whole { .. })), "{refused:?}");
         }
     }
@@ -166,11 +166,11 @@ fn tries_whose_keys_all_fall_into_one_node_are_right() {
 fn shares_of_several_devices_add_up() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(51, 20_000, 40, 3, 1.0);
-    let frames = partition.frames(&[]);
+    let row_blocks = partition.row_blocks(&[]);
     let program = Program::load(&gpu, &images(), &polaks()[0]).unwrap();
     let share = |gpu: &mut Gpu, share| {
         let method = Method::Polak(polak::Options { share, ..polak::Options::default() });
-        count(gpu, &program, &method, &partition, (&frames, 0)).unwrap().triangles
+        count(gpu, &program, &method, &partition, (&row_blocks, 0)).unwrap().triangles
     };
     for of in [2, 3, 8] {
         let sum: u64 = (0..of).map(|i| share(&mut gpu, (i, of))).sum();
@@ -193,7 +193,7 @@ fn the_embedded_ptx_of_the_papers_methods_counts_the_same() {
     let partition = random(61, 3000, 50, 3, 1.0);
     for method in [polaks()[0], reverse_edges()[1], skiffs(None)[2], binnings()[0]] {
         let program = Program::load(&gpu, &Images { cache: None, embedded_only: true }, &method).unwrap();
-        let counted = count(&mut gpu, &program, &method, &partition, (&partition.frames(&[]), 1 << 20)).unwrap();
+        let counted = count(&mut gpu, &program, &method, &partition, (&partition.row_blocks(&[]), 1 << 20)).unwrap();
         assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
     }
 }

@@ -3,7 +3,7 @@
 use trimill_kernels::packed::Run;
 use trimill_kernels::{Error, Shape, device_bytes, packed};
 
-use crate::common::{OwnedFrame, Partition, StoredRun, cuts, random};
+use crate::common::{OwnedRowBlock, Partition, StoredRun, cuts, random};
 use crate::{Counter, gpu};
 
 /// An arena that has room for stored rows beside whatever these tests need.
@@ -15,12 +15,15 @@ fn range(seed: u64, vertices: u32, first: u32) -> Partition {
     Partition::new(rows, (0..vertices).map(|number| number >= first).collect())
 }
 
-/// Frames with stored rows, those of locals without rows.
-fn frames(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<OwnedFrame> {
+/// Row blocks with stored rows, those of locals without rows.
+fn row_blocks(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<OwnedRowBlock> {
     let mut cuts = cuts.to_vec();
     cuts.push(first);
-    let frames = partition.frames(&cuts);
-    frames.iter().map(|frame| if frame.all_local { frame.clone() } else { frame.as_stored(in_part) }).collect()
+    let row_blocks = partition.row_blocks(&cuts);
+    row_blocks
+        .iter()
+        .map(|row_block| if row_block.all_local { row_block.clone() } else { row_block.as_stored(in_part) })
+        .collect()
 }
 
 #[test]
@@ -30,21 +33,21 @@ fn stored_rows_count_as_plain_ones_do() {
         let partition = range(seed, 3000, first);
         let expected = partition.triangles();
         for cuts in cuts(seed, 3000) {
-            let frames = frames(&partition, first, &cuts, in_part);
-            let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+            let row_blocks = row_blocks(&partition, first, &cuts, in_part);
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
             let size = partition.size(limit);
             let runs: Vec<StoredRun> = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
             gpu.reserve_for_stored_rows(ARENA).unwrap();
             assert!(device_bytes(size.locals, size.arcs, limit) < ARENA / 2 && gpu.scratch() > 0);
             let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
             runs.iter().for_each(|run| counter.resident(&run.slices()).unwrap());
-            frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
             assert_eq!(counter.finish().unwrap().triangles, expected, "lstc, from {first}, {cuts:?}");
             let mut counter = packed::Counter::begin(&mut gpu, size).unwrap();
             runs.iter().for_each(|run| drop(counter.resident(run.clone()).unwrap()));
             let bins = counter.bins().unwrap();
             assert_eq!(bins.iter().sum::<u64>(), size.arcs);
-            frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+            row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
             assert_eq!(counter.finish().unwrap().triangles, expected, "packed, from {first}, {cuts:?}");
         }
     }
@@ -54,8 +57,8 @@ fn stored_rows_count_as_plain_ones_do() {
 fn stored_rows_that_are_none_are_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = range(7, 2000, 500);
-    let frames = frames(&partition, 500, &[100], 40);
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let row_blocks = row_blocks(&partition, 500, &[100], 40);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     gpu.reserve_for_stored_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
@@ -64,7 +67,7 @@ fn stored_rows_that_are_none_are_refused() {
             run.damage(damaged);
             counter.resident(&run.slices()).unwrap();
         }
-        frames.iter().for_each(|frame| counter.frame(&frame.slices()).unwrap());
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         assert!(matches!(counter.finish(), Err(Error::Rows)), "{damaged}");
     }
 }

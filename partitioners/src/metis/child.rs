@@ -1,7 +1,8 @@
 //! The child process: reads a graph from its standard input, runs METIS, and writes the assignment over it.
 //!
-//! It ends without an assignment when anything is wrong, and at once by any signal but one: see [`super::sigterm`] for
-//! SIGTERM, which METIS would meddle with, and [`super::inherited`] for those that its parent ignores. SIGABRT stays METIS's own, which raises it when memory is short.
+//! It ends without an assignment when anything is wrong, and at once by any signal but one: see [`super::sigterm`] for SIGTERM,
+//! which METIS would meddle with, and [`super::inherited`] for those that its parent ignores. SIGABRT stays METIS's own, which
+//! raises it when memory is short.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -38,8 +39,8 @@ pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
 }
 
 fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
-    let Symmetric { offsets, heads, arc_weights, vertex_weights } = &task.graph;
-    let mut graph = metis::Graph::new(1, task.parts as i32, offsets, heads)
+    let Symmetric { offsets, successors, arc_weights, vertex_weights } = &task.graph;
+    let mut graph = metis::Graph::new(1, task.parts as i32, offsets, successors)
         .map_err(|error| Error::new(Kind::Data, format!("the graph for METIS is wrong: {error}")))?
         .set_vwgt(vertex_weights)
         .set_option(metis::option::Seed(((task.seed >> 32 ^ task.seed) & 0x7fff_ffff) as i32));
@@ -71,27 +72,27 @@ fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     Ok(())
 }
 
-/// What METIS takes without an error but does not work with; its wrapper checks offsets and the range of heads.
+/// What METIS takes without an error but does not work with; its wrapper checks offsets and the range of successors.
 fn check(graph: &Symmetric) -> Result<(), String> {
-    let Symmetric { offsets, heads, arc_weights, vertex_weights } = graph;
-    if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != heads.len()) {
+    let Symmetric { offsets, successors, arc_weights, vertex_weights } = graph;
+    if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != successors.len()) {
         return Err("offsets that do not span its arcs".into());
     }
     // Each pair adds its mix on the way up and takes it off on the way down, so a symmetric graph sums to 0.
     let mut balance = 0_u64;
     for (tail, ends) in (0..).zip(offsets.windows(2)) {
         let row = ends[0] as usize..ends[1] as usize;
-        let heads = heads.get(row.clone()).ok_or_else(|| format!("offsets that fall after vertex {tail}"))?;
-        if !heads.is_sorted_by(|a, b| a < b) {
+        let successors = successors.get(row.clone()).ok_or_else(|| format!("offsets that fall after vertex {tail}"))?;
+        if !successors.is_sorted_by(|a, b| a < b) {
             return Err(format!("a row that does not ascend, at vertex {tail}"));
         }
-        for (at, &head) in row.zip(heads) {
+        for (at, &successor) in row.zip(successors) {
             let weight = arc_weights.as_ref().map_or(1, |weights| weights[at]);
-            if head == tail || weight < 1 {
+            if successor == tail || weight < 1 {
                 return Err(format!("a loop or an arc without weight, at vertex {tail}"));
             }
-            let mixed = mix(tail.min(head), tail.max(head), weight);
-            balance = if tail < head { balance.wrapping_add(mixed) } else { balance.wrapping_sub(mixed) };
+            let mixed = mix(tail.min(successor), tail.max(successor), weight);
+            balance = if tail < successor { balance.wrapping_add(mixed) } else { balance.wrapping_sub(mixed) };
         }
     }
     if balance != 0 {
@@ -127,10 +128,10 @@ fn peak_bytes() -> u64 {
 mod tests {
     use super::*;
 
-    fn path(heads: &[i32], weights: &[i32]) -> Symmetric {
+    fn path(successors: &[i32], weights: &[i32]) -> Symmetric {
         Symmetric {
             offsets: vec![0, 1, 3, 4],
-            heads: heads.to_vec(),
+            successors: successors.to_vec(),
             arc_weights: Some(weights.to_vec()),
             vertex_weights: vec![1; 3],
         }
@@ -139,14 +140,14 @@ mod tests {
     #[test]
     fn finds_what_metis_would_swallow() {
         assert_eq!(check(&path(&[1, 0, 2, 1], &[5, 5, 2, 2])), Ok(()));
-        for (heads, weights, word) in [
+        for (successors, weights, word) in [
             ([1, 0, 2, 1], [5, 4, 2, 2], "reverse"),
             ([2, 0, 2, 1], [1; 4], "reverse"),
             ([0, 0, 2, 1], [1; 4], "loop"),
             ([1, 2, 0, 1], [1; 4], "ascend"),
             ([1, 0, 2, 1], [1, 1, 0, 0], "weight"),
         ] {
-            assert!(check(&path(&heads, &weights)).unwrap_err().contains(word), "{heads:?} {weights:?}");
+            assert!(check(&path(&successors, &weights)).unwrap_err().contains(word), "{successors:?} {weights:?}");
         }
         let good = || path(&[1, 0, 2, 1], &[1; 4]);
         assert!(check(&Symmetric { offsets: vec![0, 3, 1, 4], ..good() }).is_err());

@@ -1,7 +1,7 @@
 //! The two messages between parent and child, through one file without a name.
 //!
 //! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0),
-//! then `i32` arrays: `vertices + 1` offsets, `vertices` vertex weights, `arcs` heads, and `arcs` arc weights if there
+//! then `i32` arrays: `vertices + 1` offsets, `vertices` vertex weights, `arcs` successors, and `arcs` arc weights if there
 //! are any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum), then a
 //! `u32` for each vertex. Both in the byte order of the machine, which is the same for both.
 //!
@@ -32,12 +32,12 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
     let write = || {
         let mut file = temporary(options)?;
         let mut out = BufWriter::with_capacity(1 << 20, &mut file);
-        let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.heads.len() as u64);
+        let (vertices, arcs) = (graph.vertex_weights.len() as u64, graph.successors.len() as u64);
         let weighted = u64::from(graph.arc_weights.is_some());
         let header = [GRAPH_MAGIC, VERSION, vertices, arcs, u64::from(options.parts), options.seed, weighted, 0];
         out.write_all(bytemuck::cast_slice(&header))?;
         let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
-        for array in [&graph.offsets, &graph.vertex_weights, &graph.heads, weights] {
+        for array in [&graph.offsets, &graph.vertex_weights, &graph.successors, weights] {
             // In pieces, so that a wish to stop is heard between them.
             for piece in array.chunks(1 << 22) {
                 if (options.stopped)() {
@@ -85,9 +85,9 @@ pub(super) fn read_graph(file: &File) -> io::Result<Task> {
         input.read_exact(bytemuck::cast_slice_mut(&mut array))?;
         Ok(array)
     };
-    let (offsets, vertex_weights, heads) = (array(vertices + 1)?, array(vertices)?, array(arcs)?);
+    let (offsets, vertex_weights, successors) = (array(vertices + 1)?, array(vertices)?, array(arcs)?);
     let arc_weights = if weighted == 0 { None } else { Some(array(arcs)?) };
-    let graph = Symmetric { offsets, heads, arc_weights, vertex_weights };
+    let graph = Symmetric { offsets, successors, arc_weights, vertex_weights };
     Ok(Task { graph, parts: parts as u32, seed })
 }
 
@@ -165,14 +165,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for arc_weights in [None, Some(vec![7, 7])] {
             let graph =
-                Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights, vertex_weights: vec![3, 4] };
+                Symmetric { offsets: vec![0, 1, 2], successors: vec![1, 0], arc_weights, vertex_weights: vec![3, 4] };
             let file = write_graph(&graph, &options(dir.path())).unwrap();
             assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the file has a name");
             let task = read_graph(&file).unwrap();
             assert_eq!((task.graph, task.parts, task.seed), (graph, 3, 1 << 40));
         }
         let stopped = MetisOptions { stopped: &|| true, ..options(dir.path()) };
-        let graph = Symmetric { offsets: vec![0], heads: vec![], arc_weights: None, vertex_weights: vec![] };
+        let graph = Symmetric { offsets: vec![0], successors: vec![], arc_weights: None, vertex_weights: vec![] };
         assert_eq!(write_graph(&graph, &stopped).unwrap_err().kind, Kind::Interrupted);
     }
 
@@ -184,7 +184,7 @@ mod tests {
         assert!(read_graph(&file).is_err());
         let dir = tempfile::tempdir().unwrap();
         let graph =
-            Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights: None, vertex_weights: vec![3, 4] };
+            Symmetric { offsets: vec![0, 1, 2], successors: vec![1, 0], arc_weights: None, vertex_weights: vec![3, 4] };
         let file = write_graph(&graph, &options(dir.path())).unwrap();
         file.set_len(file.metadata().unwrap().len() - 1).unwrap();
         assert!(read_graph(&file).is_err(), "a cut graph");

@@ -21,7 +21,7 @@ pub(super) struct Islands {
 /// `graph` without its islands, the other vertices in their order.
 pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let is_island: Vec<bool> = graph.offsets.windows(2).map(|ends| ends[0] == ends[1]).collect();
-    let Symmetric { mut offsets, mut heads, arc_weights, vertex_weights: weights } = graph;
+    let Symmetric { mut offsets, mut successors, arc_weights, vertex_weights: weights } = graph;
     let mut kept = weights.clone();
     if is_island.contains(&true) {
         offsets.dedup();
@@ -34,11 +34,11 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
                 place
             })
             .collect();
-        heads.iter_mut().for_each(|head| *head = places[*head as usize]);
+        successors.iter_mut().for_each(|successor| *successor = places[*successor as usize]);
         let mut islands = is_island.iter();
         kept.retain(|_| islands.next() == Some(&false));
     }
-    (Symmetric { offsets, heads, arc_weights, vertex_weights: kept }, Islands { weights, is_island })
+    (Symmetric { offsets, successors, arc_weights, vertex_weights: kept }, Islands { weights, is_island })
 }
 
 impl Islands {
@@ -77,14 +77,14 @@ mod tests {
         // 1 - 3 and 3 - 4 of 0..6
         let graph = Symmetric {
             offsets: vec![0, 0, 1, 1, 3, 4, 4],
-            heads: vec![3, 1, 4, 3],
+            successors: vec![3, 1, 4, 3],
             arc_weights: Some(vec![7, 7, 9, 9]),
             vertex_weights: vec![5, 10, 6, 20, 1, 30],
         };
         let (rest, islands) = remove(graph);
         let expected = Symmetric {
             offsets: vec![0, 1, 3, 4],
-            heads: vec![1, 0, 2, 1],
+            successors: vec![1, 0, 2, 1],
             arc_weights: Some(vec![7, 7, 9, 9]),
             vertex_weights: vec![10, 20, 1],
         };
@@ -95,8 +95,12 @@ mod tests {
 
     #[test]
     fn none_to_take_out() {
-        let graph =
-            || Symmetric { offsets: vec![0, 1, 2], heads: vec![1, 0], arc_weights: None, vertex_weights: vec![1; 2] };
+        let graph = || Symmetric {
+            offsets: vec![0, 1, 2],
+            successors: vec![1, 0],
+            arc_weights: None,
+            vertex_weights: vec![1; 2],
+        };
         let (rest, islands) = remove(graph());
         assert_eq!(rest, graph());
         assert_eq!(islands.restore(vec![1, 0], 2), [1, 0]);

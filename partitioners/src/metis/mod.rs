@@ -117,7 +117,7 @@ fn of_contracted(graph: &dyn Graph, run: u32, options: &MetisOptions<'_>) -> Res
         symmetric::Built::Fits(made) => made,
         symmetric::Built::TooMany(arcs, count) => return Err(limits::refusal(arcs, count, vertices, options)),
     };
-    if made.heads.is_empty() {
+    if made.successors.is_empty() {
         let weights = made.vertex_weights;
         return Ok((contiguous_by_weight(vertices, options.parts, |id| weights[id as usize] as u64), 0));
     }
@@ -142,7 +142,7 @@ fn cut(graph: &dyn Graph, parts: &[u32], stopped: &(dyn Fn() -> bool + Sync)) ->
         }
         let mut cut = 0;
         for (id, &own) in (block * VERTICES..).zip(chunk) {
-            graph.heads_of(id as u32, &mut |head| cut += u64::from(parts[head as usize] != own));
+            graph.successors_of(id as u32, &mut |successor| cut += u64::from(parts[successor as usize] != own));
         }
         Ok(cut)
     };

@@ -5,7 +5,7 @@
 //! no loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The
 //! result depends on the graph alone, not on the order of its rows or the number of threads.
 //!
-//! Parallel, in three passes: merge the rows of each run into a half row (heads ascending, counted), scatter both ends
+//! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends
 //! of every half-row entry into its place in the full rows, sort and merge those. Costs 8 bytes an entry of the half rows
 //! (at most one for each resulting arc) and 16 bytes an entry for the full rows, before merging.
 
@@ -19,10 +19,10 @@ use crate::{Error, Graph, Kind, Result};
 /// A symmetric graph with weights.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
-    /// Where each row begins in `heads`; one more at the end.
+    /// Where each row begins in `successors`; one more at the end.
     pub(super) offsets: Vec<i32>,
-    /// The heads of all rows.
-    pub(super) heads: Vec<i32>,
+    /// The successors of all rows.
+    pub(super) successors: Vec<i32>,
     /// How many edges each arc stands for, scaled down where the sum would not fit; `None`: one each.
     pub(super) arc_weights: Option<Vec<i32>>,
     /// The arcs out of each vertex in the oriented graph, and one for each vertex itself, scaled as well.
@@ -37,18 +37,18 @@ pub(super) enum Built {
     TooMany(u64, Count),
 }
 
-/// The heads of a block of half rows.
+/// The successors of a block of half rows.
 struct Half {
     first: u32,
     /// The length of each row.
     lengths: Vec<u32>,
-    /// `head << 32 | edges`.
+    /// `successor << 32 | edges`.
     entries: Vec<u64>,
 }
 
 const COUNT: u64 = u32::MAX as u64;
 
-fn head(entry: u64) -> u32 {
+fn successor(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
@@ -70,11 +70,11 @@ pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn 
         return Ok(Built::TooMany(arcs, Count::Exact));
     }
     let mut offsets = Vec::with_capacity(vertices as usize + 1);
-    let mut heads = Vec::with_capacity(arcs as usize);
+    let mut successors = Vec::with_capacity(arcs as usize);
     let mut arc_weights = (run > 1).then(|| Vec::with_capacity(arcs as usize));
     let rows = || starts.iter().zip(&lengths).flat_map(|(&start, &length)| &slots[start as usize..][..length as usize]);
     let total = rows().map(|&entry| entry & COUNT).sum();
-    heads.extend(rows().map(|&entry| head(entry) as i32));
+    successors.extend(rows().map(|&entry| successor(entry) as i32));
     if let Some(weights) = &mut arc_weights {
         weights.extend(rows().map(|&entry| scaled(entry & COUNT, arcs, total, i32::MAX as u64)));
     }
@@ -84,7 +84,12 @@ pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn 
         end += length as i32;
         end
     }));
-    Ok(Built::Fits(Symmetric { offsets, heads, arc_weights, vertex_weights: vertex_weights(graph, run, vertices) }))
+    Ok(Built::Fits(Symmetric {
+        offsets,
+        successors,
+        arc_weights,
+        vertex_weights: vertex_weights(graph, run, vertices),
+    }))
 }
 
 fn check(stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
@@ -115,11 +120,11 @@ fn half_rows(
         let (mut row, mut outside) = (Row::default(), None);
         for c in first..first.saturating_add(block).min(vertices) {
             for id in ids_of(c, run, ids) {
-                graph.heads_of(id, &mut |head| {
-                    if head >= ids {
-                        outside = Some(head);
-                    } else if head / run != c {
-                        row.push(head / run);
+                graph.successors_of(id, &mut |successor| {
+                    if successor >= ids {
+                        outside = Some(successor);
+                    } else if successor / run != c {
+                        row.push(successor / run);
                     }
                 });
             }
@@ -128,8 +133,8 @@ fn half_rows(
             half.lengths.push(merged.len() as u32);
             row.clear();
         }
-        if let Some(head) = outside {
-            return Err(Error::new(Kind::Data, format!("an arc to vertex {head} in a graph of {ids} vertices")));
+        if let Some(successor) = outside {
+            return Err(Error::new(Kind::Data, format!("an arc to vertex {successor} in a graph of {ids} vertices")));
         }
         let own = half.entries.len() as u64;
         if found.fetch_add(own, Ordering::Relaxed) + own > most {
@@ -141,7 +146,7 @@ fn half_rows(
     (0..vertices.div_ceil(block)).into_par_iter().map(half).collect()
 }
 
-/// A half row in the making. A run of many vertices has many arcs to the same head, so these are merged whenever the
+/// A half row in the making. A run of many vertices has many arcs to the same successor, so these are merged whenever the
 /// row has doubled: it never takes more than four times what it ends with, or 2 MiB.
 #[derive(Default)]
 struct Row {
@@ -150,11 +155,11 @@ struct Row {
 }
 
 impl Row {
-    fn push(&mut self, head: u32) {
+    fn push(&mut self, successor: u32) {
         if self.entries.len() >= (2 * self.merged).max(1 << 18) {
             self.merged();
         }
-        self.entries.push(u64::from(head) << 32 | 1);
+        self.entries.push(u64::from(successor) << 32 | 1);
     }
 
     fn merged(&mut self) -> &[u64] {
@@ -169,12 +174,12 @@ impl Row {
     }
 }
 
-/// Sorts `row` and adds up entries of the same head; returns how many remain, at its beginning.
+/// Sorts `row` and adds up entries of the same successor; returns how many remain, at its beginning.
 fn merge(row: &mut [u64]) -> usize {
     row.sort_unstable();
     let mut kept = 0;
     for at in 0..row.len() {
-        if kept > 0 && head(row[kept - 1]) == head(row[at]) {
+        if kept > 0 && successor(row[kept - 1]) == successor(row[at]) {
             let count = ((row[kept - 1] & COUNT) + (row[at] & COUNT)).min(COUNT);
             row[kept - 1] = row[at] & !COUNT | count;
         } else {
@@ -195,7 +200,7 @@ fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
                 rest = after;
                 row.iter().for_each(|&entry| {
                     take(tail, entry);
-                    take(head(entry), u64::from(tail) << 32 | entry & COUNT);
+                    take(successor(entry), u64::from(tail) << 32 | entry & COUNT);
                 });
             }
         });
@@ -219,7 +224,7 @@ fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     (starts, slots.into_iter().map(AtomicU64::into_inner).collect())
 }
 
-/// Sorts each row and merges entries of the same head; returns how long each row is now.
+/// Sorts each row and merges entries of the same successor; returns how long each row is now.
 fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     const ROWS: usize = 1 << 12;
     let vertices = starts.len() - 1;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A graph as lists of heads; loops, duplicates and both directions of a pair are allowed.
+/// A graph as lists of successors; loops, duplicates and both directions of a pair are allowed.
 #[derive(Debug, Clone)]
 struct Lists(Vec<Vec<u32>>);
 
@@ -20,8 +20,8 @@ impl Graph for Lists {
     fn out_degree(&self, id: u32) -> u32 {
         self.0[id as usize].len() as u32
     }
-    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        self.0[id as usize].iter().for_each(|&head| each(head));
+    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
+        self.0[id as usize].iter().for_each(|&successor| each(successor));
     }
 }
 
@@ -42,14 +42,14 @@ fn a_path_and_its_contraction() {
     let graph = Lists(vec![vec![1], vec![], vec![3, 1], vec![4, 0], vec![]]);
     let made = fits(&graph, 1);
     assert_eq!(made.offsets, [0, 2, 4, 6, 9, 10]);
-    assert_eq!(made.heads, [1, 3, 0, 2, 1, 3, 0, 2, 4, 3]);
+    assert_eq!(made.successors, [1, 3, 0, 2, 1, 3, 0, 2, 4, 3]);
     assert_eq!((made.arc_weights, made.vertex_weights), (None, vec![2, 1, 3, 3, 1]));
     // {0, 1} - {2, 3} twice: 1 - 2 and 0 - 3; {2, 3} - {4} once
     let made = fits(&graph, 2);
-    assert_eq!((made.offsets, made.heads), (vec![0, 1, 3, 4], vec![1, 0, 2, 1]));
+    assert_eq!((made.offsets, made.successors), (vec![0, 1, 3, 4], vec![1, 0, 2, 1]));
     assert_eq!((made.arc_weights, made.vertex_weights), (Some(vec![2, 2, 1, 1]), vec![3, 6, 1]));
     let made = fits(&graph, 100);
-    assert_eq!((made.offsets, made.heads, made.vertex_weights), (vec![0, 0], vec![], vec![10]));
+    assert_eq!((made.offsets, made.successors, made.vertex_weights), (vec![0, 0], vec![], vec![10]));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn too_many_arcs_are_counted_but_not_kept() {
     assert!(matches!(built(&complete, 1, 9900), Built::Fits(_)));
     assert_eq!(built(&complete, 1, 100), Built::TooMany(4950, Count::AtLeast), "the half rows alone are over");
     assert_eq!(built(&complete, 10, 89), Built::TooMany(90, Count::Exact));
-    assert_eq!(fits(&complete, 10).heads.len(), 90);
+    assert_eq!(fits(&complete, 10).successors.len(), 90);
     assert_eq!(fits(&complete, 10).arc_weights.unwrap(), [100; 90]);
 }
 
@@ -99,19 +99,19 @@ proptest! {
         let graph = Lists(rows);
         let mut pairs: BTreeMap<(u32, u32), i32> = BTreeMap::new();
         let mut weights = vec![0; 60_usize.div_ceil(run as usize)];
-        for (tail, heads) in (0..).zip(&graph.0) {
-            weights[(tail / run) as usize] += heads.len() as i32 + 1;
-            for &head in heads.iter().filter(|&&head| head / run != tail / run) {
-                *pairs.entry((tail / run, head / run)).or_default() += 1;
-                *pairs.entry((head / run, tail / run)).or_default() += 1;
+        for (tail, successors) in (0..).zip(&graph.0) {
+            weights[(tail / run) as usize] += successors.len() as i32 + 1;
+            for &successor in successors.iter().filter(|&&successor| successor / run != tail / run) {
+                *pairs.entry((tail / run, successor / run)).or_default() += 1;
+                *pairs.entry((successor / run, tail / run)).or_default() += 1;
             }
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let made = pool.install(|| fits(&graph, run));
         let arcs = (0_u32..).zip(made.offsets.windows(2));
         let arcs: Vec<_> = arcs.flat_map(|(tail, ends)| (ends[0]..ends[1]).map(move |at| (tail, at as usize))).collect();
-        let heads: Vec<_> = arcs.iter().map(|&(tail, at)| (tail, made.heads[at] as u32)).collect();
-        prop_assert_eq!(&heads, &pairs.keys().copied().collect::<Vec<_>>());
+        let successors: Vec<_> = arcs.iter().map(|&(tail, at)| (tail, made.successors[at] as u32)).collect();
+        prop_assert_eq!(&successors, &pairs.keys().copied().collect::<Vec<_>>());
         if let Some(counts) = made.arc_weights {
             prop_assert_eq!(counts, pairs.values().copied().collect::<Vec<_>>());
         }

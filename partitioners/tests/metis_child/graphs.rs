@@ -17,8 +17,8 @@ impl Rows {
         let mut rows = vec![Vec::new(); vertices as usize];
         for &(u, v) in edges {
             let place = |id: u32| (degrees[id as usize], id);
-            let (tail, head) = if place(u) < place(v) { (u, v) } else { (v, u) };
-            rows[tail as usize].push(head);
+            let (tail, successor) = if place(u) < place(v) { (u, v) } else { (v, u) };
+            rows[tail as usize].push(successor);
         }
         Self { rows }
     }
@@ -26,7 +26,7 @@ impl Rows {
     /// The cut, counted without the crate.
     pub(crate) fn cut(&self, parts: &[u32]) -> u64 {
         let cut_of = |(tail, row): (usize, &Vec<u32>)| {
-            row.iter().filter(|&&head| parts[head as usize] != parts[tail]).count() as u64
+            row.iter().filter(|&&successor| parts[successor as usize] != parts[tail]).count() as u64
         };
         self.rows.iter().enumerate().map(cut_of).sum()
     }
@@ -42,8 +42,8 @@ impl Graph for Rows {
     fn out_degree(&self, id: u32) -> u32 {
         self.rows[id as usize].len() as u32
     }
-    fn heads_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
-        self.rows[id as usize].iter().for_each(|&head| each(head));
+    fn successors_of(&self, id: u32, each: &mut dyn FnMut(u32)) {
+        self.rows[id as usize].iter().for_each(|&successor| each(successor));
     }
 }
 

@@ -174,7 +174,7 @@ impl Graph for Claim {
     fn out_degree(&self, _: u32) -> u32 {
         panic!("refused too late")
     }
-    fn heads_of(&self, _: u32, _: &mut dyn FnMut(u32)) {
+    fn successors_of(&self, _: u32, _: &mut dyn FnMut(u32)) {
         panic!("refused too late")
     }
 }

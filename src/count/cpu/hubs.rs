@@ -1,7 +1,7 @@
 //! The rows of the hubs as bits.
 //!
 //! Row `b` of the first numbers holds only smaller numbers, so it is a bit string of `b` bits: the rows of `0..count`
-//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the frame at hand are kept, and only as
+//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the row block at hand are kept, and only as
 //! many as pay: [`worthwhile`] weighs, block by block of 64 hubs, what their bits would save on a sample of the arcs
 //! against the words that have to be zeroed.
 
@@ -100,10 +100,10 @@ impl Hubs {
     }
 }
 
-/// For each of some consecutive frames, which cover `ranges`: up to which number, at most `most`, its hubs are worth their bits.
+/// For each of some consecutive row blocks, which cover `ranges`: up to which number, at most `most`, its hubs are worth their bits.
 ///
-/// `rows` shows the rows of some of the `locals`, `length` tells how long a head's row is. With bits an arc costs as many words
-/// as the part of its tail's row before its head touches, without them as many probes as its head's row is long. Blocks of
+/// `rows` shows the rows of some of the `locals`, `length` tells how long a successor's row is. With bits an arc costs as many words
+/// as the part of its tail's row before its successor touches, without them as many probes as its successor's row is long. Blocks of
 /// hubs are taken as long as the sum of what they save grows.
 pub(super) fn worthwhile(
     locals: usize,

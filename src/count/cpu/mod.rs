@@ -1,16 +1,16 @@
 //! The CPU backend, method `bitmap`.
 //!
-//! For each local `a` and each head `b` in its row, the triangles are what `a`'s row before `b` and `b`'s row have in
+//! For each local `a` and each successor `b` in its row, the triangles are what `a`'s row before `b` and `b`'s row have in
 //! common. One side of every such meeting is a bitmap, so there is no merging and there are no branches that go wrong:
 //!
 //! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
 //!   `a`'s row meets them 64 numbers at a time;
-//! - for all other heads `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
-//!   one frame covers everything, rows whose heads lie close together are packed into words first (module `pack`).
+//! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
+//!   one row block covers everything, rows whose successors lie close together are packed into words first (module `pack`).
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
 //! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 words of work where
-//! probing by the rows of all heads takes 4.4 probes, both in units of 10^9.
+//! probing by the rows of all successors takes 4.4 probes, both in units of 10^9.
 //!
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker that
 //! has one a bitmap over the numbering and the arcs that it puts off, and the hubs' bits.
@@ -28,12 +28,12 @@ use std::sync::{Mutex, MutexGuard};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::heads::HeadRows;
-use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
+use super::successors::SuccessorRows;
+use super::{Backend, CounterMemory, PartitionCount, PartitionCounter, Terms};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
-use crate::partition::section::{FrameView, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
 use worker::{Around, Room, Run, Worker, count_put_off, count_run};
@@ -104,8 +104,8 @@ impl Backend for Cpu {
             per_local: 4 + 8 + 4,
             tables: |numbered, workers| Bytes(per_worker(numbered).get() * workers),
             workers: self.workers,
-            slots: |frames| frames.min(2),
-            wish: None,
+            slots: |row_blocks| row_blocks.min(2),
+            preferred: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
             scratch: Bytes::ZERO,
@@ -135,22 +135,23 @@ impl PartitionCounter for Counting {
         Ok(Some(run))
     }
 
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         let Self { resident, numbered, work } = self;
         pool.install(|| {
-            let range = &frame.range;
+            let range = &row_block.range;
             let whole = resident.numbers.len() == *numbered as usize;
-            let end_of_hubs = end_of_hubs(resident, range, &HeadRows::new(resident, frame), work.most_hubs, whole);
+            let end_of_hubs =
+                end_of_hubs(resident, range, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
             if whole {
                 work.pack(resident, end_of_hubs);
             }
-            work.count(resident, range, &HeadRows::new(resident, frame), end_of_hubs);
+            work.count(resident, range, &SuccessorRows::new(resident, row_block), end_of_hubs);
         });
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Tally> {
-        Ok(Tally { triangles: self.work.triangles, device: None })
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: self.work.triangles, device: None })
     }
 
     fn memory(&self) -> CounterMemory {
@@ -159,10 +160,10 @@ impl PartitionCounter for Counting {
 }
 
 /// Up to which number the hubs of `range`, at most `most`, are worth their bits; in the `whole` graph, rows will be packed.
-fn end_of_hubs(resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, most: u32, whole: bool) -> u32 {
+fn end_of_hubs(resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let steps = if whole { steps(most, rows) } else { Vec::new() };
-    let length = |number| if whole { steps[number as usize] as usize } else { heads.row(number).len() };
+    let length = |number| if whole { steps[number as usize] as usize } else { successors.row(number).len() };
     hubs::worthwhile(resident.numbers.len(), rows, length, std::slice::from_ref(range), most)
         .pop()
         .unwrap_or(range.start)
@@ -186,7 +187,7 @@ fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) 
 /// The tables, and what was found.
 struct Work {
     most_hubs: u32,
-    /// How much of each local's row the frames so far have covered.
+    /// How much of each local's row the row blocks so far have covered.
     cursors: Vec<u32>,
     workers: Vec<Mutex<Worker>>,
     hubs: Hubs,
@@ -196,21 +197,21 @@ struct Work {
 }
 
 impl Work {
-    /// Packs the rows that will be probed: those of no hubs. The graph must be one partition, with one frame.
+    /// Packs the rows that will be probed: those of no hubs. The graph must be one partition, with one row block.
     fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
         self.packed = pack::pack_rows(resident, probed);
     }
 
     /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
-    fn count(&mut self, resident: &Resident, range: &Range<u32>, heads: &HeadRows<'_>, end_of_hubs: u32) {
-        self.hubs.take(range.start..end_of_hubs, |b| heads.row(b));
+    fn count(&mut self, resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, end_of_hubs: u32) {
+        self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() {
             // All of them at once, so that what is taken does not depend on who is first.
             self.workers.par_iter().for_each(|worker| lock(worker).make_room());
         }
         let (hubs, workers) = (&self.hubs, &self.workers);
-        let around = Around { resident, packed: self.packed, range, heads, hubs };
+        let around = Around { resident, packed: self.packed, range, successors, hubs };
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)

@@ -1,9 +1,9 @@
-//! Rows whose heads lie close together, packed in place.
+//! Rows whose successors lie close together, packed in place.
 //!
 //! The rows of a web graph are runs of numbers that are near each other. As words of 64 numbers, those that are not empty, such
-//! a row takes a fraction of the steps to probe: an AND and a count of bits stand for all heads of a word. A packed row
+//! a row takes a fraction of the steps to probe: an AND and a count of bits stand for all successors of a word. A packed row
 //! takes the place of the plain one, `[MARK, words, (place, low, high) ...]`, so packing takes no memory; rows are packed
-//! where that is as short, three heads a word or more. No number is [`MARK`], so a row's first entry tells.
+//! where that is as short, three successors a word or more. No number is [`MARK`], so a row's first entry tells.
 //!
 //! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it
 //! counts ([`LONGEST`] entries at most).
@@ -19,7 +19,7 @@ use crate::partition::section::Resident;
 const MARK: u32 = u32::MAX;
 
 /// Entries before the words.
-const HEAD: usize = 2;
+const SUCCESSOR: usize = 2;
 
 /// The longest row that is packed.
 const LONGEST: usize = 2048;
@@ -46,9 +46,9 @@ pub(super) enum Packed {
 
 /// Packs what can be packed of the resident `rows`, and tells how much of all that is.
 pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
-    let all = resident.heads.len();
-    let Resident { offsets, heads, .. } = resident;
-    let mut rest = &mut heads[offsets[rows.start] as usize..offsets[rows.end] as usize];
+    let all = resident.successors.len();
+    let Resident { offsets, successors, .. } = resident;
+    let mut rest = &mut successors[offsets[rows.start] as usize..offsets[rows.end] as usize];
     let mut runs = Vec::new();
     for first in rows.clone().step_by(RUN) {
         let offsets = &offsets[first..=rows.end.min(first + RUN)];
@@ -74,7 +74,7 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
 
 /// How many words `row` is packed into, if it is.
 fn packed_words(row: &[u32]) -> Option<usize> {
-    let most = row.len().saturating_sub(HEAD) / 3;
+    let most = row.len().saturating_sub(SUCCESSOR) / 3;
     if !(SHORTEST..=LONGEST).contains(&row.len()) {
         return None;
     }
@@ -93,7 +93,7 @@ fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     packed.clear();
     packed.extend([MARK, words as u32]);
     for word in row.chunk_by(|a, b| a / 64 == b / 64) {
-        let bits = word.iter().fold(0u64, |bits, &head| bits | 1 << (head % 64));
+        let bits = word.iter().fold(0u64, |bits, &successor| bits | 1 << (successor % 64));
         packed.extend([word[0] / 64, bits as u32, (bits >> 32) as u32]);
     }
     row[..packed.len()].copy_from_slice(packed);
@@ -154,8 +154,8 @@ mod tests {
             Some(*end)
         });
         let offsets = std::iter::once(0).chain(ends).collect();
-        let (numbers, heads) = ((0..rows.len() as u32).collect(), rows.concat().into());
-        let mut resident = Resident { numbers, offsets, heads, ..Resident::default() };
+        let (numbers, successors) = ((0..rows.len() as u32).collect(), rows.concat().into());
+        let mut resident = Resident { numbers, offsets, successors, ..Resident::default() };
         pack_rows(&mut resident, range);
         resident
     }
@@ -168,13 +168,13 @@ mod tests {
             from in any::<prop::sample::Index>(),
         ) {
             let rows: Vec<Vec<u32>> =
-                rows.into_iter().map(|(base, row)| row.into_iter().map(|head| base + head).collect()).collect();
+                rows.into_iter().map(|(base, row)| row.into_iter().map(|successor| base + successor).collect()).collect();
             let from = from.index(rows.len());
             let resident = packed(&rows, from..rows.len());
             let mut unpacked = Unpacked::new();
             for (i, row) in rows.iter().enumerate() {
                 let places = row.chunk_by(|a, b| a / 64 == b / 64).count();
-                let fits = i >= from && row.len() >= SHORTEST && HEAD + 3 * places <= row.len();
+                let fits = i >= from && row.len() >= SHORTEST && SUCCESSOR + 3 * places <= row.len();
                 prop_assert_eq!(words(resident.row(i)).map(<[_]>::len), fits.then_some(places));
                 let stored = resident.row(i);
                 prop_assert_eq!(words(stored).map_or(stored, |words| unpacked.plain(words)), &row[..]);

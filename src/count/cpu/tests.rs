@@ -1,4 +1,4 @@
-//! The counter at its thresholds: any number of hubs, any room to put arcs off, any frames, any number of threads.
+//! The counter at its thresholds: any number of hubs, any room to put arcs off, any row blocks, any number of threads.
 
 use rayon::ThreadPoolBuilder;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::count::testing::Rows;
 
 impl Rows {
-    /// Counts with frames of the proxies' rows and with frames of all rows, which must give the same.
+    /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
     fn count(&self, cpu: &Cpu, ends: &[u32], local: impl Fn(u32) -> bool + Copy) -> u64 {
         let own = self.count_with(cpu, ends, local, local, false);
         assert_eq!(own, self.count_with(cpu, ends, local, |_| false, false), "{ends:?}");
@@ -16,7 +16,7 @@ impl Rows {
         own
     }
 
-    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in frames that end at `ends` and
+    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in row blocks that end at `ends` and
     /// have no rows of those that are `absent`.
     fn count_with(
         &self,
@@ -34,10 +34,10 @@ impl Rows {
         }
         let mut start = 0;
         for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
-            let frame = self.frame(start..end, absent);
-            let frame = frame.view();
-            let heads = HeadRows::new(&resident, &frame);
-            work.count(&resident, &frame.range, &heads, cpu.hubs.clamp(start, end));
+            let row_block = self.row_block(start..end, absent);
+            let row_block = row_block.view();
+            let successors = SuccessorRows::new(&resident, &row_block);
+            work.count(&resident, &row_block.range, &successors, cpu.hubs.clamp(start, end));
             start = end;
         }
         let terms = cpu.terms();
@@ -47,8 +47,8 @@ impl Rows {
     }
 }
 
-fn cpu(hubs: u32, put_off: usize, workers: u64) -> Cpu {
-    Cpu { workers, hubs, room: Room::holding(hubs, put_off) }
+fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
+    Cpu { workers, hubs, room: Room::holding(hubs, postponed) }
 }
 
 #[test]
@@ -58,10 +58,14 @@ fn any_number_of_hubs_gives_the_same_count() {
     let (all, part) = (rows.triangles(|_| true), rows.triangles(third));
     assert!(part > 1000);
     for hubs in [0, 1, 63, 64, 65, 127, 128, 129, 640, 699, 700] {
-        for put_off in [0, 1, 5] {
-            assert_eq!(rows.count(&cpu(hubs, put_off, 1), &[], |_| true), all, "{hubs} hubs");
+        for postponed in [0, 1, 5] {
+            assert_eq!(rows.count(&cpu(hubs, postponed, 1), &[], |_| true), all, "{hubs} hubs");
             for ends in [&[64][..], &[1, 63, 65, 128, 300], &[100, 101, 102, 650]] {
-                assert_eq!(rows.count(&cpu(hubs, put_off, 1), ends, third), part, "{hubs} hubs, frames to {ends:?}");
+                assert_eq!(
+                    rows.count(&cpu(hubs, postponed, 1), ends, third),
+                    part,
+                    "{hubs} hubs, row blocks to {ends:?}"
+                );
             }
         }
     }
@@ -90,18 +94,18 @@ fn arcs_that_are_put_off_are_counted_once() {
     let most = |b: u32| !b.is_multiple_of(5);
     let (all, part) = (rows.triangles(|_| true), rows.triangles(most));
     for hubs in [2048, 2049, 2112, 3500] {
-        for put_off in [0, 1, 7, 1024, 1 << 17] {
-            assert_eq!(rows.count(&cpu(hubs, put_off, 2), &[], |_| true), all, "{hubs} hubs, {put_off} put off");
+        for postponed in [0, 1, 7, 1024, 1 << 17] {
+            assert_eq!(rows.count(&cpu(hubs, postponed, 2), &[], |_| true), all, "{hubs} hubs, {postponed} postponed");
             let ends = [2000, 2047, 2050, 3000];
-            assert_eq!(rows.count(&cpu(hubs, put_off, 2), &ends, most), part, "{hubs} hubs, {put_off} put off");
+            assert_eq!(rows.count(&cpu(hubs, postponed, 2), &ends, most), part, "{hubs} hubs, {postponed} postponed");
         }
     }
 }
 
 #[test]
-fn rows_around_the_number_of_heads_that_are_looked_up_together() {
+fn rows_around_the_number_of_successors_that_are_looked_up_together() {
     for longest in [1, 31, 32, 33, 64, 65] {
-        // Every row as long as it can be, so that every pair of heads is an arc where it can be.
+        // Every row as long as it can be, so that every pair of successors is an arc where it can be.
         let rows = Rows((0..200u32).map(|b| (b.saturating_sub(longest)..b).collect()).collect());
         assert_eq!(rows.count(&cpu(0, 0, 1), &[], |_| true), rows.triangles(|_| true), "rows of {longest}");
     }
@@ -137,10 +141,10 @@ fn hubs_that_pay_are_taken_and_others_are_not() {
     let count = |rows: &Rows| {
         let n = rows.0.len() as u32;
         let resident = rows.resident(|_| true);
-        let frame = rows.frame(0..n, |_| true);
-        let frame = frame.view();
-        let heads = HeadRows::new(&resident, &frame);
-        end_of_hubs(&resident, &frame.range, &heads, n, false)
+        let row_block = rows.row_block(0..n, |_| true);
+        let row_block = row_block.view();
+        let successors = SuccessorRows::new(&resident, &row_block);
+        end_of_hubs(&resident, &row_block.range, &successors, n, false)
     };
     // A clique: rows are long, and 64 entries make a word.
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);

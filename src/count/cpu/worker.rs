@@ -1,6 +1,6 @@
 //! What a worker holds, and how it counts a run of locals.
 //!
-//! **Heads that are hubs.** The entries of `a`'s row below the last hub are packed into words of 64 numbers, those that
+//! **Successors that are hubs.** The entries of `a`'s row below the last hub are packed into words of 64 numbers, those that
 //! are not empty, with their places. The row of a hub lies ready as bits ([`super::hubs`]), so the triangles of an arc
 //! `a -> b` are the common bits of a few words: those of `a` up to `b`'s own. A packed word that holds `b` itself or
 //! numbers above it does no harm, since `b`'s bits all lie below `b`.
@@ -9,8 +9,8 @@
 //! memory, one after another, for every arc. So these arcs are put off until many of them are at hand, and then
 //! met by blocks of rows ([`BLOCK`] bytes), each of which is loaded once for all arcs that end in it.
 //!
-//! **Other heads.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
-//! probe. The rows of up to [`AHEAD`] heads are looked up before the first of them is probed, so that the
+//! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
+//! probe. The rows of up to [`AHEAD`] successors are looked up before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are left
 //! out. A packed row ([`super::pack`]) takes an AND and a count of bits for each of its words; where most rows are packed,
 //! they are few lines of memory, mostly near, and each is probed at once.
@@ -20,7 +20,7 @@ use std::ops::Range;
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
 use crate::bytes::Bytes;
-use crate::count::heads::HeadRows;
+use crate::count::successors::SuccessorRows;
 use crate::partition::section::Resident;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
@@ -29,26 +29,26 @@ const DIRECT: u32 = 2048;
 /// Words of a block of hubs' rows (256 KiB).
 const BLOCK: usize = 1 << 15;
 
-/// Heads that are looked up together.
+/// Successors that are looked up together.
 const AHEAD: usize = 32;
 
 /// The most arcs that are put off; and the fewest for which putting off pays.
 const MOST_PUT_OFF: usize = 1 << 19;
 const LEAST_PUT_OFF: usize = 1 << 10;
 
-/// An arc that is put off: its head, and which packed words of its tail it needs.
+/// An arc that is put off: its successor, and which packed words of its tail it needs.
 #[derive(Debug, Clone, Copy, Default)]
-struct PutOff {
+struct Postponed {
     first: u32,
     words: u16,
-    head: u16,
+    successor: u16,
 }
 
 /// The sizes of a worker's arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room {
     /// Arcs that are put off at a time; 0 for none.
-    put_off: usize,
+    postponed: usize,
     /// Packed words.
     packed: usize,
     /// Blocks of hubs' rows.
@@ -68,14 +68,14 @@ impl Room {
             .unwrap_or(Self::holding(hubs, 0))
     }
 
-    /// Room for `put_off` arcs, and for half as many packed words on top of the longest row's.
-    pub(super) fn holding(hubs: u32, put_off: usize) -> Self {
-        Self { put_off, packed: put_off / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
+    /// Room for `postponed` arcs, and for half as many packed words on top of the longest row's.
+    pub(super) fn holding(hubs: u32, postponed: usize) -> Self {
+        Self { postponed, packed: postponed / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
     }
 
     /// Bytes of the arrays.
     pub(super) const fn bytes(&self) -> Bytes {
-        let arcs = 2 * self.put_off * size_of::<PutOff>();
+        let arcs = 2 * self.postponed * size_of::<Postponed>();
         let packed = self.packed * (size_of::<u64>() + size_of::<u16>());
         Bytes((arcs + packed + (self.blocks + 1) * size_of::<u32>()) as u64)
     }
@@ -91,9 +91,9 @@ pub(super) struct Worker {
     packed: Vec<u64>,
     /// Which words they are.
     places: Vec<u16>,
-    put_off: Vec<PutOff>,
+    postponed: Vec<Postponed>,
     /// The same by blocks.
-    by_block: Vec<PutOff>,
+    by_block: Vec<Postponed>,
     /// Where each block begins in them.
     starts: Vec<u32>,
     unpacked: Unpacked,
@@ -106,7 +106,7 @@ impl Worker {
             marks: vec![0; (numbered as usize).div_ceil(64)],
             packed: Vec::new(),
             places: Vec::new(),
-            put_off: Vec::new(),
+            postponed: Vec::new(),
             by_block: Vec::new(),
             starts: Vec::new(),
             unpacked: Unpacked::new(),
@@ -120,8 +120,8 @@ impl Worker {
         }
         self.packed.reserve_exact(self.room.packed);
         self.places.reserve_exact(self.room.packed);
-        self.put_off.reserve_exact(self.room.put_off);
-        self.by_block = vec![PutOff::default(); self.room.put_off];
+        self.postponed.reserve_exact(self.room.postponed);
+        self.by_block = vec![Postponed::default(); self.room.postponed];
         self.starts = vec![0; self.room.blocks + 1];
     }
 
@@ -129,7 +129,7 @@ impl Worker {
     pub(super) fn bytes(&self) -> Bytes {
         Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity()) as u64)
             + Bytes::of::<u16>(self.places.capacity() as u64)
-            + Bytes::of::<PutOff>((self.put_off.capacity() + self.by_block.capacity()) as u64)
+            + Bytes::of::<Postponed>((self.postponed.capacity() + self.by_block.capacity()) as u64)
             + Bytes::of::<u32>(self.starts.capacity() as u64)
             + Unpacked::BYTES
     }
@@ -144,7 +144,7 @@ impl Worker {
         }
         let first = self.packed.len();
         self.pack(row);
-        let at_once = match self.room.put_off {
+        let at_once = match self.room.postponed {
             0 => row.len(),
             _ => row.partition_point(|&b| b < DIRECT).max(start),
         };
@@ -161,10 +161,14 @@ impl Worker {
         }
         for &b in &row[at_once..] {
             word += usize::from(u32::from(self.places[word]) < b / 64);
-            if self.put_off.len() == self.room.put_off {
+            if self.postponed.len() == self.room.postponed {
                 count += self.sort_and_meet(hubs);
             }
-            self.put_off.push(PutOff { first: first as u32, words: (word + 1 - first) as u16, head: b as u16 });
+            self.postponed.push(Postponed {
+                first: first as u32,
+                words: (word + 1 - first) as u16,
+                successor: b as u16,
+            });
         }
         count
     }
@@ -196,35 +200,35 @@ impl Worker {
 
     #[inline(always)]
     fn sort_and_meet(&mut self, hubs: &Hubs) -> u64 {
-        if self.put_off.is_empty() {
+        if self.postponed.is_empty() {
             return 0;
         }
         let before = words_before(hubs.range().start.max(DIRECT));
-        let block_of = |head: u16| (words_before(u32::from(head)) - before) / BLOCK;
+        let block_of = |successor: u16| (words_before(u32::from(successor)) - before) / BLOCK;
         self.starts.fill(0);
-        for arc in &self.put_off {
-            self.starts[block_of(arc.head)] += 1;
+        for arc in &self.postponed {
+            self.starts[block_of(arc.successor)] += 1;
         }
         let mut sum = 0;
         for start in &mut self.starts {
             sum += std::mem::replace(start, sum);
         }
-        for arc in &self.put_off {
-            let next = &mut self.starts[block_of(arc.head)];
+        for arc in &self.postponed {
+            let next = &mut self.starts[block_of(arc.successor)];
             self.by_block[*next as usize] = *arc;
             *next += 1;
         }
         let mut count = 0;
-        for arc in &self.by_block[..self.put_off.len()] {
+        for arc in &self.by_block[..self.postponed.len()] {
             let words = arc.first as usize..arc.first as usize + usize::from(arc.words);
-            count += common(&self.places[words.clone()], &self.packed[words], hubs.row(u32::from(arc.head)));
+            count += common(&self.places[words.clone()], &self.packed[words], hubs.row(u32::from(arc.successor)));
         }
-        self.put_off.clear();
+        self.postponed.clear();
         count
     }
 
     /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`. All entries of a
-    /// head's row are below that head, so it does no harm that those of `row` above it are marked, too. `words` are those of
+    /// successor's row are below that successor, so it does no harm that those of `row` above it are marked, too. `words` are those of
     /// `row`, if it is packed.
     #[inline(always)]
     fn meet_others(&mut self, row: &[u32], start: usize, words: Option<&[[u32; 3]]>, around: &Around<'_>) -> u64 {
@@ -233,8 +237,8 @@ impl Worker {
             None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
         }
         let count = match around.packed {
-            Packed::Most => row[start..].iter().map(|&b| self.meet(around.heads.row(b))).sum(),
-            Packed::Some | Packed::None => self.meet_ahead(row, start, around.heads),
+            Packed::Most => row[start..].iter().map(|&b| self.meet(around.successors.row(b))).sum(),
+            Packed::Some | Packed::None => self.meet_ahead(row, start, around.successors),
         };
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
@@ -245,34 +249,34 @@ impl Worker {
 
     /// Counts the entries of `row[start..]`'s rows that are marked; rows may be anywhere in memory.
     #[inline(always)]
-    fn meet_ahead(&self, row: &[u32], start: usize, heads: &HeadRows<'_>) -> u64 {
+    fn meet_ahead(&self, row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
         let (first, last) = (row[0], row[row.len() - 1]);
         let mut count = 0;
         for some in row[start..].chunks(AHEAD) {
             let mut ahead: [&[u32]; AHEAD] = [&[]; AHEAD];
             let mut found = 0;
             for &b in some {
-                let head_row = heads.row(b);
+                let successor_row = successors.row(b);
                 // Touches both ends of every row before the first row is probed.
-                ahead[found] = head_row;
-                found += usize::from(may_meet(head_row, first, last));
+                ahead[found] = successor_row;
+                found += usize::from(may_meet(successor_row, first, last));
             }
-            count += ahead[..found].iter().map(|head_row| self.meet(head_row)).sum::<u64>();
+            count += ahead[..found].iter().map(|successor_row| self.meet(successor_row)).sum::<u64>();
         }
         count
     }
 
-    /// How many entries of a head's row are marked.
+    /// How many entries of a successor's row are marked.
     #[inline(always)]
-    fn meet(&self, head_row: &[u32]) -> u64 {
-        match pack::words(head_row) {
+    fn meet(&self, successor_row: &[u32]) -> u64 {
+        match pack::words(successor_row) {
             Some(words) => probe_words(words, &self.marks),
-            None => probe(head_row, &self.marks),
+            None => probe(successor_row, &self.marks),
         }
     }
 }
 
-/// Whether a head's row may have entries from `first` to `last`.
+/// Whether a successor's row may have entries from `first` to `last`.
 #[inline(always)]
 fn may_meet(row: &[u32], first: u32, last: u32) -> bool {
     match (pack::words(row), row) {
@@ -283,26 +287,26 @@ fn may_meet(row: &[u32], first: u32, last: u32) -> bool {
     }
 }
 
-/// Some consecutive locals, with how much of each one's row earlier frames have covered.
+/// Some consecutive locals, with how much of each one's row earlier row blocks have covered.
 pub(super) struct Run<'a> {
     /// The first of them.
     pub(super) first: usize,
     pub(super) cursors: &'a mut [u32],
 }
 
-/// What all runs of a frame look at.
+/// What all runs of a row block look at.
 pub(super) struct Around<'a> {
     pub(super) resident: &'a Resident,
     /// Which rows of the resident section are packed.
     pub(super) packed: Packed,
-    /// What the frame covers.
+    /// What the row block covers.
     pub(super) range: &'a Range<u32>,
-    pub(super) heads: &'a HeadRows<'a>,
+    pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
 }
 
-/// Counts the triangles whose lowest corner is in the run and whose middle corner is in the frame, and moves the
-/// cursors on. What the worker puts off is left to later runs of the same frame and in the end to [`count_put_off`].
+/// Counts the triangles whose lowest corner is in the run and whose middle corner is in the row block, and moves the
+/// cursors on. What the worker puts off is left to later runs of the same row block and in the end to [`count_put_off`].
 ///
 /// Compiled for several levels of the processor, of which the best is taken where it runs: without an instruction that
 /// counts bits, counting takes twice as long.
@@ -317,7 +321,7 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) 
         let words = if *packed == Packed::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
-        // Most frames have nothing for most locals.
+        // Most row blocks have nothing for most locals.
         if row.get(start).is_none_or(|&next| next >= range.end) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Page-locked frame buffers of one GPU, which come back to it after each partition: taking such memory is slow.
+//! Page-locked row block buffers of one GPU, which come back to it after each partition: taking such memory is slow.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use trimill_kernels::{Gpu, Pinned};
 use crate::lock;
 use crate::partition::words::Lent;
 
-/// Frames of fewer words are copied faster through the GPU's own buffers than page-locked memory is taken for them.
+/// Row blocks of fewer words are copied faster through the GPU's own buffers than page-locked memory is taken for them.
 const FEWEST_WORDS: u64 = 1 << 18;
 
 /// Buffers that wait.
@@ -39,7 +39,7 @@ impl Buffers {
                 match gpu.pinned(words as usize) {
                     Ok(memory) => memory,
                     Err(error) => {
-                        tracing::debug!("frames pass through pageable memory: {error}");
+                        tracing::debug!("row blocks pass through pageable memory: {error}");
                         return None;
                     }
                 }

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use trimill_kernels::packed::Run;
 use trimill_kernels::papers::PaperCounter;
-use trimill_kernels::{FrameSlices, Gpu, ResidentSlices, Result, Size, packed};
+use trimill_kernels::{Gpu, ResidentSlices, Result, RowBlockSlices, Size, packed};
 
 use super::Kernels;
-use crate::count::{DeviceTimes, Tally};
+use crate::count::{DeviceTimes, PartitionCount};
 use crate::partition::section::Resident;
 
 impl Run for Resident {
     fn slices(&self) -> ResidentSlices<'_> {
         let compact = self.compact();
-        let heads = if compact.is_some() { &[] } else { &self.heads[..] };
-        ResidentSlices { offsets: &self.offsets, heads, compact }
+        let successors = if compact.is_some() { &[] } else { &self.successors[..] };
+        ResidentSlices { offsets: &self.offsets, successors, compact }
     }
 }
 
@@ -44,11 +44,11 @@ impl<'g> Counter<'g> {
         Ok(Some(run))
     }
 
-    pub(super) fn frame(&mut self, frame: &FrameSlices<'_>) -> Result<()> {
+    pub(super) fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         match self {
-            Self::Lstc(counter) => counter.frame(frame),
-            Self::Packed(counter) => counter.frame(frame),
-            Self::Paper(counter) => counter.frame(frame),
+            Self::Lstc(counter) => counter.row_block(row_block),
+            Self::Packed(counter) => counter.row_block(row_block),
+            Self::Paper(counter) => counter.row_block(row_block),
         }
     }
 
@@ -69,7 +69,7 @@ impl<'g> Counter<'g> {
         }
     }
 
-    pub(super) fn finish(self) -> Result<Tally> {
+    pub(super) fn finish(self) -> Result<PartitionCount> {
         let (triangles, kernels, copies, preprocessing) = match self {
             Self::Lstc(counter) => {
                 let counted = counter.finish()?;
@@ -86,6 +86,6 @@ impl<'g> Counter<'g> {
             }
         };
         let [kernels, copies, preprocessing] = [kernels, copies, preprocessing].map(Duration::from_secs_f64);
-        Ok(Tally { triangles, device: Some(DeviceTimes { kernels, copies, preprocessing }) })
+        Ok(PartitionCount { triangles, device: Some(DeviceTimes { kernels, copies, preprocessing }) })
     }
 }

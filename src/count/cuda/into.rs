@@ -1,6 +1,6 @@
 //! How many resident arcs lead into a range of numbers, at most: for each of some thousand runs of numbers its arcs.
 //!
-//! With it a method makes room for the arcs of a frame that there can be, not for all that are resident. `O(arcs)` in
+//! With it a method makes room for the arcs of a row block that there can be, not for all that are resident. `O(arcs)` in
 //! parallel, a run of the resident section at a time; 16 KiB, and as much for each thread while a run is added up.
 
 use std::ops::Range;
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 /// Runs of numbers, at most.
 const RUNS: u32 = 2048;
 
-/// Heads that are added up at a time.
-const HEADS: usize = 1 << 18;
+/// Successors that are added up at a time.
+const SUCCESSORS: usize = 1 << 18;
 
 /// The arcs into each run of numbers.
 #[derive(Debug)]
@@ -28,19 +28,21 @@ impl ArcsInto {
         Self { shift, runs: vec![0; RUNS as usize] }
     }
 
-    /// Adds the arcs into `heads`, which are below `numbered`. Runs in the current thread pool.
-    pub(super) fn add(&mut self, heads: &[u32]) {
-        let counted = |heads: &[u32]| {
+    /// Adds the arcs into `successors`, which are below `numbered`. Runs in the current thread pool.
+    pub(super) fn add(&mut self, successors: &[u32]) {
+        let counted = |successors: &[u32]| {
             let mut runs = vec![0u64; RUNS as usize];
-            heads.iter().for_each(|&head| runs[(head >> self.shift) as usize] += 1);
+            successors.iter().for_each(|&successor| runs[(successor >> self.shift) as usize] += 1);
             runs
         };
         let sum = |mut all: Vec<u64>, more: Vec<u64>| {
             all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
             all
         };
-        let more =
-            heads.par_chunks(HEADS).map(counted).reduce(Vec::new, |a, b| if a.is_empty() { b } else { sum(a, b) });
+        let more = successors
+            .par_chunks(SUCCESSORS)
+            .map(counted)
+            .reduce(Vec::new, |a, b| if a.is_empty() { b } else { sum(a, b) });
         self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
     }
 
@@ -66,12 +68,14 @@ mod tests {
     fn a_range_has_its_arcs_and_those_of_the_runs_that_it_cuts() {
         for numbered in [1, 2047, 2048, 100_000, u32::MAX] {
             let mut into = ArcsInto::new(numbered);
-            let heads: Vec<u32> = (0..300_000u64).map(|i| (i * i * 7919 % u64::from(numbered)) as u32).collect();
-            heads.chunks(70_000).for_each(|run| into.add(run));
+            let successors: Vec<u32> = (0..300_000u64).map(|i| (i * i * 7919 % u64::from(numbered)) as u32).collect();
+            successors.chunks(70_000).for_each(|run| into.add(run));
             let run = (u64::from(numbered) / 1024).max(1) as u32;
             for range in [0..numbered, 0..1, numbered / 3..numbered / 2, numbered - 1..numbered] {
                 let around = range.start.saturating_sub(run)..range.end.saturating_add(run);
-                let within = |range: &Range<u32>| heads.iter().filter(|&head| range.contains(head)).count() as u64;
+                let within = |range: &Range<u32>| {
+                    successors.iter().filter(|&successor| range.contains(successor)).count() as u64
+                };
                 let most = into.most(&range);
                 assert!(within(&range) <= most && most <= within(&around), "{numbered} {range:?}: {most}");
             }

@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 
 use super::{Lists, vectors};
 use crate::bytes::Bytes;
-use crate::count::heads::HeadRows;
-use crate::partition::section::{FrameView, Resident};
+use crate::count::successors::SuccessorRows;
+use crate::partition::section::{Resident, RowBlockView};
 
 pub(super) struct CompactForward {
     neighbours: Vec<Vec<u32>>,
@@ -19,7 +19,7 @@ pub(super) struct CompactForward {
 impl CompactForward {
     pub(super) fn new(resident: &Resident) -> Self {
         let mut degrees: Vec<usize> = resident.offsets.windows(2).map(|row| (row[1] - row[0]) as usize).collect();
-        resident.heads.iter().for_each(|&b| degrees[b as usize] += 1);
+        resident.successors.iter().for_each(|&b| degrees[b as usize] += 1);
         let mut neighbours: Vec<Vec<u32>> = degrees.into_iter().map(Vec::with_capacity).collect();
         for (i, &a) in resident.numbers.iter().enumerate() {
             let row = resident.row(i);
@@ -31,7 +31,7 @@ impl CompactForward {
 }
 
 impl Lists for CompactForward {
-    fn count(&mut self, _: &Resident, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockView<'_>, _: &SuccessorRows<'_>) -> u64 {
         let mut triangles = 0;
         for (v, of_v) in (0u32..).zip(&self.neighbours) {
             for &u in of_v.iter().filter(|&&u| u > v) {

@@ -8,8 +8,8 @@
 
 use super::{Lists, common, vectors};
 use crate::bytes::Bytes;
-use crate::count::heads::HeadRows;
-use crate::partition::section::{FrameView, Resident};
+use crate::count::successors::SuccessorRows;
+use crate::partition::section::{Resident, RowBlockView};
 
 pub(super) struct Forward {
     /// For each vertex its neighbours of larger number.
@@ -21,7 +21,7 @@ pub(super) struct Forward {
 impl Forward {
     pub(super) fn new(resident: &Resident) -> Self {
         let mut lengths = vec![0; resident.numbers.len()];
-        resident.heads.iter().for_each(|&b| lengths[b as usize] += 1);
+        resident.successors.iter().for_each(|&b| lengths[b as usize] += 1);
         let mut later: Vec<Vec<u32>> = lengths.into_iter().map(Vec::with_capacity).collect();
         for (i, &a) in resident.numbers.iter().enumerate() {
             resident.row(i).iter().for_each(|&b| later[b as usize].push(a));
@@ -33,7 +33,7 @@ impl Forward {
 }
 
 impl Lists for Forward {
-    fn count(&mut self, _: &Resident, _: &FrameView<'_>, _: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, _: &RowBlockView<'_>, _: &SuccessorRows<'_>) -> u64 {
         let mut triangles = 0;
         for (v, later) in (0..).zip(&self.later) {
             for &u in later {

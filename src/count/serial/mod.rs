@@ -12,8 +12,8 @@
 //! `Method::terms`; the resident section that the lists are made from stays in memory beside them and is declared, too.
 //!
 //! `forward` and `compact-forward` look at neighbours on both sides of a vertex, so they count whole graphs only and say so
-//! before anything is built. The other two ask for the rows of heads and nothing else: they count partitions, whose
-//! proxies' rows are read in the frame.
+//! before anything is built. The other two ask for the rows of successors and nothing else: they count partitions, whose
+//! proxies' rows are read in the row block.
 
 mod compact_forward;
 mod forward;
@@ -27,11 +27,11 @@ use std::cmp::Ordering;
 
 use rayon::ThreadPool;
 
-use super::heads::HeadRows;
-use super::{Backend, CounterMemory, PartitionCounter, Tally, Terms};
+use super::successors::SuccessorRows;
+use super::{Backend, CounterMemory, PartitionCount, PartitionCounter, Terms};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
-use crate::partition::section::{FrameView, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use compact_forward::CompactForward;
 use forward::Forward;
 use reverse_edge::ReverseEdge;
@@ -85,8 +85,8 @@ impl Method {
             per_local: 4 + 8 + per_vertex,
             tables: |_, _| Bytes::ZERO,
             workers: 1,
-            slots: |frames| frames.min(2),
-            wish: None,
+            slots: |row_blocks| row_blocks.min(2),
+            preferred: None,
             // The offsets of the resident section are one more than its rows.
             fixed: Bytes(8),
             scratch: Bytes::ZERO,
@@ -100,8 +100,8 @@ pub struct Serial(pub Method);
 
 /// What a method makes of the resident section, and counts with.
 trait Lists: Send {
-    /// Triangles whose middle corner the frame's range covers; for methods that need the whole graph all triangles.
-    fn count(&mut self, resident: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64;
+    /// Triangles whose middle corner the row block's range covers; for methods that need the whole graph all triangles.
+    fn count(&mut self, resident: &Resident, row_block: &RowBlockView<'_>, successors: &SuccessorRows<'_>) -> u64;
 
     /// Bytes of the lists at their largest.
     fn bytes(&self) -> Bytes;
@@ -148,7 +148,7 @@ struct Counting {
     method: Serial,
     /// All of the resident section, once it is there.
     resident: Resident,
-    /// Made for the first frame.
+    /// Made for the first row block.
     lists: Option<Box<dyn Lists>>,
     triangles: u64,
 }
@@ -163,20 +163,20 @@ impl PartitionCounter for Counting {
         Ok(Some(run))
     }
 
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         if self.lists.is_some() && self.method.0.whole() {
-            // All was counted with the first frame.
+            // All was counted with the first row block.
             return Ok(());
         }
         let Self { method, resident, lists, triangles } = self;
         let lists = lists.get_or_insert_with(|| method.lists(resident));
-        let heads = pool.install(|| HeadRows::new(resident, frame));
-        *triangles += lists.count(resident, frame, &heads);
+        let successors = pool.install(|| SuccessorRows::new(resident, row_block));
+        *triangles += lists.count(resident, row_block, &successors);
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<Tally> {
-        Ok(Tally { triangles: self.triangles, device: None })
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: self.triangles, device: None })
     }
 
     fn memory(&self) -> CounterMemory {
@@ -200,10 +200,10 @@ fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
     count
 }
 
-/// The entries of an ascending row that lie in the frame's range.
-fn covered<'r>(row: &'r [u32], frame: &FrameView<'_>) -> &'r [u32] {
-    let start = row.partition_point(|&b| b < frame.range.start);
-    let end = row.partition_point(|&b| b < frame.range.end);
+/// The entries of an ascending row that lie in the row block's range.
+fn covered<'r>(row: &'r [u32], row_block: &RowBlockView<'_>) -> &'r [u32] {
+    let start = row.partition_point(|&b| b < row_block.range.start);
+    let end = row.partition_point(|&b| b < row_block.range.end);
     &row[start..end]
 }
 

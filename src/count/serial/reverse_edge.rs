@@ -10,8 +10,8 @@
 
 use super::{Lists, common, covered, vectors};
 use crate::bytes::Bytes;
-use crate::count::heads::{HeadRows, Place};
-use crate::partition::section::{FrameView, Resident};
+use crate::count::successors::{Place, SuccessorRows};
+use crate::partition::section::{Resident, RowBlockView};
 
 pub(super) struct ReverseEdge {
     lists: Vec<Vec<u32>>,
@@ -24,13 +24,13 @@ impl ReverseEdge {
 }
 
 impl Lists for ReverseEdge {
-    fn count(&mut self, _: &Resident, frame: &FrameView<'_>, heads: &HeadRows<'_>) -> u64 {
+    fn count(&mut self, _: &Resident, row_block: &RowBlockView<'_>, successors: &SuccessorRows<'_>) -> u64 {
         let mut triangles = 0;
         for of_max in &self.lists {
-            for &mid in covered(of_max, frame) {
-                let of_mid = match heads.place(mid) {
+            for &mid in covered(of_max, row_block) {
+                let of_mid = match successors.place(mid) {
                     Place::Resident(place) => &self.lists[place],
-                    Place::Frame(row) => row,
+                    Place::RowBlock(row) => row,
                 };
                 triangles += common(of_max, of_mid);
             }

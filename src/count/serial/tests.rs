@@ -1,4 +1,4 @@
-//! Every method on graphs with and without skew, whole and in partitions, against the count by pairs of heads.
+//! Every method on graphs with and without skew, whole and in partitions, against the count by pairs of successors.
 
 use rayon::ThreadPoolBuilder;
 
@@ -8,7 +8,7 @@ use crate::error::Kind;
 
 const METHODS: [Method; 4] = [Method::Forward, Method::CompactForward, Method::ReverseEdge, Method::ReverseEdgeSerial];
 
-/// Counts in frames that end at `ends` and lack the rows of those that are `absent`.
+/// Counts in row blocks that end at `ends` and lack the rows of those that are `absent`.
 fn count(
     method: Method,
     rows: &Rows,
@@ -19,15 +19,15 @@ fn count(
     let n = rows.0.len() as u32;
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let resident = rows.resident(local);
-    let (arcs, locals) = (resident.heads.len() as u64, resident.numbers.len() as u64);
+    let (arcs, locals) = (resident.successors.len() as u64, resident.numbers.len() as u64);
     let mut serial = Serial(method);
     let mut counting = serial.begin(resident.size(), n, Bytes::ZERO).unwrap();
     let heap = resident.heap();
     counting.resident(resident, &pool).unwrap();
     let mut start = 0;
     for end in ends.iter().copied().filter(|&end| end < n).chain([n]) {
-        let frame = rows.frame(start..end, absent);
-        counting.frame(&frame.view(), &pool).unwrap();
+        let row_block = rows.row_block(start..end, absent);
+        counting.row_block(&row_block.view(), &pool).unwrap();
         start = end;
     }
     let declared = method.terms().resident(locals, arcs) + method.terms().overhead(n);
@@ -40,7 +40,7 @@ fn count(
 }
 
 #[test]
-fn whole_graphs_have_the_count_by_pairs_of_heads() {
+fn whole_graphs_have_the_count_by_pairs_of_successors() {
     let clique = Rows((0..60u32).map(|b| (0..b).collect()).collect());
     let path = Rows((0..60u32).map(|b| b.checked_sub(1).into_iter().collect()).collect());
     let star = Rows((0..60u32).map(|b| (0..b.min(1)).collect()).collect());
@@ -52,7 +52,7 @@ fn whole_graphs_have_the_count_by_pairs_of_heads() {
         assert!(known.is_none_or(|known| known == expected));
         for method in METHODS {
             assert_eq!(count(method, &rows, &[], |_| true, |_| true), expected, "{method:?}");
-            assert_eq!(count(method, &rows, &[20, 40], |_| true, |_| false), expected, "{method:?} in frames");
+            assert_eq!(count(method, &rows, &[20, 40], |_| true, |_| false), expected, "{method:?} in row blocks");
         }
     }
 }
@@ -65,8 +65,8 @@ fn partitions_are_counted_by_those_that_can() {
         for local in [|b: u32| b.is_multiple_of(3), |b: u32| b > 500, |_| false] {
             let expected = rows.triangles(local);
             for ends in [&[][..], &[1, 2, 300], &[100, 200, 799]] {
-                assert_eq!(count(method, &rows, ends, local, local), expected, "{method:?} own frames to {ends:?}");
-                assert_eq!(count(method, &rows, ends, local, |_| false), expected, "{method:?} shared frames");
+                assert_eq!(count(method, &rows, ends, local, local), expected, "{method:?} own row blocks to {ends:?}");
+                assert_eq!(count(method, &rows, ends, local, |_| false), expected, "{method:?} shared row blocks");
             }
         }
     }

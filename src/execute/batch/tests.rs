@@ -15,7 +15,7 @@ use crate::input::arcs::ArcList;
 use crate::memory::HostMemory;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
-use crate::partition::section::{Frame, Resident, smallest_frame_limit};
+use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use crate::partition::sizes::sizes;
 use crate::plan::predict::{Layout, predict};
 use crate::plan::{Cut as PlanCut, Plan};
@@ -34,7 +34,7 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> OrientedGraph {
 /// A graph's rows, all at once.
 fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
-    let each = |block: RowBlock<'_>| {
+    let each = |block: RowRun<'_>| {
         rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
         Ok(())
     };
@@ -42,17 +42,17 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, frame_limit: Bytes) -> Plan {
+fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit: Bytes) -> Plan {
     let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
     let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
-    let bound = |size| predict(size, &terms, &Layout::bound(size, frame_limit), Bytes::ZERO);
+    let bound = |size| predict(size, &terms, &Layout::bound(size, row_block_limit), Bytes::ZERO);
     let predictions = sizes.iter().map(bound).collect();
     let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
-    Plan { cut, frame_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
+    Plan { cut, row_block_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
 }
 
 /// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
-type Sections = (Vec<u32>, Resident, Vec<Frame>);
+type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 
 /// The bytes of all spills and what they hold, by partition, so many built at a time.
 fn spills(
@@ -76,11 +76,11 @@ fn spills(
 
 fn sections(built: &Built) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
-    let (mut resident, mut frames) = (Resident::default(), Vec::new());
+    let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
-    for i in 0..spill.frames() {
-        frames.push(Frame::default());
-        spill.read_frame(i, &mut frames[i]).unwrap();
+    for i in 0..spill.row_blocks() {
+        row_blocks.push(RowBlock::default());
+        spill.read_row_block(i, &mut row_blocks[i]).unwrap();
     }
     // Each block but the last one of its section ends with the row that fills it.
     let weights = |lengths: &mut dyn Iterator<Item = u64>| {
@@ -97,11 +97,11 @@ fn sections(built: &Built) -> Sections {
     let report = spill.report();
     let lengths = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
     assert_eq!(report.resident.blocks, weights(&mut lengths(&resident.offsets).into_iter()));
-    for (frame, report) in frames.iter().zip(&report.frames) {
-        let lengths = frame.view().offsets.windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect::<Vec<_>>();
+    for (row_block, report) in row_blocks.iter().zip(&report.row_blocks) {
+        let lengths = row_block.view().offsets.windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect::<Vec<_>>();
         assert_eq!(report.section.blocks, weights(&mut lengths.into_iter()));
     }
-    (spill.ranks().unwrap(), resident, frames)
+    (spill.ranks().unwrap(), resident, row_blocks)
 }
 
 /// What Algorithms 1 and 2 of LSTC, or level `direct`, leave of a partition, read literally: who is kept, and where arcs out of
@@ -112,10 +112,10 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
     let mut present: Vec<bool> = (0..n).map(is_local).collect();
     let mut pointed = vec![false; n];
     for (tail, row) in rows.iter().enumerate() {
-        for head in row.iter().map(|&head| head as usize) {
-            present[tail] |= is_local(head);
-            present[head] |= is_local(tail);
-            pointed[head] |= is_local(tail);
+        for successor in row.iter().map(|&successor| successor as usize) {
+            present[tail] |= is_local(successor);
+            present[successor] |= is_local(tail);
+            pointed[successor] |= is_local(tail);
         }
     }
     match level {
@@ -124,7 +124,7 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
         Prune::ZeroIndegree => loop {
             let mut entered = vec![false; n];
             for (_, row) in rows.iter().enumerate().filter(|&(tail, _)| present[tail]) {
-                row.iter().for_each(|&head| entered[head as usize] = true);
+                row.iter().for_each(|&successor| entered[successor as usize] = true);
             }
             let gone: Vec<usize> = (0..n).filter(|&rank| present[rank] && !is_local(rank) && !entered[rank]).collect();
             if gone.is_empty() {
@@ -145,29 +145,29 @@ fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, lev
     };
     let places: Vec<u32> = kept.iter().map(place).collect();
     let mut resident = Resident { offsets: vec![0], ..Resident::default() };
-    let (mut cuts, mut proxies, mut frames) = (Cuts::new(plan.frame_limit), Vec::new(), Vec::new());
+    let (mut cuts, mut proxies, mut row_blocks) = (Cuts::new(plan.row_block_limit), Vec::new(), Vec::new());
     for (rank, row) in (0u32..).zip(rows).filter(|&(rank, _)| kept[rank as usize]) {
         let places_of =
-            |row: &mut dyn Iterator<Item = &u32>| row.map(|&head| places[head as usize]).collect::<Vec<_>>();
+            |row: &mut dyn Iterator<Item = &u32>| row.map(|&successor| places[successor as usize]).collect::<Vec<_>>();
         if locals.part(rank) == part {
             resident.numbers.push(places[rank as usize]);
-            resident.heads.extend_from_slice(&places_of(&mut row.iter()));
-            resident.offsets.push(resident.heads.len() as u64);
+            resident.successors.extend_from_slice(&places_of(&mut row.iter()));
+            resident.offsets.push(resident.successors.len() as u64);
         } else {
-            proxies.push(places_of(&mut row.iter().filter(|&&head| closing[head as usize])));
+            proxies.push(places_of(&mut row.iter().filter(|&&successor| closing[successor as usize])));
             cuts.row(places[rank as usize], proxies[proxies.len() - 1].len() as u32);
-            frames.extend(cuts.ended());
+            row_blocks.extend(cuts.ended());
         }
     }
-    frames.extend(cuts.finish(numbered));
-    let frame_of = |cut: crate::partition::cuts::Cut| {
+    row_blocks.extend(cuts.finish(numbered));
+    let row_block_of = |cut: crate::partition::cuts::Cut| {
         let rows = &proxies[cut.rows];
         let mut offsets = vec![0];
         rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
-        Frame::of(cut.range, &offsets, &rows.concat()).unwrap()
+        RowBlock::of(cut.range, &offsets, &rows.concat()).unwrap()
     };
     let ranks = (0u32..).zip(kept).filter(|&(_, kept)| kept).map(|(rank, _)| rank).collect();
-    (ranks, resident, frames.into_iter().map(frame_of).collect())
+    (ranks, resident, row_blocks.into_iter().map(row_block_of).collect())
 }
 
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
@@ -176,7 +176,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
-            let limit = smallest_frame_limit(graph.longest_row()).max(Bytes(limit));
+            let limit = smallest_row_block_limit(graph.longest_row()).max(Bytes(limit));
             let plan = plan_of(graph, &locals, level, limit);
             let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
             let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));

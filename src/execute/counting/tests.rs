@@ -8,12 +8,12 @@ use rayon::ThreadPool;
 
 use super::*;
 use crate::count::cpu::Cpu;
-use crate::count::{CounterMemory, Device, PartitionCounter, Tally, Terms};
+use crate::count::{CounterMemory, Device, PartitionCount, PartitionCounter, Terms};
 use crate::error::Error;
 use crate::execute::graph::Input;
 use crate::execute::planned::planned;
 use crate::job::file::parse;
-use crate::partition::section::{FrameView, Resident, ResidentSize};
+use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 
 /// What becomes of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,11 +54,11 @@ impl Backend for Numbered {
         &'a mut self,
         resident: ResidentSize,
         numbered: u32,
-        largest_frame: Bytes,
+        largest_row_block: Bytes,
     ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
-        let counter = self.cpu.begin(resident, numbered, largest_frame)?;
+        let counter = self.cpu.begin(resident, numbered, largest_row_block)?;
         match self.fate {
             Fate::IsLostAt(at) if begun == at => Err(lost()),
             Fate::LiesDownAfter(at) if begun >= at => Ok(Box::new(Doomed { counter, error: lost() })),
@@ -78,10 +78,10 @@ impl PartitionCounter for Doomed<'_> {
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         self.counter.resident(run, pool)
     }
-    fn frame(&mut self, frame: &FrameView<'_>, pool: &ThreadPool) -> Result<()> {
-        self.counter.frame(frame, pool)
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        self.counter.row_block(row_block, pool)
     }
-    fn finish(self: Box<Self>) -> Result<Tally> {
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
         self.counter.finish()?;
         Err(self.error)
     }
@@ -106,7 +106,7 @@ fn cliques() -> (String, u128) {
 }
 
 /// Counts the cliques in 8 parts on devices with these fates.
-fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Station>)> {
+fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Stage>)> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
         std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
@@ -119,9 +119,9 @@ fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResu
     );
     let job = Job::resolve(None, &parse(&text, Path::new("test"))?, dir)?;
     let setup = Setup::new(&job, None)?;
-    let (control, mut stations) = (Control::silent(), Vec::new());
-    let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stations)?;
-    let mut planned = planned(prepared, &job, &setup, true, &control, &mut stations)?;
+    let (control, mut stages) = (Control::silent(), Vec::new());
+    let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
+    let mut planned = planned(prepared, &job, &setup, true, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     planned.backends = fates
@@ -133,8 +133,8 @@ fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResu
             Box::new(Numbered { cpu, ordinal, fate, begun }) as Box<dyn Backend>
         })
         .collect();
-    let (results, devices) = count_partitions(&job, &mut planned, &setup, &control, &mut stations)?;
-    Ok((results, devices, stations))
+    let (results, devices) = count_partitions(&job, &mut planned, &setup, &control, &mut stages)?;
+    Ok((results, devices, stages))
 }
 
 /// Every partition once, and together what is published of complete graphs.
@@ -163,7 +163,7 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, shares, stations) = count_on(&vec![Fate::Lives; devices], more, dir.path()).unwrap();
+        let (results, shares, stages) = count_on(&vec![Fate::Lives; devices], more, dir.path()).unwrap();
         assert_whole(&results);
         // What the shares say is what the partitions say.
         assert_eq!(shares.len(), devices);
@@ -174,7 +174,7 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
         let made = if more.contains("rank") { "stream" } else { "spill" };
-        assert!([made, "stream", "count"].iter().all(|name| stations.iter().any(|station| station.name == *name)));
+        assert!([made, "stream", "count"].iter().all(|name| stages.iter().any(|stage| stage.name == *name)));
         assert_eq!(spills(dir.path()), 0);
     }
 }
@@ -261,9 +261,9 @@ fn with_several_devices_the_largest_partition_comes_first() {
                 partition.partitioner = 'contiguous-vertices'";
     let job = Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
     let setup = Setup::new(&job, None).unwrap();
-    let (control, mut stations) = (Control::silent(), Vec::new());
-    let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stations).unwrap();
-    let planned = planned(prepared, &job, &setup, true, &control, &mut stations).unwrap();
+    let (control, mut stages) = (Control::silent(), Vec::new());
+    let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stages).unwrap();
+    let planned = planned(prepared, &job, &setup, true, &control, &mut stages).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();

@@ -56,7 +56,7 @@ pub(crate) fn example() -> BenchReport {
             probes: 4000,
             triangles: Some(7),
             reference: Some("--expect".into()),
-            preparation: vec![Station { name: "cached".into(), ..Station::default() }],
+            preparation: vec![Stage { name: "cached".into(), ..Stage::default() }],
             problem: None,
             methods,
         }],
@@ -82,11 +82,11 @@ fn what_follows_from_the_runs() {
 #[test]
 fn a_run_takes_kernels_from_the_device_where_there_is_one() {
     let mut result = crate::report::result::tests::example(2);
-    let station = |name: &str, seconds: f64| Station { name: name.into(), seconds, ..Station::default() };
-    result.stations = vec![station("stream", 9.0), station("count", 4.0)];
+    let stage = |name: &str, seconds: f64| Stage { name: name.into(), seconds, ..Stage::default() };
+    result.stages = vec![stage("stream", 9.0), stage("count", 4.0)];
     let cpu = Run::of(&result);
     assert_eq!((cpu.kernel_seconds, cpu.copy_seconds, cpu.preprocess_seconds), (4.0, None, None));
-    result.stations.extend([station("copy", 1.0), station("preprocess", 0.5), station("kernel", 2.0)]);
+    result.stages.extend([stage("copy", 1.0), stage("preprocess", 0.5), stage("kernel", 2.0)]);
     let gpu = Run::of(&result);
     assert_eq!((gpu.kernel_seconds, gpu.copy_seconds, gpu.preprocess_seconds), (2.0, Some(1.0), Some(0.5)));
     assert_eq!((gpu.device_bytes, gpu.triangles), (Bytes(196_000), result.triangles), "of the second partition");

@@ -42,12 +42,12 @@ fn contains(entries: &[u32], key: u32) -> bool {
     entries[low] == key
 }
 
-/// Where the row of head `b` begins, and how long it is.
+/// Where the row of successor `b` begins, and how long it is.
 fn row_of(m: &mut Memory, g: &Arguments, b: u32) -> (u64, u32) {
-    let mut place = b.checked_sub(g.range_start).expect("a head before the range");
-    assert!(b < g.range_end, "a head after the range");
+    let mut place = b.checked_sub(g.range_start).expect("a successor before the range");
+    assert!(b < g.range_end, "a successor after the range");
     let mut local = place;
-    if g.frame_offsets != 0 {
+    if g.row_block_offsets != 0 {
         let mut resident = false;
         if g.words != 0 {
             let word = m.u64(g.words + 8 * u64::from(place >> 6));
@@ -57,14 +57,14 @@ fn row_of(m: &mut Memory, g: &Arguments, b: u32) -> (u64, u32) {
             place -= local;
         }
         if !resident {
-            let at = g.frame_offsets + 4 * u64::from(place);
+            let at = g.row_block_offsets + 4 * u64::from(place);
             let begin = m.u32(at);
-            return (g.frame_heads + 4 * u64::from(begin), m.u32(at + 4) - begin);
+            return (g.row_block_successors + 4 * u64::from(begin), m.u32(at + 4) - begin);
         }
     }
     let at = g.offsets + 8 * u64::from(g.first_local + local);
     let begin = m.u64(at);
-    (g.heads + 4 * begin, (m.u64(at + 8) - begin) as u32)
+    (g.successors + 4 * begin, (m.u64(at + 8) - begin) as u32)
 }
 
 fn count(m: &mut Memory, g: &Arguments, grid: Grid, block: u32, tiled: bool) {
@@ -72,7 +72,7 @@ fn count(m: &mut Memory, g: &Arguments, grid: Grid, block: u32, tiled: bool) {
     let item = g.work_first + block;
     let a = if g.work == 0 { item } else { m.u32(g.work + 4 * u64::from(item)) };
     let row_begin = m.u64(g.offsets + 8 * u64::from(a));
-    let row = g.heads + 4 * row_begin;
+    let row = g.successors + 4 * row_begin;
     let (mut first, mut end) = (0, (m.u64(g.offsets + 8 * u64::from(a + 1)) - row_begin) as u32);
     if g.whole == 0 {
         let length = end;
@@ -123,7 +123,7 @@ fn count(m: &mut Memory, g: &Arguments, grid: Grid, block: u32, tiled: bool) {
     }
 }
 
-/// One head's row, dealt to the warps; checks that each element is dealt once.
+/// One successor's row, dealt to the warps; checks that each element is dealt once.
 fn dealt(m: &mut Memory, owed: &mut [u32], begin: u64, length: u32, tile: &[u32]) -> u64 {
     let widths = length.div_ceil(WARP);
     let mut seen = vec![0; length as usize];

@@ -1,4 +1,4 @@
-//! The kernels of `packed.cu` on the host: the same words in the same places, what is dealt to whom, and the counts. How
+//! The kernels of `packed.cu` on the host: the same words in the same places, what is assigned to whom, and the counts. How
 //! threads share a row's work is not seen here, nor are the tables: rows are searched.
 
 use crate::engine::Grid;
@@ -9,8 +9,8 @@ const HUB: u32 = 1 << 29;
 const HUBS: u32 = 65536;
 const LONG: u32 = 8;
 const SCAN: u64 = 4096;
-const SOME_WORDS: u32 = 128;
-const SOME_COST: u64 = 1024;
+const WARP_WORDS: u32 = 128;
+const WARP_COST: u64 = 1024;
 const PART: u64 = 1 << 15;
 
 /// The word of a number alone.
@@ -27,17 +27,17 @@ fn bits_of(word: u32, k: u32) -> u32 {
     if word < HUB { 16 } else { 1 << k }
 }
 
-/// The heads of a word, ascending.
+/// The successors of a word, ascending.
 pub(crate) fn unpacked(word: u32, k: u32) -> Vec<u32> {
     let bits = bits_of(word, k);
     let base = if word < HUB { word >> 17 << 4 } else { ((word - HUB) >> bits) << k };
     (0..bits).filter(|bit| word >> bit & 1 == 1).map(|bit| base + bit).collect()
 }
 
-/// Packs heads after the words that are there.
-pub(crate) fn pack(words: &mut Vec<u32>, heads: impl IntoIterator<Item = u32>, k: u32) {
-    for head in heads {
-        let word = packed(head, k);
+/// Packs successors after the words that are there.
+pub(crate) fn pack(words: &mut Vec<u32>, successors: impl IntoIterator<Item = u32>, k: u32) {
+    for successor in successors {
+        let word = packed(successor, k);
         let bits = bits_of(word, k);
         match words.last_mut() {
             Some(last) if *last >> bits == word >> bits && bits_of(*last, k) == bits => *last |= word,
@@ -55,17 +55,17 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             assert!(u64::from(g.count) * u64::from(g.lanes) <= threads);
             (0..g.count).for_each(|i| resident(m, g, i));
         }
-        Kernel::Frame => {
+        Kernel::RowBlock => {
             assert!(u64::from(range) * u64::from(g.lanes) <= threads);
-            (0..range).for_each(|i| frame(m, g, i));
+            (0..range).for_each(|i| row_block(m, g, i));
         }
         Kernel::Clear => {
             (0..2 * owners).for_each(|i| m.write(g.ends + 4 * i, &[0; 4]));
             m.write(g.state, &[0; 16]);
         }
-        Kernel::Tally | Kernel::Deal => {
+        Kernel::CountArcs | Kernel::AssignArcs => {
             assert!(u64::from(g.count) * u64::from(g.lanes.max(1)) <= threads);
-            (0..g.count).for_each(|i| deal(m, g, i, kernel == Kernel::Deal));
+            (0..g.count).for_each(|i| assign(m, g, i, kernel == Kernel::AssignArcs));
         }
         Kernel::Sum => {
             assert!(u64::from(grid.blocks) == (2 * owners).div_ceil(SCAN));
@@ -89,8 +89,8 @@ pub(crate) fn run(m: &mut Memory, grid: Grid, kernel: Kernel, g: &Arguments) {
             assert!(owners <= threads);
             (0..g.owners).for_each(|owner| list(m, g, owner));
         }
-        Kernel::Few => (u64::from(g.first)..u64::from(g.first + g.count)).for_each(|a| few(m, g, a)),
-        Kernel::Some | Kernel::Many => many(m, g, kernel == Kernel::Many),
+        Kernel::ByThread => (u64::from(g.first)..u64::from(g.first + g.count)).for_each(|a| by_thread(m, g, a)),
+        Kernel::ByWarp | Kernel::ByBlock => many(m, g, kernel == Kernel::ByBlock),
     }
 }
 
@@ -124,40 +124,42 @@ fn resident(m: &mut Memory, g: &Arguments, i: u32) {
     assert!(local < g.locals);
     let at = g.rows + 8 * u64::from(local);
     let (begin, end) = (m.u64(g.offsets + 8 * u64::from(i)), m.u64(g.offsets + 8 * u64::from(i) + 8));
-    let (from, to) = (begin.max(g.heads_first), end.min(g.heads_end));
+    let (from, to) = (begin.max(g.successors_first), end.min(g.successors_end));
     let before = if begin < from { place(m, at) } else { (0, 0) };
     let mut words = row(m, g, before);
-    let heads: Vec<u32> = (from..to).map(|head| m.u32(g.heads + 4 * (head - g.heads_first))).collect();
+    let successors: Vec<u32> =
+        (from..to).map(|successor| m.u32(g.successors + 4 * (successor - g.successors_first))).collect();
     if begin == from {
-        m.write(g.next + 4 * u64::from(local), &heads.first().copied().unwrap_or(u32::MAX).to_le_bytes());
+        m.write(g.next + 4 * u64::from(local), &successors.first().copied().unwrap_or(u32::MAX).to_le_bytes());
     }
-    pack(&mut words, heads, g.k);
+    pack(&mut words, successors, g.k);
     write_row(m, g, at, (begin + 3 * u64::from(local) + 3) >> 2, &words);
 }
 
-fn frame(m: &mut Memory, g: &Arguments, i: u32) {
+fn row_block(m: &mut Memory, g: &Arguments, i: u32) {
     let at = g.table + 8 * u64::from(i);
-    let mut its = g.range_start - g.frame_start + i;
+    let mut its = g.range_start - g.row_block_start + i;
     if g.local_words != 0 {
         let word = m.u64(g.local_words + 8 * u64::from(its >> 6));
         let below = (word & ((1 << (its & 63)) - 1)).count_ones();
         let local = m.u32(g.local_ranks + 4 * u64::from(its >> 6)) + below;
         if word >> (its & 63) & 1 == 1 {
-            let resident = m.u64(g.rows + 8 * u64::from(g.frame_locals + local));
+            let resident = m.u64(g.rows + 8 * u64::from(g.row_block_locals + local));
             return m.write(at, &resident.to_le_bytes());
         }
         its -= local;
     }
-    let offset = g.frame_offsets + 4 * u64::from(its);
+    let offset = g.row_block_offsets + 4 * u64::from(its);
     let (begin, end) = place(m, offset);
-    let heads: Vec<u32> = (begin..end).map(|head| m.u32(g.heads + 4 * u64::from(head))).collect();
+    let successors: Vec<u32> = (begin..end).map(|successor| m.u32(g.successors + 4 * u64::from(successor))).collect();
     let mut words = vec![];
-    pack(&mut words, heads, g.k);
-    let before = u64::from(begin) - g.heads_first + 3 * u64::from(its - g.row_first) + 3;
+    pack(&mut words, successors, g.k);
+    let before = u64::from(begin) - g.successors_first + 3 * u64::from(its - g.row_first) + 3;
     write_row(m, g, at, u64::from(g.chunk_first) + (before >> 2), &words);
 }
 
-/// What the kernel finds for each arc of a local into the range: the words of its row up to the head, and where the head's row is.
+/// What the kernel finds for each arc of a local into the range: the words of its row up to the successor, and where the
+/// successor's row is.
 fn arcs(m: &mut Memory, g: &Arguments, own: &[u32]) -> Vec<(u32, u32, (u32, u32))> {
     let mut found = vec![];
     for (i, &word) in (0..).zip(own) {
@@ -171,25 +173,25 @@ fn arcs(m: &mut Memory, g: &Arguments, own: &[u32]) -> Vec<(u32, u32, (u32, u32)
     found
 }
 
-/// Whether a local has a head in the range.
+/// Whether a local has a successor in the range.
 fn enters(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) -> bool {
     let next = m.u32(g.next + 4 * local);
-    let mut heads = own.iter().flat_map(|&word| unpacked(word, g.k));
-    // Ranges in which nothing has a head may have been left out.
-    assert_eq!(next, heads.find(|&head| head >= g.range_start).unwrap_or(u32::MAX));
+    let mut successors = own.iter().flat_map(|&word| unpacked(word, g.k));
+    // Ranges in which nothing has a successor may have been left out.
+    assert_eq!(next, successors.find(|&successor| successor >= g.range_start).unwrap_or(u32::MAX));
     next < g.range_end
 }
 
-/// The first head beyond the range is the next one.
+/// The first successor beyond the range is the next one.
 fn goes_on(m: &mut Memory, g: &Arguments, local: u64, own: &[u32]) {
     if g.range_end == g.numbered {
         return;
     }
-    let next = own.iter().flat_map(|&word| unpacked(word, g.k)).find(|&head| head >= g.range_end);
+    let next = own.iter().flat_map(|&word| unpacked(word, g.k)).find(|&successor| successor >= g.range_end);
     m.write(g.next + 4 * local, &next.unwrap_or(u32::MAX).to_le_bytes());
 }
 
-fn deal(m: &mut Memory, g: &Arguments, i: u32, writes: bool) {
+fn assign(m: &mut Memory, g: &Arguments, i: u32, writes: bool) {
     let at = place(m, g.rows + 8 * u64::from(g.first + i));
     let own = row(m, g, at);
     if !enters(m, g, u64::from(g.first + i), &own) {
@@ -204,7 +206,7 @@ fn deal(m: &mut Memory, g: &Arguments, i: u32, writes: bool) {
             continue;
         }
         let mine = other.1 <= before;
-        let local = (g.frame_locals + (b - g.frame_start)).wrapping_sub(g.first);
+        let local = (g.row_block_locals + (b - g.row_block_start)).wrapping_sub(g.first);
         let owner = match mine {
             true => i,
             false if g.together == 1 && local < g.count => local,
@@ -240,7 +242,7 @@ fn list(m: &mut Memory, g: &Arguments, owner: u32) {
     if cost == 0 {
         return;
     }
-    let some = cost <= SOME_COST && row_of(m, g, owner).1 <= SOME_WORDS;
+    let some = cost <= WARP_COST && row_of(m, g, owner).1 <= WARP_WORDS;
     let parts = if some { 1 } else { cost.div_ceil(PART).min(65535) };
     let state = g.state + if some { 0 } else { 4 };
     for part in 0..parts {
@@ -255,8 +257,8 @@ fn list(m: &mut Memory, g: &Arguments, owner: u32) {
     }
 }
 
-/// How many heads a word has in common with a row.
-fn met(row: &[u32], word: u32, k: u32) -> u64 {
+/// How many successors a word has in common with a row.
+fn in_both(row: &[u32], word: u32, k: u32) -> u64 {
     let bits = bits_of(word, k);
     let same = row.iter().filter(|other| **other >> bits == word >> bits && bits_of(**other, k) == bits);
     same.map(|other| u64::from((other & word & ((1 << bits) - 1)).count_ones())).sum()
@@ -283,7 +285,7 @@ fn many(m: &mut Memory, g: &Arguments, back: bool) {
                 let at = g.arcs + 8 * (u64::from(first) + arc);
                 let (chunk, chunks) = (m.u32(at), m.u32(at + 4));
                 for i in 0..4 * u64::from(chunks) {
-                    count += met(&row, m.u32(g.words + 16 * u64::from(chunk) + 4 * i), g.k);
+                    count += in_both(&row, m.u32(g.words + 16 * u64::from(chunk) + 4 * i), g.k);
                 }
             }
         }
@@ -291,7 +293,7 @@ fn many(m: &mut Memory, g: &Arguments, back: bool) {
     }
 }
 
-fn few(m: &mut Memory, g: &Arguments, a: u64) {
+fn by_thread(m: &mut Memory, g: &Arguments, a: u64) {
     let at = place(m, g.rows + 8 * a);
     if at.1 > 4 {
         return;
@@ -305,7 +307,7 @@ fn few(m: &mut Memory, g: &Arguments, a: u64) {
     for (b, _, other) in arcs(m, g, &own) {
         if Some(b) != lowest && other.1 <= 4 {
             let row = row(m, g, other);
-            let count = row.iter().map(|&word| met(&own, word, g.k)).sum();
+            let count = row.iter().map(|&word| in_both(&own, word, g.k)).sum();
             add(m, g, count);
         }
     }

@@ -6,8 +6,8 @@ mod primitives;
 use emulated::Emulated;
 
 use super::*;
-use crate::frame_bytes;
-use crate::testing::common::{OwnedFrame, Partition, cuts, random};
+use crate::row_block_bytes;
+use crate::testing::common::{OwnedRowBlock, Partition, cuts, random};
 use polak::Preprocess;
 use skiff::Organisation;
 
@@ -16,24 +16,24 @@ fn count(
     machine: Emulated,
     method: &Method,
     partition: &Partition,
-    frames: &[OwnedFrame],
+    row_blocks: &[OwnedRowBlock],
     spare: u64,
 ) -> (Emulated, Result<Counted>) {
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap_or(0);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);
     let machine = machine.with((method.device_bytes(&size) + spare).next_multiple_of(256));
     let mut counting = Counting::begin(machine, method, size).unwrap_or_else(|error| panic!("{method:?}: {error}"));
     for run in partition.resident_runs(size.locals as usize / 3 + 1) {
         counting.resident(&run).unwrap();
     }
-    let counted = frames.iter().try_for_each(|frame| counting.frame(&frame.slices()));
+    let counted = row_blocks.iter().try_for_each(|row_block| counting.row_block(&row_block.slices()));
     let counted = counted.and_then(|()| counting.finish_in_place());
     let bytes = counting.machine.layout().capacity();
     assert!(counting.so_far.peak_bytes <= bytes);
     (counting.machine, counted)
 }
 
-/// Counts whole graphs and partitions in frames of both kinds.
+/// Counts whole graphs and partitions in row blocks of both kinds.
 fn agrees(methods: &[Method], spare: u64, partitions: &[Partition]) {
     let Some(mut machine) = Emulated::new(methods[0].source()) else { return };
     for (i, partition) in partitions.iter().enumerate() {
@@ -46,10 +46,10 @@ fn agrees(methods: &[Method], spare: u64, partitions: &[Partition]) {
             }
             let all_cuts = if whole { vec![vec![]] } else { vec![vec![], vec![n / 3, n / 2]] };
             for cuts in all_cuts {
-                let mut kinds = vec![partition.frames(&cuts), partition.shared_frames(&cuts)];
+                let mut kinds = vec![partition.row_blocks(&cuts), partition.shared_row_blocks(&cuts)];
                 kinds.truncate(if whole { 1 } else { 2 });
-                for frames in kinds {
-                    let (again, counted) = count(machine, method, partition, &frames, spare);
+                for row_blocks in kinds {
+                    let (again, counted) = count(machine, method, partition, &row_blocks, spare);
                     machine = again;
                     let counted = counted.unwrap_or_else(|error| panic!("{error}"));
                     assert_eq!(counted.triangles, expected, "graph {i}, {method:?}, {cuts:?}");
@@ -92,11 +92,11 @@ fn polak_counts() {
 fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let Some(mut machine) = Emulated::new(&crate::compile::POLAK) else { return };
     let partition = random(7, 250, 40, 3, 1.0);
-    let frames = partition.frames(&[]);
+    let row_blocks = partition.row_blocks(&[]);
     let mut sum = 0;
     for share in 0..3 {
         let method = Method::Polak(polak::Options { share: (share, 3), ..polak::Options::default() });
-        let (again, counted) = count(machine, &method, &partition, &frames, 0);
+        let (again, counted) = count(machine, &method, &partition, &row_blocks, 0);
         machine = again;
         let counted = counted.unwrap();
         // Room for edges in one direction only.
@@ -104,7 +104,7 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
         sum += counted.triangles;
     }
     assert_eq!(sum, partition.triangles());
-    let (_, counted) = count(machine, &Method::Polak(Default::default()), &partition, &frames, 1 << 20);
+    let (_, counted) = count(machine, &Method::Polak(Default::default()), &partition, &row_blocks, 1 << 20);
     assert_eq!(counted.unwrap().copied_bytes, 16 * partition.size(0).arcs);
 }
 
@@ -146,17 +146,17 @@ fn skiff_chains_nodes_when_all_keys_fall_into_one() {
 fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
     let Some(mut machine) = Emulated::new(&crate::compile::SKIFF) else { return };
     let partition = random(9, 300, 60, 2, 0.7);
-    let frames = partition.frames(&[100]);
+    let row_blocks = partition.row_blocks(&[100]);
     for nodes in [40, 70, 1000] {
         for method in skiffs(Some(nodes)) {
-            let (again, counted) = count(machine, &method, &partition, &frames, 1 << 20);
+            let (again, counted) = count(machine, &method, &partition, &row_blocks, 1 << 20);
             machine = again;
             let counted = counted.unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
             assert!(counted.rounds > if nodes < 100 { 6 } else { 1 }, "{counted:?}");
         }
     }
-    let (_, refused) = count(machine, &skiffs(Some(3))[0], &partition, &frames, 1 << 20);
+    let (_, refused) = count(machine, &skiffs(Some(3))[0], &partition, &row_blocks, 1 << 20);
     assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
 }
 
@@ -198,21 +198,21 @@ fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
 }
 
 #[test]
-fn runs_and_frames_that_are_missing_are_noticed() {
+fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let Some(machine) = Emulated::new(&crate::compile::REVERSE_EDGE) else { return };
     let partition = random(1, 100, 5, 0, 0.5);
-    let frames = partition.frames(&[50]);
-    let limit = frames.iter().map(|frame| frame.bytes()).max().unwrap();
+    let row_blocks = partition.row_blocks(&[50]);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let method = Method::ReverseEdge(Default::default());
     let size = partition.size(limit);
     let machine = machine.with(method.device_bytes(&size).next_multiple_of(256));
     let mut counting = Counting::begin(machine, &method, size).unwrap();
-    assert!(matches!(counting.frame(&frames[0].slices()), Err(Error::Section(_))), "no resident section");
+    assert!(matches!(counting.row_block(&row_blocks[0].slices()), Err(Error::Section(_))), "no resident section");
     for run in partition.resident_runs(1000) {
         counting.resident(&run).unwrap();
     }
-    counting.frame(&frames[0].slices()).unwrap();
-    assert!(matches!(counting.finish(), Err(Error::Section(_))), "half of the frames");
+    counting.row_block(&row_blocks[0].slices()).unwrap();
+    assert!(matches!(counting.finish(), Err(Error::Section(_))), "half of the row blocks");
 }
 
 #[test]
@@ -237,6 +237,6 @@ fn shapes_out_of_bounds_are_refused() {
         let refused = method.begin(&mut machine, size).map(|_| ());
         assert!(matches!(refused, Err(Error::Shape(_))), "{method:?}: {refused:?}");
     }
-    assert_eq!(frame_bytes(0, 0, 0, false), 4);
+    assert_eq!(row_block_bytes(0, 0, 0, false), 4);
     assert!(!cuts(0, 64).is_empty());
 }

@@ -1,0 +1,212 @@
+// Assigning: each arc of a batch of locals into a piece of a row block goes to the end that owns it. Two passes over the batch's words,
+// which count and then write, with sums between; last, owners are listed by what they have to do.
+
+constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
+constexpr u32 SHORT = 8;        // words of a row that a thread assigns
+constexpr u32 WIDE = 256;       // and of one that several lanes assign
+constexpr u32 SCAN = 4096;      // numbers that a block of 256 adds up
+constexpr u32 WARP_WORDS = 128;
+constexpr u32 WARP_COST = 1024; // chunks
+constexpr u32 PART = 1 << 15;   // chunks
+
+extern "C" __global__ void packed_clear(Arguments g) {
+    const u64 stride = (u64)gridDim.x * blockDim.x, thread = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+    for (u64 i = thread; i < 2ull * g.owners; i += stride) g.ends[i] = 0;
+    if (thread < 4) g.state[thread] = 0;
+}
+
+// Where the words from number `key` on begin.
+__device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
+    const u32 least = packed(key, k) >> (key < HUBS ? 16 : 1u << k) << (key < HUBS ? 16 : 1u << k);
+    u32 low = 0;
+    while (n) {
+        const u32 half = n >> 1;
+        if (row[low + half] < least) {
+            low += half + 1;
+            n -= half + 1;
+        } else n = half;
+    }
+    return low;
+}
+
+// The first successor at or above `key` of a row that has one before it; ALL: none.
+__device__ __forceinline__ u32 successor_from(const u32 *row, u32 n, u32 key, u32 k) {
+    for (u32 place = place_of(row, n, key, k); place < n; place++) {
+        u32 base, successors;
+        unpack(row[place], k, base, successors);
+        if (base < key) successors &= key - base < 32 ? ALL << (key - base) : 0;
+        if (successors) return base + __ffs(successors) - 1;
+    }
+    return ALL;
+}
+
+// The arcs of local `i` of the batch into the range, of which `next` is the first, by `lanes` lanes.
+template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments &g, u32 i, uint2 own, u32 next, u32 lane, u32 lanes) {
+    const u32 *row = (const u32 *)(g.words + own.x);
+    const u32 range = g.range_end - g.range_start;
+    u32 base, successors;
+    unpack(row[0], g.k, base, successors);
+    // Most rows begin in the range.
+    u32 place = (base + __ffs(successors) - 1 == next ? 0 : place_of(row, own.y, next, g.k)) + lane;
+    for (; place < own.y; place += lanes) {
+        unpack(row[place], g.k, base, successors);
+        if (base >= g.range_end) break;
+        u32 before = place; // words of this row with successors before b
+        for (; successors; successors &= successors - 1, before = place + 1) {
+            const u32 b = base + __ffs(successors) - 1, at = b - g.range_start;
+            if (at >= range) continue;
+            const uint2 other = g.table[at];
+            const u32 words = before < other.y ? before : other.y;
+            if (words == 0 || (own.y <= 4 && other.y <= 4)) continue;
+            const bool mine = other.y <= before;
+            u32 owner = i;
+            if (!mine) {
+                owner = g.count + at;
+                if (g.together) {
+                    const u32 local = g.row_block_locals + (b - g.row_block_start) - g.first;
+                    if (local < g.count) owner = local;
+                }
+            }
+            const u32 chunks = (words + 3) >> 2;
+            u32 *end = g.ends + 2ull * owner + (chunks > LONG);
+            const u32 to = atomicAdd(end, 1);
+            if (WRITE) g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+        }
+    }
+    // Shorter rows go on to their next successor where they are counted (packed_by_thread.cuh).
+    if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = successor_from(row, own.y, g.range_end, g.k);
+}
+
+// Where rows are short, few of them have a successor in a range: a warp takes 32 and tells the others by `next` alone. Of the rest, a
+// thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
+template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Arguments &g) {
+    const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
+    const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
+    const uint2 own = next < g.range_end ? g.rows[g.first + first + lane] : make_uint2(0, 0);
+    if (own.y && own.y <= SHORT) assign_row<WRITE>(g, first + lane, own, next, 0, 1);
+    __syncwarp();
+    for (u32 left = __ballot_sync(ALL, own.y > SHORT && own.y <= WIDE); left;) {
+        // The lowest of those that are left for the first lanes, the next one for the next lanes.
+        u32 mine = left;
+        for (u32 group = 0; group < WARP / ROW_LANES; group++) {
+            if (group < lane / ROW_LANES) mine &= mine - 1;
+            left &= left - 1;
+        }
+        const u32 i = mine ? __ffs(mine) - 1 : 0;
+        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
+        const u32 from = __shfl_sync(ALL, next, i);
+        if (mine) assign_row<WRITE>(g, first + i, row, from, lane % ROW_LANES, ROW_LANES);
+        __syncwarp();
+    }
+    for (u32 left = __ballot_sync(ALL, own.y > WIDE); left; left &= left - 1) {
+        const u32 i = __ffs(left) - 1;
+        const uint2 row = make_uint2(__shfl_sync(ALL, own.x, i), __shfl_sync(ALL, own.y, i));
+        assign_row<WRITE>(g, first + i, row, __shfl_sync(ALL, next, i), lane, WARP);
+        __syncwarp();
+    }
+}
+
+// Otherwise each row has its lanes.
+template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
+    if (g.lanes == 0) return assign_sparse<WRITE>(g);
+    const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.lanes);
+    if (i >= g.count) return;
+    const u32 next = g.next[g.first + i];
+    if (next < g.range_end) assign_row<WRITE>(g, i, g.rows[g.first + i], next, threadIdx.x % g.lanes, g.lanes);
+}
+
+extern "C" __global__ void packed_count_arcs(Arguments g) { assign<false>(g); }
+extern "C" __global__ void packed_assign_arcs(Arguments g) { assign<true>(g); }
+
+// Exclusive sums of `ends`, in three steps of blocks of 256.
+
+__device__ __forceinline__ u32 warp_scan(u32 value) {
+    for (u32 step = 1; step < WARP; step <<= 1) {
+        const u32 other = __shfl_up_sync(ALL, value, step);
+        if (threadIdx.x % WARP >= step) value += other;
+    }
+    return value;
+}
+
+__device__ u32 block_scan(u32 value, u32 &all) {
+    __shared__ u32 warps[8];
+    const u32 sum = warp_scan(value), warp = threadIdx.x / WARP;
+    __syncthreads();
+    if (threadIdx.x % WARP == WARP - 1) warps[warp] = sum;
+    __syncthreads();
+    u32 before = 0;
+    all = 0;
+    for (u32 w = 0; w < 8; w++) {
+        if (w < warp) before += warps[w];
+        all += warps[w];
+    }
+    return before + sum - value;
+}
+
+extern "C" __global__ void packed_sum(Arguments g) {
+    const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
+    u32 sum = 0, all;
+    for (u32 j = 0; j < 16; j++)
+        if (first + j < 2ull * g.owners) sum += g.ends[first + j];
+    block_scan(sum, all);
+    if (threadIdx.x == 0) g.sums[blockIdx.x] = all;
+}
+
+// One block.
+extern "C" __global__ void packed_sum_of_sums(Arguments g) {
+    const u32 n = (u32)((2ull * g.owners + SCAN - 1) / SCAN);
+    u32 carry = 0;
+    for (u32 i = 0; i < n; i += 256) {
+        u32 all;
+        const u32 at = i + threadIdx.x, before = block_scan(at < n ? g.sums[at] : 0, all);
+        if (at < n) g.sums[at] = carry + before;
+        carry += all;
+    }
+}
+
+extern "C" __global__ void packed_scan(Arguments g) {
+    const u64 first = blockIdx.x * (u64)SCAN + threadIdx.x * 16;
+    u32 values[16], sum = 0, all;
+    for (u32 j = 0; j < 16; j++) {
+        values[j] = first + j < 2ull * g.owners ? g.ends[first + j] : 0;
+        sum += values[j];
+    }
+    u32 before = block_scan(sum, all) + g.sums[blockIdx.x];
+    for (u32 j = 0; j < 16; j++) {
+        if (first + j < 2ull * g.owners) g.ends[first + j] = before;
+        before += values[j];
+    }
+}
+
+__device__ __forceinline__ uint2 row_of(const Arguments &g, u32 owner) {
+    return owner < g.count ? g.rows[g.first + owner] : g.table[owner - g.count];
+}
+
+// Sorts owners by what they have to do. Blocks of 256.
+extern "C" __global__ void packed_list(Arguments g) {
+    __shared__ u32 warps_at, blocks_at;
+    const u64 owner = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+    bool by_warp = false;
+    u32 parts = 0;
+    if (owner < g.owners) {
+        const u32 begin = owner ? g.ends[2 * owner - 1] : 0, middle = g.ends[2 * owner], end = g.ends[2 * owner + 1];
+        // About what short and long rows have.
+        const u64 cost = (middle - begin) * 3ull + (end - middle) * 24ull;
+        if (cost) {
+            by_warp = cost <= WARP_COST && row_of(g, (u32)owner).y <= WARP_WORDS;
+            const u64 cut = (cost + PART - 1) / PART;
+            if (!by_warp) parts = cut < 65535 ? (u32)cut : 65535;
+        }
+    }
+    u32 by_warps, by_blocks;
+    const u32 warps_before = block_scan(by_warp, by_warps), blocks_before = block_scan(parts, by_blocks);
+    if (threadIdx.x == 0) {
+        if (by_warps) warps_at = atomicAdd(g.state, by_warps);
+        if (by_blocks) blocks_at = atomicAdd(g.state + 1, by_blocks);
+    }
+    __syncthreads();
+    if (by_warp) g.list[warps_at + warps_before] = owner;
+    for (u32 part = 0; part < parts; part++)
+        g.list[g.list_length - 1 - (blocks_at + blocks_before + part)] = (u64)parts << 48 | (u64)part << 32 | owner;
+}
+

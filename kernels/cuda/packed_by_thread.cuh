@@ -1,0 +1,89 @@
+// `by_thread`: rows of one chunk against rows of one chunk, a thread a local, its successors one after another.
+
+// Successors in common of two chunks whose words have as many bits, given the runs of the first. Rows of four words are rare.
+__device__ __forceinline__ u32 common(uint4 q, uint4 runs, uint4 p, u32 bits) {
+    const u32 one = p.x >> bits, two = p.y >> bits, three = p.z >> bits, low = (1u << bits) - 1;
+    u32 x = 0, y = 0, z = 0, count = 0;
+    if (runs.x == one) x = q.x & p.x;
+    if (runs.x == two) x |= q.x & p.y;
+    if (runs.x == three) x |= q.x & p.z;
+    if (runs.y == one) y = q.y & p.x;
+    if (runs.y == two) y |= q.y & p.y;
+    if (runs.y == three) y |= q.y & p.z;
+    if (runs.z == one) z = q.z & p.x;
+    if (runs.z == two) z |= q.z & p.y;
+    if (runs.z == three) z |= q.z & p.z;
+    if (q.w | p.w) {
+        const u32 four = p.w >> bits;
+        u32 w = 0;
+        if (runs.x == four) x |= q.x & p.w;
+        if (runs.y == four) y |= q.y & p.w;
+        if (runs.z == four) z |= q.z & p.w;
+        if (runs.w == one) w = q.w & p.x;
+        if (runs.w == two) w |= q.w & p.y;
+        if (runs.w == three) w |= q.w & p.z;
+        if (runs.w == four) w |= q.w & p.w;
+        count = __popc(w & low);
+    }
+    return count + __popc(x & low) + __popc(y & low) + __popc(z & low);
+}
+
+// The same for one word of any kind.
+__device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k) {
+    const u32 bits = bits_of(a, k), run = a >> bits;
+    u32 in_both = 0;
+    if (run == p.x >> bits) in_both = a & p.x;
+    if (run == p.y >> bits) in_both |= a & p.y;
+    if (run == p.z >> bits) in_both |= a & p.z;
+    if (run == p.w >> bits) in_both |= a & p.w;
+    return __popc(in_both & ((1u << bits) - 1));
+}
+
+// WITH_HUBS: some of the local's successors are hubs. A successor a turn, whatever word it is in, so that rows as long take as
+// many turns.
+template <bool WITH_HUBS> __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q) {
+    const u32 range = g.range_end - g.range_start, bits = 1u << g.k;
+    const uint4 runs = make_uint4(q.x >> bits, q.y >> bits, q.z >> bits, q.w >> bits);
+    u32 count = 0, base, successors, y = q.y, z = q.z, w = q.w;
+    unpack(q.x, g.k, base, successors);
+    successors &= successors - 1; // nothing comes before the first successor
+    for (;; successors &= successors - 1) {
+        if (successors == 0) {
+            if (y == 0) break;
+            unpack(y, g.k, base, successors);
+            y = z, z = w, w = 0;
+        }
+        const u32 at = base + __ffs(successors) - 1 - g.range_start;
+        if (at >= range) continue;
+        const uint2 other = g.table[at];
+        if (other.y == 0 || other.y > 4) continue;
+        const uint4 p = __ldg(g.words + other.x);
+        if (WITH_HUBS) count += common(q.x, p, g.k) + common(q.y, p, g.k) + common(q.z, p, g.k) + common(q.w, p, g.k);
+        else count += common(q, runs, p, bits);
+    }
+    return count;
+}
+
+// Many warps at a time hide the way of table and row; how many 256-thread blocks fit depends on the device.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
+#define BY_THREAD_BLOCKS 8
+#elif __CUDA_ARCH__ >= 800
+#define BY_THREAD_BLOCKS 6
+#else
+#define BY_THREAD_BLOCKS 4
+#endif
+
+extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) {
+    u64 count = 0;
+    const u64 end = (u64)g.first + g.count;
+    for (u64 a = g.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < end; a += (u64)gridDim.x * blockDim.x) {
+        if (g.next[a] >= g.range_end) continue;
+        const uint2 row = g.rows[a];
+        if (row.y > 4) continue;
+        const uint4 q = __ldg(g.words + row.x);
+        count += q.x >= HUB ? by_thread<false>(g, q) : by_thread<true>(g, q);
+        // After the last range nobody asks.
+        if (g.range_end < g.numbered) g.next[a] = successor_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
+    }
+    add_up(count, g.total);
+}

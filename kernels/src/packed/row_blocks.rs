@@ -1,0 +1,195 @@
+//! A row block's way: copied to its slot, then counted in pieces, each against batches of locals.
+
+use super::arguments::{Arguments, Kernel};
+use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
+use super::{
+    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, LONG_ROW, OTHER_BLOCKS, OWNER_THREADS, SLOTS, THREADS, grid_blocks,
+    lanes_for, launch, of_batch, of_row_block,
+};
+use crate::engine::{Call, Engine, Grid, Queue, RING};
+use crate::error::Result;
+use crate::lstc::sections::RowBlockSlices;
+
+impl<E: Engine> Counting<'_, E> {
+    pub(super) fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        let first = self.order.is_first_row_block();
+        let bytes = self.order.row_block(row_block)?;
+        if first {
+            self.end_resident()?;
+        }
+        // A triangle's lowest corner has two successors.
+        if self.order.arcs() < 2 || row_block.range.is_empty() || row_block.arcs_into == 0 {
+            return Ok(());
+        }
+        let (slot, marks) = (self.row_blocks % SLOTS, of_row_block(self.row_blocks));
+        if self.row_blocks >= RING {
+            self.account(self.row_blocks - RING)?;
+        }
+        if self.row_blocks >= SLOTS {
+            self.engine.wait(Queue::Copy, of_row_block(self.row_blocks - SLOTS).counted)?;
+        }
+        self.row_blocks += 1;
+        let mut arguments = Arguments {
+            row_block_start: row_block.range.start,
+            row_block_locals: row_block.first_local,
+            together: u32::from(row_block.all_local),
+            ..self.arguments
+        };
+        let engine = &mut *self.engine;
+        engine.record(Queue::Copy, marks.copy)?;
+        if bytes > 0 {
+            let start = self.slots[slot];
+            let places = row_block.places(start);
+            (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
+            (arguments.row_block_offsets, arguments.successors) = (places.offsets, places.successors);
+            row_block.send(engine, start)?;
+            self.so_far.copied_bytes += bytes;
+        }
+        engine.record(Queue::Copy, marks.copied)?;
+        engine.wait(Queue::Compute, marks.copied)?;
+        let mut start = row_block.range.start;
+        while start < row_block.range.end {
+            let end = self.blocks.cut_piece(start..row_block.range.end, self.piece_limit, self.space_bytes, |end| {
+                piece(row_block, start, end)
+            });
+            self.piece(row_block, start, end, &arguments)?;
+            start = end;
+        }
+        self.engine.record(Queue::Compute, marks.counted)
+    }
+
+    /// Orders the counting of the arcs into the numbers `start..end`.
+    fn piece(&mut self, row_block: &RowBlockSlices<'_>, start: u32, end: u32, shared: &Arguments) -> Result<()> {
+        let piece = piece(row_block, start, end);
+        let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
+        let mut arguments = Arguments {
+            range_start: start,
+            range_end: end,
+            row_first,
+            successors_first: u64::from(row_block.offsets[row_first as usize]),
+            chunk_first: self.chunk_first,
+            ..*shared
+        };
+        // Locals before the range have smaller successors still.
+        let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
+        let mut block = first;
+        while block < self.blocks.count() {
+            // With all locals in one batch, those of the range own with what they have in it.
+            let all = self.blocks.batch(0, self.blocks.count(), &piece);
+            let alone = row_block.all_local
+                && all.arcs < u64::from(u32::MAX)
+                && places(&piece, u64::from(all.count), all.arcs).end <= self.space_bytes;
+            let others = if alone { 0 } else { piece.numbers };
+            let past = if alone {
+                self.blocks.count()
+            } else {
+                self.blocks.cut_batch(block, self.space_bytes, &piece, others)
+            };
+            let batch = self.blocks.batch(block, past, &piece);
+            self.batch(&mut arguments, &piece, &batch, others, block == first)?;
+            block = past;
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        arguments: &mut Arguments,
+        piece: &Piece,
+        batch: &Batch,
+        others: u64,
+        begins: bool,
+    ) -> Result<()> {
+        if self.batches >= RING {
+            self.account_batch(self.batches - RING)?;
+        }
+        let marks = of_batch(self.batches);
+        self.batches += 1;
+        let owners = u64::from(batch.count) + others;
+        let places = places(piece, owners, batch.arcs);
+        let at = |place: u64| self.space + place;
+        *arguments = Arguments {
+            table: if piece.all_local {
+                self.arguments.rows
+                    + 8 * u64::from(arguments.row_block_locals + (arguments.range_start - arguments.row_block_start))
+            } else {
+                at(places.table)
+            },
+            ends: at(places.ends),
+            arcs: at(places.arcs),
+            list: at(places.list),
+            list_length: places.list_length,
+            sums: at(places.sums),
+            state: at(places.state),
+            first: batch.first,
+            count: batch.count,
+            owners: owners as u32,
+            ..*arguments
+        };
+        let engine = &mut *self.engine;
+        let processors = engine.processors();
+        let lengths = self.order.arcs() / u64::from(arguments.locals);
+        let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
+        engine.record(Queue::Compute, marks.copy)?;
+        if begins && !piece.all_local {
+            arguments.lanes = lanes_for(piece.rows, piece.arcs);
+            launch(engine, Kernel::RowBlock, grid_blocks(piece.numbers as u32, arguments.lanes), arguments)?;
+        }
+        // Where all successors are in the range, or rows are long, each row has something to assign.
+        let each = piece.numbers == u64::from(arguments.numbered) || lengths >= LONG_ROW;
+        arguments.lanes = if each { lanes_for(1, lengths) } else { 0 };
+        let locals = grid_blocks(batch.count, arguments.lanes.max(1));
+        launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
+        launch(engine, Kernel::CountArcs, locals, arguments)?;
+        launch(engine, Kernel::Sum, scan_blocks(owners) as u32, arguments)?;
+        launch(engine, Kernel::SumOfSums, 1, arguments)?;
+        launch(engine, Kernel::Scan, scan_blocks(owners) as u32, arguments)?;
+        launch(engine, Kernel::AssignArcs, locals, arguments)?;
+        launch(engine, Kernel::List, owners.div_ceil(u64::from(THREADS)) as u32, arguments)?;
+        engine.record(Queue::Compute, marks.kernel)?;
+        launch(engine, Kernel::ByThread, through(u64::from(batch.count)), arguments)?;
+        let grid = |blocks| Grid { blocks, threads: OWNER_THREADS, shared: 0 };
+        engine.launch(grid(BY_WARP_BLOCKS * processors), &Call::Packed(Kernel::ByWarp, *arguments))?;
+        engine.launch(grid(BY_BLOCK_BLOCKS * processors), &Call::Packed(Kernel::ByBlock, *arguments))?;
+        engine.record(Queue::Compute, marks.counted)
+    }
+
+    /// Waits for a row block's last batch and adds the time of its copy.
+    pub(super) fn account(&mut self, row_block: usize) -> Result<()> {
+        let marks = of_row_block(row_block);
+        self.engine.reach(marks.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(marks.copy, marks.copied)?;
+        Ok(())
+    }
+
+    pub(super) fn account_batch(&mut self, batch: usize) -> Result<()> {
+        let marks = of_batch(batch);
+        self.engine.reach(marks.counted)?;
+        self.so_far.prepare_seconds += self.engine.seconds(marks.copy, marks.kernel)?;
+        self.so_far.kernel_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
+        Ok(())
+    }
+}
+
+/// The row of the row block with which a number of its range begins: how many before it are not local.
+fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
+    let place = number - row_block.range.start;
+    if row_block.local_words.is_empty() {
+        return place;
+    }
+    if number == row_block.range.end {
+        return row_block.offsets.len() as u32 - 1;
+    }
+    let (word, bit) = ((place / 64) as usize, place % 64);
+    place - row_block.local_ranks[word] - (row_block.local_words[word] & ((1 << bit) - 1)).count_ones()
+}
+
+fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32) -> Piece {
+    let numbers = u64::from(end - start);
+    if row_block.all_local {
+        return Piece { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true };
+    }
+    let (first, last) = (row_of(row_block, start), row_of(row_block, end));
+    let arcs = u64::from(row_block.offsets[last as usize] - row_block.offsets[first as usize]);
+    Piece { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false }
+}
