@@ -25,7 +25,7 @@ use trimill::threads::{WORKER, guarded};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let mut out = Reader { out: io::stdout(), gone: false };
+    let mut out = Output { out: io::stdout(), gone: false };
     let code = run(arguments, &mut out, &mut io::stderr());
     if trimill_kernels::any_abandoned() {
         // The driver would wait for the device at the process's end.
@@ -126,14 +126,14 @@ fn code(kind: Kind) -> u8 {
     }
 }
 
-/// Standard output whose reader may leave (`trimill ... | successor`): the rest is then dropped, and the work goes on for the
+/// Standard output whose reader may leave (`trimill ... | head`): the rest is then dropped, and the work goes on for the
 /// sake of its output files and its exit code.
-struct Reader<W> {
+struct Output<W> {
     out: W,
     gone: bool,
 }
 
-impl<W> Reader<W> {
+impl<W> Output<W> {
     fn unless_gone<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
         match result {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -145,7 +145,7 @@ impl<W> Reader<W> {
     }
 }
 
-impl<W: Write> Write for Reader<W> {
+impl<W: Write> Write for Output<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.gone {
             return Ok(text.len());

@@ -34,7 +34,7 @@ use trimill::plan::estimate::Machine;
 use trimill::plan::predict::Prediction;
 use trimill::plan::ranges::ranges;
 use trimill::plan::sets::{Vertices, assigned, sets};
-use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, again, floor};
+use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, floor, replan};
 use trimill::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::stream::ranges::RankRange;
 use trimill::stream::source::{PartitionSource, Spilled};
@@ -347,7 +347,7 @@ fn check(case: u64, graphs: &[Known]) {
             Cut::Ranges(ranges, _) => Settled::Ranges(ranges),
             Cut::Sets(locals) => Settled::Sets(locals),
         };
-        let second = planned(again(graph, (&settled, plan.row_block_limit), &terms, &limits, &control));
+        let second = planned(replan(graph, (&settled, plan.row_block_limit), &terms, &limits, &control));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
     }
 }

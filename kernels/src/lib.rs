@@ -4,8 +4,7 @@
 //! use of the driver: the libraries are opened while the program runs, and a later call into a missing one would panic.
 //! [`Gpu::open`] does so by itself, gets the kernels (compiled by NVRTC and cached, or the embedded PTX) and makes the queues;
 //! [`Gpu::reserve`] takes the budget's memory; a [`Counter`] counts one partition, row block by row block.
-#![warn(missing_docs, unreachable_pub)]
-#![warn(clippy::undocumented_unsafe_blocks, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+#![allow(unsafe_code, reason = "the driver and NVRTC are libraries of C")]
 
 mod arena;
 mod cache;

@@ -4,7 +4,7 @@
 //! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill goes when it was counted.
 //! Whatever overlaps shares one pool of threads, and where the device has memory of its own, the next partition's first rows are
 //! read while the last one is counted. With several devices the largest partitions come first, so that no device is left with one
-//! of them at the end; `super::crew` says what happens when a device fails. With a run directory each result is recorded, what
+//! of them at the end; `super::workers` says what happens when a device fails. With a run directory each result is recorded, what
 //! earlier starts counted is left out, and spills that they finished are taken.
 
 use std::ops::{ControlFlow, Range};
@@ -13,14 +13,14 @@ use std::time::Instant;
 
 use super::build::{Builder, Built, file_name};
 use super::building::{Builders, Building};
-use super::busy::Busy;
 use super::count::partition_result;
-use super::crew::{all_or_cause, counted_by_all};
 use super::planned::Planned;
-use super::queue::{Hand, Queue};
+use super::queue::{Queue, Taken};
 use super::room::Room;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
+use super::stage_times::StageTimes;
+use super::workers::{all_or_cause, counted_by_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
@@ -55,7 +55,7 @@ const READER_AHEAD: &str = "the thread that reads the next partition";
 pub(super) struct Share {
     pub(super) results: Vec<PartitionResult>,
     kept: Vec<SpillSummary>,
-    pub(super) busy: Busy,
+    pub(super) times: StageTimes,
 }
 
 /// A partition in the queue.
@@ -189,9 +189,9 @@ pub(super) fn count_partitions(
     all.results.extend(before.results);
     all.kept.extend(before.kept);
     match spilling {
-        None => stages.extend(all.busy.streamed_stages(all.busy.read(&planned.graph))),
+        None => stages.extend(all.times.streamed_stages(all.times.read(&planned.graph))),
         Some((spills, _)) => {
-            stages.extend(all.busy.stages(&planned.graph));
+            stages.extend(all.times.stages(&planned.graph));
             let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
             if dir.is_kept() {
                 all.kept.sort_by_key(|spill| spill.header.partition);
@@ -234,8 +234,8 @@ pub(super) fn together_of(shares: Vec<Share>, backends: &[Box<dyn Backend>]) -> 
     let mut all = Share::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
-        devices.extend(device_result(backend.as_ref(), &share.results, share.busy.counting()));
-        all.busy.merge(&share.busy);
+        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
+        all.times.merge(&share.times);
         all.results.extend(share.results);
         all.kept.extend(share.kept);
     }
@@ -305,15 +305,15 @@ fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> 
 }
 
 /// A partition that was taken, and its source or why there is none.
-type Taken<'a> = (Hand<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+type Opened<'a> = (Taken<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
 impl<'a> Work<'a> {
     /// A partition, of whose resident section up to `room` bytes are read, in runs of `chunk`; with stored rows, where the counter
     /// takes such.
-    fn open(&self, hand: Hand<'a, Item>, (chunk, room): (Bytes, Bytes), stored: Option<Bytes>) -> Taken<'a> {
-        let source = || Ahead::new(self.source(&hand.item, stored)?, chunk, room);
+    fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), stored: Option<Bytes>) -> Opened<'a> {
+        let source = || Ahead::new(self.source(&taken.item, stored)?, chunk, room);
         let source = self.setup.pool.install(source);
-        (hand, source)
+        (taken, source)
     }
 
     fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
@@ -334,44 +334,44 @@ impl<'a> Work<'a> {
 fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Share) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
     let (chunk, stored) = (backend.resident_chunk(), backend.stored_rows());
-    let mut next: Option<Taken<'a>> = None;
+    let mut next: Option<Opened<'a>> = None;
     loop {
         let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), stored));
-        let Some((mut hand, source)) = next.take().or_else(first) else { return Ok(()) };
+        let Some((mut taken, source)) = next.take().or_else(first) else { return Ok(()) };
         let start = Instant::now();
         let (counted, ahead) = std::thread::scope(|scope| {
             let read = |chunk: Bytes| {
                 Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), stored))
             };
             let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
-            let counted = count_item(&mut hand.item, source, backend, work);
+            let counted = count_item(&mut taken.item, source, backend, work);
             (counted, ahead.map(|thread| joined(READER_AHEAD, thread.join())))
         });
         next = ahead.transpose()?.flatten();
         let counted = match counted {
             Ok(counted) => counted,
             Err(failed) => {
-                let part = hand.item.part();
+                let part = taken.item.part();
                 if let Failed::Device(_) = failed {
-                    next.into_iter().for_each(|(hand, _)| hand.put_back());
-                    hand.put_back();
+                    next.into_iter().for_each(|(taken, _)| taken.requeue());
+                    taken.requeue();
                 }
                 return Err(failed.at_partition(part));
             }
         };
-        let spill = match &hand.item {
+        let spill = match &taken.item {
             Item::Range(_) => Bytes::ZERO,
             Item::Built(built) => Bytes(built.spill.bytes),
         };
-        let result = partition_result(work.known, hand.item.part(), &counted, spill, start.elapsed());
+        let result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
         let result = PartitionResult { device, ..result };
         if let Some(journal) = work.journal {
             journal.record(&result)?;
         }
         share.results.push(result);
-        share.busy.add_counted(&counted);
-        if let (Item::Built(built), Some(spills)) = (&hand.item, work.spills) {
-            share.busy.add_built(built);
+        share.times.add_counted(&counted);
+        if let (Item::Built(built), Some(spills)) = (&taken.item, work.spills) {
+            share.times.add_built(built);
             if lock(&spills.dir).is_kept() {
                 share.kept.push(built.spill.clone());
             } else if built.spill.memory.is_none() {

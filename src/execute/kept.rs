@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::build::Built;
 use super::count::input_report;
 use super::counting::{Item, Known, Work, count_all, together_of};
-use super::crew::all_or_cause;
 use super::machine;
 use super::queue::Queue;
 use super::setup::{Chosen, Setup, host_holds};
+use super::workers::all_or_cause;
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::Terms;
@@ -113,7 +113,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         backend: backend.into(),
         method: method.into(),
         methods,
-        stages: all.busy.streamed_stages(spilled),
+        stages: all.times.streamed_stages(spilled),
         partitions: all.results,
         devices,
         peak_host_bytes: machine::peak_memory().saturating_sub(driver),

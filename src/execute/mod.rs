@@ -2,17 +2,15 @@
 //!
 //! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
 //! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
-//! it runs ahead; `devices` counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
+//! it runs ahead; [`counting`] counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
 //! `trimill plan` does.
 
 pub mod batch;
 pub mod build;
 pub mod building;
-mod busy;
 pub mod cache;
 pub mod count;
 mod counting;
-mod crew;
 pub mod doctor;
 pub mod generate;
 pub mod graph;
@@ -29,5 +27,7 @@ mod reserve;
 mod room;
 pub mod setup;
 pub mod spill_dir;
+mod stage_times;
 pub mod verify;
 mod whole;
+mod workers;

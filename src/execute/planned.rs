@@ -22,7 +22,7 @@ use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Machine as Estimating;
 use crate::plan::ranges::ranges;
 use crate::plan::sets::{self, Vertices};
-use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, again};
+use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, replan};
 use crate::report::Stage;
 
 /// A job that is ready to be built and counted.
@@ -109,7 +109,7 @@ pub(super) fn planned(
     let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
         let (terms, child_peak) = (backends[0].terms(), AtomicU64::new(0));
         let plan = setup.pool.install(|| match &recorded {
-            Some((record, settled)) => again(&graph, (settled, record.block_bytes), &terms, &limits, control),
+            Some((record, settled)) => replan(&graph, (settled, record.block_bytes), &terms, &limits, control),
             None => {
                 let builds = division.building.is_some();
                 Planning { job, setup, graph: &graph, terms: &terms, limits: &limits, builds, control }

@@ -1,7 +1,7 @@
 //! The queue from which devices take partitions, and into which a device that fails puts back what it holds.
 //!
 //! Enters: items, from a builder that waits while too many wait here. Leaves: each item to one taker at a time. An item is in
-//! the taker's [`Hand`] until it is done with, so those who find the queue empty wait as long as something may come back.
+//! the taker's [`Taken`] until it is done with, so those who find the queue empty wait as long as something may come back.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -19,32 +19,32 @@ pub(super) struct Queue<T> {
 struct State<T> {
     waiting: VecDeque<T>,
     /// Items that are taken and not done with.
-    in_hand: usize,
+    taken: usize,
     /// Whether the builder may put more.
     open: bool,
     takers: usize,
 }
 
 /// An item that was taken; done with when dropped.
-pub(super) struct Hand<'q, T> {
+pub(super) struct Taken<'q, T> {
     /// The item.
     pub(super) item: T,
     held: Held<'q, T>,
 }
 
-/// That an item is in a hand.
+/// That an item is taken.
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {
     /// An empty queue in which `room` items may wait.
     pub(super) fn new(room: usize, takers: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), in_hand: 0, open: true, takers };
+        let state = State { waiting: VecDeque::new(), taken: 0, open: true, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room }
     }
 
     /// A queue of all items that there will be.
     pub(super) fn of(items: impl IntoIterator<Item = T>, takers: usize) -> Self {
-        let state = State { waiting: items.into_iter().collect(), in_hand: 0, open: false, takers };
+        let state = State { waiting: items.into_iter().collect(), taken: 0, open: false, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
@@ -68,22 +68,22 @@ impl<T> Queue<T> {
     }
 
     /// Takes the first item; waits while there is none and one may come. None: all are done with.
-    pub(super) fn take(&self) -> Option<Hand<'_, T>> {
-        let nothing_yet = |state: &mut State<T>| state.waiting.is_empty() && (state.open || state.in_hand > 0);
+    pub(super) fn take(&self) -> Option<Taken<'_, T>> {
+        let nothing_yet = |state: &mut State<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
         let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
-        self.hand(&mut waited.unwrap_or_else(PoisonError::into_inner))
+        self.next(&mut waited.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the first item if there is one now.
-    pub(super) fn take_now(&self) -> Option<Hand<'_, T>> {
-        self.hand(&mut lock(&self.state))
+    pub(super) fn take_now(&self) -> Option<Taken<'_, T>> {
+        self.next(&mut lock(&self.state))
     }
 
-    fn hand(&self, state: &mut State<T>) -> Option<Hand<'_, T>> {
+    fn next(&self, state: &mut State<T>) -> Option<Taken<'_, T>> {
         let item = state.waiting.pop_front()?;
-        state.in_hand += 1;
+        state.taken += 1;
         self.changed.notify_all();
-        Some(Hand { item, held: Held(self) })
+        Some(Taken { item, held: Held(self) })
     }
 
     /// One taker is gone. Returns how many are left.
@@ -95,16 +95,16 @@ impl<T> Queue<T> {
     }
 }
 
-impl<T> Hand<'_, T> {
+impl<T> Taken<'_, T> {
     /// Puts the item back, before all others.
-    pub(super) fn put_back(self) {
+    pub(super) fn requeue(self) {
         lock(&self.held.0.state).waiting.push_front(self.item);
     }
 }
 
 impl<T> Drop for Held<'_, T> {
     fn drop(&mut self) {
-        lock(&self.0.state).in_hand -= 1;
+        lock(&self.0.state).taken -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -128,14 +128,14 @@ mod tests {
                     let (queue, sum) = (&queue, &sum);
                     scope.spawn(move || {
                         for i in 0.. {
-                            let Some(hand) = queue.take() else { break };
+                            let Some(taken) = queue.take() else { break };
                             if i == after {
                                 // Long enough for the others to find nothing.
                                 sleep(Duration::from_millis(2));
-                                hand.put_back();
+                                taken.requeue();
                                 break;
                             }
-                            sum.fetch_add(hand.item, Ordering::Relaxed);
+                            sum.fetch_add(taken.item, Ordering::Relaxed);
                         }
                         queue.leave();
                     });
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn an_item_that_comes_back_late_is_waited_for() {
         let queue = Queue::of([1], 2);
-        let hand = queue.take().unwrap();
+        let taken = queue.take().unwrap();
         assert!(queue.take_now().is_none());
         scope(|scope| {
-            let other = scope.spawn(|| queue.take().map(|hand| hand.item));
+            let other = scope.spawn(|| queue.take().map(|taken| taken.item));
             sleep(Duration::from_millis(5));
-            hand.put_back();
+            taken.requeue();
             assert_eq!(other.join().unwrap(), Some(1));
         });
         assert!(queue.take().is_none());

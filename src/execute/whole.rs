@@ -1,16 +1,16 @@
 //! Counts a whole graph by shares of its edges: each device holds the graph and counts one share, for methods that can.
 //!
-//! What a device that fails was to count, another one counts (`super::crew`).
+//! What a device that fails was to count, another one counts (`super::workers`).
 
 use std::time::Instant;
 
-use super::busy::device_stages;
 use super::count::partition_result;
 use super::counting::{Known, device_result};
-use super::crew::{all_or_cause, counted_by_all};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::setup::Setup;
+use super::stage_times::device_stages;
+use super::workers::{all_or_cause, counted_by_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
@@ -79,15 +79,15 @@ fn counted_together(
     let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
     let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
-        while let Some(hand) = queue.take() {
-            backend.share(hand.item, shares);
+        while let Some(taken) = queue.take() {
+            backend.share(taken.item, shares);
             let blocks = RowBlocks::default();
             let mut source = RankRange::new(graph, &blocks, 0..graph.vertices())?;
             match count_partition(&mut source, backend, &setup.pool, &together) {
                 Ok(share) => counted.push(share),
                 Err(failed) => {
                     if let Failed::Device(_) = failed {
-                        hand.put_back();
+                        taken.requeue();
                     }
                     return Err(failed);
                 }

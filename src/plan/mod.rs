@@ -14,12 +14,12 @@
 //!
 //! Rank ranges beside which the graph's rows pass are planned in [`ranges`], all other partitions in [`sets`]; [`auto`] chooses.
 
-mod again;
 pub mod auto;
 pub mod choose;
 pub mod estimate;
 pub mod predict;
 pub mod ranges;
+mod replan;
 pub mod sets;
 mod space;
 
@@ -39,9 +39,9 @@ use crate::partition::prune::Prune;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
-pub use again::{Settled, again};
 use estimate::{Estimates, Machine};
 use predict::Prediction;
+pub use replan::{Settled, replan};
 use space::Space;
 
 /// The largest row block that is chosen by itself: larger ones are no faster to pass.

@@ -29,7 +29,7 @@ pub enum Settled {
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
-pub fn again(
+pub fn replan(
     graph: &OrientedGraph,
     (settled, row_block_limit): (&Settled, Bytes),
     terms: &Terms,

@@ -11,7 +11,7 @@ use crate::stream::Counted;
 
 /// Sums over partitions. Stages that overlap, or several devices, each add their own time.
 #[derive(Default)]
-pub(super) struct Busy {
+pub(super) struct StageTimes {
     inducing: Duration,
     pruning: Duration,
     spilling: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Busy {
     streamed: Bytes,
 }
 
-impl Busy {
+impl StageTimes {
     /// Adds what a partition took to build.
     pub(super) fn add_built(&mut self, built: &Built) {
         self.inducing += built.inducing;
