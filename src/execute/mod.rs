@@ -2,7 +2,7 @@
 //!
 //! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
 //! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
-//! it runs ahead; [`counting`] counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
+//! it runs ahead; `counting` counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
 //! `trimill plan` does.
 
 pub mod batch;
