@@ -130,8 +130,8 @@ fn schema_and_program_say_the_same_of_every_setting() {
     for text in [
         "[[job]]\ninput.path = 'g.txt'\ncolour = 3",
         // What earlier versions called otherwise or had besides.
-        "[[job]]\ninput.path = 'g.txt'\nmemory.row block = '1MiB'",
-        "[[job]]\ninput.path = 'g.txt'\npartition.row blocks = 'own'",
+        "[[job]]\ninput.path = 'g.txt'\nmemory.frame = '1MiB'",
+        "[[job]]\ninput.path = 'g.txt'\npartition.frames = 'own'",
         "[defaults]\nname = 'x'",
         "[job]\nname = 'x'",
     ] {
