@@ -89,8 +89,8 @@ pub struct Speed {
 /// standard graphs whole (arcs and probes), and GAP-kron 24 under budgets from a quarter of its rows to a 64th (the rest).
 const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
 
-/// Of `packed`: few instructions for many probes at once, a dozen kernels for each row block that packs and deals anew, and a look at
-/// each local. From GAP-kron 27 under 2 GiB and 512 MiB, with row blocks of 8 to 128 MiB.
+/// Of `packed`: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and assign arcs, and
+/// a read for each local. From GAP-kron 27 under 2 GiB and 512 MiB, with row blocks of 8 to 128 MiB.
 const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
 
 impl Speed {

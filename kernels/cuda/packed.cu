@@ -12,7 +12,7 @@
 // For an arc a -> b only successors before b can close a triangle, so it takes min(words of b, words of a before b). The end whose row
 // is the longer one there owns the arc (packed_assign.cuh): its row becomes a table in shared memory once, and the other rows of all
 // arcs that it owns are streamed past. An arc is stored as the chunk where that row begins and the number of chunks: a prefix of
-// a's row, or b's row whole; that a prefix ends within a chunk harms nothing, since what comes after it is not below b.
+// a's row, or all of b's row. A prefix may end within a chunk: the successors after it are not below b and match nothing.
 //
 // Three kernels, by what an owner has to do:
 //   by_thread  rows of one chunk against rows of one chunk: a thread a local, 16 comparisons; such arcs have no owner.
@@ -262,6 +262,7 @@ extern "C" __global__ void __launch_bounds__(BY_WARP_THREADS, BY_WARP_BLOCKS) pa
                 two = __any_sync(ALL, over);
                 clashes = __any_sync(ALL, clash);
                 if (!clashes) break;
+                __syncwarp(); // the table is cleared after all lanes have written to it
                 empty(table);
             }
             __syncwarp();

@@ -1,5 +1,5 @@
 // Assigning: each arc of a batch of locals into a piece of a row block goes to the end that owns it. Two passes over the batch's words,
-// which count and then write, with sums between; last, owners are listed by what they have to do.
+// which count and then write, with sums between; last, owners are listed by the work they have.
 
 constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
 constexpr u32 SHORT = 8;        // words of a row that a thread assigns
@@ -29,7 +29,7 @@ __device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
     return low;
 }
 
-// The first successor at or above `key` of a row that has one before it; ALL: none.
+// The first successor of a row at or above `key`; ALL: none.
 __device__ __forceinline__ u32 successor_from(const u32 *row, u32 n, u32 key, u32 k) {
     for (u32 place = place_of(row, n, key, k); place < n; place++) {
         u32 base, successors;
@@ -46,7 +46,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
     const u32 range = g.range_end - g.range_start;
     u32 base, successors;
     unpack(row[0], g.k, base, successors);
-    // Most rows begin in the range.
+    // A row that begins with `next` needs no search.
     u32 place = (base + __ffs(successors) - 1 == next ? 0 : place_of(row, own.y, next, g.k)) + lane;
     for (; place < own.y; place += lanes) {
         unpack(row[place], g.k, base, successors);
@@ -77,7 +77,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
     if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = successor_from(row, own.y, g.range_end, g.k);
 }
 
-// Where rows are short, few of them have a successor in a range: a warp takes 32 and tells the others by `next` alone. Of the rest, a
+// Where rows are short, few of them have a successor in a range: a warp takes 32 and reads only `next` of the others. Of the rest, a
 // thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
 template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Arguments &g) {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;

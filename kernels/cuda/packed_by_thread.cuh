@@ -64,7 +64,7 @@ template <bool WITH_HUBS> __device__ __forceinline__ u32 by_thread(const Argumen
     return count;
 }
 
-// Many warps at a time hide the way of table and row; how many 256-thread blocks fit depends on the device.
+// Many warps at a time hide the latency of the table and the row; how many 256-thread blocks fit depends on the device.
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
 #define BY_THREAD_BLOCKS 8
 #elif __CUDA_ARCH__ >= 800
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_th
         if (row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);
         count += q.x >= HUB ? by_thread<false>(g, q) : by_thread<true>(g, q);
-        // After the last range nobody asks.
+        // After the last range, it is not needed.
         if (g.range_end < g.numbered) g.next[a] = successor_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
     }
     add_up(count, g.total);

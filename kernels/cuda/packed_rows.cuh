@@ -1,4 +1,4 @@
-// Packing, ROW_LANES lanes a row, or a warp where rows are long: successors as they come become the words of packed.cu.
+// Packing, ROW_LANES lanes a row, or a warp where rows are long: successors become the words that packed.cu describes.
 
 // Packs `n` successors after the `out` words that are there already. Returns how many words there are then.
 template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 out, u32 k) {
@@ -48,7 +48,7 @@ template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g
     const u32 chunk = (u32)((begin + 3ull * row + 3) >> 2);
     const u32 before = begin < from ? g.rows[row].y : 0;
     __syncwarp(lanes_of<LANES>());
-    // Where a run ends before a row, the next one begins it.
+    // A row that begins where this run ends has its first successor in the next run.
     if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.successors[from - g.successors_first] : ALL;
     const u32 words = pack<LANES>(g.successors + (from - g.successors_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
     if (threadIdx.x % LANES == 0) g.rows[row] = make_uint2(chunk, words);

@@ -1,4 +1,4 @@
-// The way of rows past a table: a warp takes the chunks of 32 rows at a time, whatever their lengths, and a probe counts what
+// Streaming rows past a table: a warp takes the chunks of 32 rows at a time, whatever their lengths, and a probe counts what
 // each has in common with the table.
 
 // Blocks of up to 8 warps.

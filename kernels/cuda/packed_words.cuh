@@ -29,7 +29,7 @@ struct Arguments {
     u32 *sums;                // of blocks, for the scan
     u64 list_length;
     u64 successors_first;          // the successor of the section, or of the row block, with which a run or piece begins
-    u64 successors_end;            // successors of the section that came so far, with this run
+    u64 successors_end;            // successors of the section up to the end of this run
     u32 first;                // the run's, or the batch's, first local
     u32 count;                // and how many
     u32 locals;

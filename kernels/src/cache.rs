@@ -2,7 +2,7 @@
 //!
 //! An entry's key is made of the source, the options (the architecture is one) and NVRTC's version; its file is named by it.
 //! The file begins with a magic, the key and a checksum of the rest; it is written beside and renamed into place. An entry that
-//! is damaged, cut, of another key or of another user is as good as none and is written anew. A folder that cannot be read or
+//! is damaged, cut, of another key or of another user is not used and is written again. A folder that cannot be read or
 //! written costs only time, so it is no error.
 
 use std::fs;

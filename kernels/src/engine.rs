@@ -50,7 +50,7 @@ pub(crate) struct Grid {
     pub(crate) shared: u32,
 }
 
-/// A device. Addresses are within its arena, as whoever gives an order sees to.
+/// A device. Callers pass addresses within its arena only.
 pub(crate) trait Engine {
     /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut Layout;

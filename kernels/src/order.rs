@@ -1,10 +1,10 @@
-//! In what order sections come, whatever the method: all runs of the resident section, then row blocks that leave no gap.
+//! The order of sections, for all methods: all runs of the resident section, then row blocks that leave no gap.
 
 use crate::engine::Mark;
 use crate::error::{Error, Result};
 use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
 
-/// How far a partition has come.
+/// How much of a partition was received.
 #[derive(Debug, Clone)]
 pub(crate) struct Order {
     size: Size,
@@ -58,7 +58,7 @@ impl Order {
         Ok(bytes)
     }
 
-    /// Whether no row block has come yet.
+    /// Whether no row block was received yet.
     pub(crate) fn is_first_row_block(&self) -> bool {
         !self.row_blocks
     }
@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// The marks of one section's way. Slots have theirs, and whatever else is timed.
+/// The marks of one section: of a slot, or of another step that is timed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
     pub(crate) copy: Mark,

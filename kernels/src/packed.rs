@@ -3,7 +3,7 @@
 //!
 //! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
 //!
-//! Successors are packed on the device as they come and are not kept: the resident section in steps through the two halves of the
+//! Successors are packed on the device when they arrive, and only the packed rows are kept: the resident section in steps through the two halves of the
 //! work space, row blocks from two slots, so that the next one is copied while this one is counted. The work space is all of the
 //! arena that is left, up to what is of use ([`preferred_bytes`]); with less, a row block is counted in pieces and batches
 //! (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch: two passes over the batch's words to
@@ -35,8 +35,8 @@ use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, pre
 /// Row blocks on the device at a time, and halves of the work space while the resident section comes.
 const SLOTS: usize = 2;
 
-/// The marks of the resident section's copies. Those of row blocks come before, those of batches after them: the host orders a few
-/// ahead of the device, which else would wait for orders.
+/// The marks of the resident section's copies, between those of row blocks and those of batches. The host queues a few row blocks and
+/// batches ahead, so that the device need not wait for it.
 const RESIDENT: Marks = Marks::of(RING);
 
 /// The marks of the copies of runs, which alternate. Those for kernels of the resident section are not used otherwise.
@@ -97,7 +97,7 @@ pub fn preferred_bytes(size: &Size) -> u64 {
     least - space + padded(most.max(space))
 }
 
-/// The bits of a number that tell its bit in a word; `None`: there are too many numbers.
+/// How many low bits of a number select its bit in a word; `None`: there are too many numbers.
 fn bits_for(numbered: u32) -> Option<u32> {
     // A word has 32 bits, of which hubs have the first eighth of all values.
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
@@ -177,7 +177,8 @@ impl<'g, R: Run> Counter<'g, R> {
         queued.and(sent)
     }
 
-    /// Of resident rows that came compact, all of which have come: how many successors are in each of [`crate::BINS`] bins.
+    /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where rows were sent compact. To be called after
+    /// the last of them.
     ///
     /// # Errors
     /// What the device fails with.

@@ -1,4 +1,4 @@
-//! Page-locked host memory, and the way of pageable bytes to the device through it.
+//! Page-locked host memory, through which pageable bytes are copied to the device.
 //!
 //! The device copies only from page-locked memory at full speed. Pageable bytes are copied into one of a few buffers by
 //! some threads, and from there by the device, while the next buffer is filled. A buffer is filled again only when its

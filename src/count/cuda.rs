@@ -45,9 +45,9 @@ pub const RUNS_IN_FLIGHT: u64 = 3;
 pub const RUNS_AHEAD: u64 = 2;
 
 /// Bytes of the host's memory for one GPU, apart from its row blocks and staging buffers: the runs in flight and those read
-/// ahead, whose offsets may take as much as their successors or twice that.
+/// ahead. Offsets of short rows may take twice as much as their successors, and the rows' numbers as much.
 pub const fn on_host(chunk: Bytes) -> Bytes {
-    Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 3 * chunk.get())
+    Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 4 * chunk.get())
 }
 
 /// A GPU with the budget of a job reserved.

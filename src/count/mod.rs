@@ -165,7 +165,7 @@ pub struct DeviceTimes {
 
 /// A partition being counted.
 pub trait PartitionCounter: Send {
-    /// Takes the next run of the resident section; gives back what it does not keep, to be filled again. All runs come before
+    /// Takes the next run of the resident section; returns a run that it no longer needs, to be filled again. All runs come before
     /// the first row block, ascending.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! are built at once as find room: in the memory that counting leaves, for their sets and two blocks of rows, and on disk, since
 //! their spills exist at the same time, while those of the batch before are being counted. One always is.
 //!
-//! The environment variable `TRIMILL_BATCH` says how many partitions a batch has, whatever there is room for.
+//! The environment variable `TRIMILL_BATCH` sets the number of partitions of a batch, for tests.
 
 use std::ops::ControlFlow;
 

@@ -175,7 +175,7 @@ pub(super) fn count_partitions(
         let builds = spills.map(|spills| scope.spawn(|| build_all(&order, spills, &work)));
         let mut outcomes = count_all(&mut backends, &work);
         if let Some(builds) = builds {
-            // Where all devices have failed, nobody takes what is built.
+            // Where all devices have failed, the builder need not go on.
             together.stop();
             if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
                 outcomes.push(Err(error));
@@ -205,7 +205,7 @@ pub(super) fn count_partitions(
     Ok((all.results, devices))
 }
 
-/// Counts what is in the queue and what comes, on all devices; the results of each.
+/// Counts all partitions of the queue on all devices; returns the results of each device.
 pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Share>> {
     counted_by_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
@@ -284,7 +284,7 @@ fn resume(journal: &Journal, (dir, fingerprint, keeps): (&std::path::Path, u128,
     Ok(())
 }
 
-/// The builder thread: ends early when it fails, is stopped, or nobody takes what it builds.
+/// The builder thread: ends early when it fails, is stopped, or all devices have failed.
 fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> {
     // The spill that an earlier start left.
     let found = |part| match work.journal {

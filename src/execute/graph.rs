@@ -59,11 +59,11 @@ impl Input {
     }
 }
 
-/// A graph that turned out to be damaged when its rows were read goes, so that the next start makes it anew. `path`: its file.
+/// Removes a graph that turned out to be damaged when its rows were read, so that the next start makes it again. `path`: its file.
 pub(super) fn unless_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
     outcome.map_err(|error| match path {
         Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
-            error.advice("it was removed: start again, and it is made anew")
+            error.advice("it was removed: start again, and it is made again")
         }
         _ => error,
     })

@@ -42,7 +42,7 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Starts the measuring of [`peak_memory`] anew, so that a job in a batch reports its own.
+/// Resets [`peak_memory`], so that a job in a batch reports its own.
 pub fn forget_peak() {
     // Where the system does not allow it, the peak is that of the whole process: larger, never smaller.
     let _ = fs::write("/proc/self/clear_refs", "5");

@@ -48,7 +48,7 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
-    /// Puts an item at the end, as soon as there is room. `false`: nobody is left to take it.
+    /// Puts an item at the end, as soon as there is room. `false`: the consumers are gone.
     pub(super) fn put(&self, item: T) -> bool {
         let full = |state: &mut State<T>| state.takers > 0 && state.waiting.len() >= self.room;
         let waited = self.changed.wait_while(lock(&self.state), full);

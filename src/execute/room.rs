@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bytes::Bytes;
 
-/// Bytes that are free; shared by who takes and who gives back.
+/// Free bytes, shared by all who take and return them.
 #[derive(Debug, Clone)]
 pub struct Room(Arc<AtomicU64>);
 

@@ -115,7 +115,7 @@ impl Drop for SpillDir {
     fn drop(&mut self) {
         if let Self::Kept { written, .. } = self {
             for file in written {
-                // A file that can't be removed has no manifest beside it, so nobody takes it for a job's result.
+                // A file that can't be removed has no manifest beside it, so it is not mistaken for a job's result.
                 let _ = std::fs::remove_file(file);
             }
         }

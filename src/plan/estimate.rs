@@ -12,8 +12,8 @@ use crate::rates::Rates;
 /// Bytes of an arc in a spill, about: more than what most graphs take.
 const SPILLED: f64 = 1.5;
 
-/// Locals that a core looks up for a row block in a second, and a GPU. Not measured by `trimill doctor`: it hardly ever decides.
-const VISITS: [f64; 2] = [50e6, 20e9];
+/// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`: it hardly ever decides.
+const CORE_VISITS: f64 = 50e6;
 
 /// What a job counts with.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +44,11 @@ impl Machine {
     }
 
     fn visiting(&self, visits: u64) -> f64 {
-        let [core, gpu] = VISITS;
-        visits as f64 / if self.gpus > 0 { gpu * self.gpus as f64 } else { core * self.cores() }
+        let visits = visits as f64;
+        match self.gpus {
+            0 => visits / (CORE_VISITS * self.cores()),
+            gpus => visits * self.rates.packed().visit / gpus as f64,
+        }
     }
 }
 

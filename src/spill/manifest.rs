@@ -20,7 +20,8 @@ use crate::sealed;
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
-/// The version of the manifest that is written. Earlier ones are read, too: version 1 says nothing of the graph but its size.
+/// The version of the manifest that is written. Earlier ones are read, too: version 1 says nothing of the graph but its
+/// size, and calls row blocks frames (the aliases of [`ManifestPartition`]).
 pub const MANIFEST_VERSION: u32 = 2;
 
 const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
@@ -103,10 +104,13 @@ pub struct ManifestPartition {
     /// Arcs of the resident section.
     pub resident_arcs: u64,
     /// Arcs of all row blocks.
+    #[serde(alias = "frame_arcs")]
     pub row_block_arcs: u64,
     /// The number of row blocks.
+    #[serde(alias = "frames")]
     pub row_blocks: u32,
     /// Bytes of the largest row block once decoded.
+    #[serde(alias = "largest_frame_bytes")]
     pub largest_block_bytes: u64,
     /// Bytes of all rows before coding.
     pub raw_bytes: u64,

@@ -74,7 +74,7 @@ pub enum Failed {
 }
 
 impl Failed {
-    /// The error, whoever is to blame.
+    /// The error, of either kind.
     pub fn error(self) -> Error {
         match self {
             Self::Device(error) | Self::Job(error) => error,

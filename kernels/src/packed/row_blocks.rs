@@ -1,9 +1,9 @@
 //! A row block's way: copied to its slot, then counted in pieces, each against batches of locals.
 
 use super::arguments::{Arguments, Kernel};
-use super::space::{BLOCK, Batch, Piece, places, scan_blocks};
+use super::space::{BLOCK, Batch, MOST, Piece, places, scan_blocks};
 use super::{
-    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, LONG_ROW, OTHER_BLOCKS, OWNER_THREADS, SLOTS, THREADS, grid_blocks,
+    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, grid_blocks,
     lanes_for, launch, of_batch, of_row_block,
 };
 use crate::engine::{Call, Engine, Grid, Queue, RING};
@@ -77,7 +77,7 @@ impl<E: Engine> Counting<'_, E> {
             // With all locals in one batch, those of the range own with what they have in it.
             let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = row_block.all_local
-                && all.arcs < u64::from(u32::MAX)
+                && all.arcs <= MOST
                 && places(&piece, u64::from(all.count), all.arcs).end <= self.space_bytes;
             let others = if alone { 0 } else { piece.numbers };
             let past = if alone {
@@ -128,16 +128,16 @@ impl<E: Engine> Counting<'_, E> {
         };
         let engine = &mut *self.engine;
         let processors = engine.processors();
-        let lengths = self.order.arcs() / u64::from(arguments.locals);
         let through = |items: u64| items.div_ceil(u64::from(THREADS)).min(u64::from(OTHER_BLOCKS * processors)) as u32;
         engine.record(Queue::Compute, marks.copy)?;
         if begins && !piece.all_local {
             arguments.lanes = lanes_for(piece.rows, piece.arcs);
             launch(engine, Kernel::RowBlock, grid_blocks(piece.numbers as u32, arguments.lanes), arguments)?;
         }
-        // Where all successors are in the range, or rows are long, each row has something to assign.
-        let each = piece.numbers == u64::from(arguments.numbered) || lengths >= LONG_ROW;
-        arguments.lanes = if each { lanes_for(1, lengths) } else { 0 };
+        // Where the range has all successors, or rows are long, each row has something to assign.
+        let lanes = lanes_for(arguments.locals.into(), self.order.arcs());
+        let sparse = piece.numbers < u64::from(arguments.numbered) && lanes == ROW_LANES;
+        arguments.lanes = if sparse { 0 } else { lanes };
         let locals = grid_blocks(batch.count, arguments.lanes.max(1));
         launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
         launch(engine, Kernel::CountArcs, locals, arguments)?;

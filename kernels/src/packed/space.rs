@@ -20,6 +20,10 @@ pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
+/// Arcs, and owners, of a batch at most. Kernels number both with 32 bits, and go on from the last one by what a block or all warps
+/// take at a time.
+pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
+
 /// Numbers that a block of the scan adds up.
 pub(super) const SCAN: u64 = 4096;
 
@@ -151,9 +155,8 @@ impl Blocks {
     pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &Piece, others: u64) -> u32 {
         let fits = |end: u32| {
             let batch = self.batch(first, end, piece);
-            batch.arcs < u64::from(u32::MAX)
-                && places(piece, u64::from(batch.count) + others, batch.arcs).end <= space
-                && u64::from(batch.count) + others < u64::from(u32::MAX)
+            let owners = u64::from(batch.count) + others;
+            batch.arcs <= MOST && owners <= MOST && places(piece, owners, batch.arcs).end <= space
         };
         longest(first + 1, self.count(), fits)
     }
@@ -241,6 +244,29 @@ mod tests {
         let space = preferred(1000, 10_000, 1000, 0);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
+    }
+
+    #[test]
+    fn batches_end_before_32_bits_do() {
+        let mut blocks = Blocks::default();
+        // 64 rows together have more than 2^32 arcs, 256 blocks together 2^40.
+        let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
+        blocks.extend(&ends);
+        blocks.end();
+        let piece = Piece { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
+        assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
+        let mut blocks = Blocks::default();
+        blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
+        blocks.end();
+        let many = |others| blocks.cut_batch(0, u64::MAX / 2, &piece, others);
+        assert_eq!(many(0), 256);
+        assert_eq!(many(MOST - (1 << 16)), 256);
+        assert_eq!(many(MOST + 1 - (1 << 16)), 255);
+        let mut blocks = Blocks::default();
+        blocks.extend(&ends.iter().map(|end| end >> 8).collect::<Vec<_>>());
+        blocks.end();
+        let end = blocks.cut_batch(0, u64::MAX / 2, &piece, 0);
+        assert!(blocks.batch(0, end, &piece).arcs <= MOST && blocks.batch(0, end + 1, &piece).arcs > MOST);
     }
 
     #[test]

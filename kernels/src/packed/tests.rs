@@ -86,6 +86,22 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
 }
 
 #[test]
+fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
+    let partition = random(3, 400, 40, 2, 0.5);
+    let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late);
+    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX).unwrap();
+    let runs: Vec<_> = partition.resident_runs(133).take(3).collect();
+    for (index, run) in runs.iter().enumerate() {
+        counting.resident(run).unwrap();
+        counting.run_before_is_copied().unwrap();
+        if index > 0 {
+            let mark = COPIED[(index - 1) % COPIED.len()];
+            assert!(counting.engine.has_reached(mark), "run {} is still being copied", index - 1);
+        }
+    }
+}
+
+#[test]
 fn hubs_end_where_their_words_do() {
     // Rows with successors on both sides of 65,536, in one row block and in row blocks that end there.
     let n = 65_600u32;

@@ -98,6 +98,11 @@ impl Double {
         }
     }
 
+    /// Whether the device has come to the last record of a mark.
+    pub(crate) fn has_reached(&self, mark: Mark) -> bool {
+        self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark]
+    }
+
     fn order(&mut self, queue: Queue, order: Order) {
         self.queues[queue as usize].push_back(order);
         match self.pace {
@@ -225,7 +230,7 @@ impl Engine for Double {
 
     fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
         for mark in [from, to] {
-            assert!(self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark], "mark {mark} is to come");
+            assert!(self.has_reached(mark), "mark {mark} is to come");
         }
         Ok(1.0)
     }
