@@ -24,8 +24,8 @@ use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
 use trimill::clean::ids::mix;
 use trimill::control::Control;
-use trimill::count::Backend;
 use trimill::count::cpu::Cpu;
+use trimill::count::{Backend, Share, Size};
 use trimill::generate::{Family, generate};
 use trimill::graph::OrientedGraph;
 use trimill::input::arcs::ArcList;
@@ -164,7 +164,9 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let mut cpu = POOL.install(|| Cpu::new(Bytes(4 << 30), vertices));
     let copy = resident.clone();
     let start = Instant::now();
-    let mut counter = cpu.begin(copy.size(), vertices, Bytes::ZERO).unwrap();
+    let rows_of = copy.size();
+    let size = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered: vertices, row_block_limit: 0 };
+    let mut counter = cpu.begin(size, Share::ALL).unwrap();
     counter.resident(copy, &POOL).unwrap();
     counter
         .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)

@@ -58,9 +58,9 @@ fn main() {
             assert_eq!(arcs, graph.edges());
         });
     });
-    let (terms, limits) = (Cpu::new(Bytes::ZERO, graph.vertices()).terms(), limits());
+    let (footprint, limits) = (Cpu::new(Bytes::ZERO, graph.vertices()).footprint(), limits());
     group.bench_function("a plan of rank ranges", |bencher| {
-        bencher.iter(|| ranges(&graph, Some(parts), &terms, &limits, &control).unwrap().predictions);
+        bencher.iter(|| ranges(&graph, Some(parts), &footprint, &limits, &control).unwrap().predictions);
     });
     let all: Vec<u32> = (0..parts).collect();
     for level in [Prune::None, Prune::ZeroIndegree, Prune::Direct] {

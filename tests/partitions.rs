@@ -14,8 +14,9 @@ use proptest::prelude::*;
 use trimill::bytes::Bytes;
 use trimill::commands::engine::Engine;
 use trimill::control::Control;
-use trimill::count::Backend;
+use trimill::count::Share;
 use trimill::count::cpu::Cpu;
+use trimill::count::{Backend, Size};
 use trimill::graph::OrientedGraph;
 use trimill::partition::assignment::Assignment;
 use trimill::partition::batch::{Kept, kept};
@@ -147,7 +148,9 @@ fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes
     assert_eq!(u64::from(kept.kept.count()), size.numbered());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
-    let mut counter = cpu.begin(resident.size(), kept.kept.count(), limit).unwrap();
+    let (rows_of, numbered) = (resident.size(), kept.kept.count());
+    let whole = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
+    let mut counter = cpu.begin(whole, Share::ALL).unwrap();
     let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
     counter.resident(resident, &pool).unwrap();
     for row_block in &row_blocks {
@@ -265,7 +268,7 @@ proptest! {
             let defined = by_definition(&arcs_by_rank, &own, level);
             holds(&spill, &own, &defined);
             let mut cpu = Cpu::new(Bytes::mib(64), graph.vertices());
-            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, &pool, &Control::silent());
+            let counted = count_partition(&mut Spilled::new(spill), &mut cpu, Share::ALL, &pool, &Control::silent());
             total += counted.map_err(|failed| failed.error()).unwrap().triangles;
         }
         prop_assert_eq!(total, triangles(&edges), "level {}", level);
@@ -443,8 +446,8 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
     let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
-    let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
-    let whole = terms.resident(u64::from(graph.vertices()), graph.edges());
+    let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
+    let whole = footprint.resident(u64::from(graph.vertices()), graph.edges());
     let vertices = Vertices::of(&graph).unwrap();
     for (device, row_block, one) in [
         (whole.get() * 2, whole.get() * 2, true),
@@ -465,9 +468,9 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             host_block: Bytes::mib(1),
         };
         let control = Control::silent();
-        let cut = assigned(&graph, &vertices, &Runs(&graph), &terms, &limits, &control).unwrap();
-        let of_sets = sets(&graph, cut, &terms, &limits, &control).unwrap();
-        let of_ranges = ranges(&graph, None, &terms, &limits, &control).unwrap();
+        let cut = assigned(&graph, &vertices, &Runs(&graph), &footprint, &limits, &control).unwrap();
+        let of_sets = sets(&graph, cut, &footprint, &limits, &control).unwrap();
+        let of_ranges = ranges(&graph, None, &footprint, &limits, &control).unwrap();
         assert!(matches!((&of_sets.cut, &of_ranges.cut), (Cut::Sets(_), Cut::Ranges(..))));
         for plan in [of_sets, of_ranges] {
             assert_eq!(plan.parts() == 1, one);

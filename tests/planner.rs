@@ -18,7 +18,7 @@ use trimill::clean::ids::mix;
 use trimill::commands::engine::Engine;
 use trimill::control::Control;
 use trimill::count::cpu::Cpu;
-use trimill::count::{Backend, CounterMemory, PartitionCount, PartitionCounter, Terms};
+use trimill::count::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
 use trimill::error::{Kind, Result};
 use trimill::generate::{Family, StarKind, generate, parse_leaves};
 use trimill::graph::OrientedGraph;
@@ -85,7 +85,7 @@ impl Assign for Partitioner<'_> {
 }
 
 /// A device that holds the sections and nothing else: in the host's memory, where what they take is measured, or in memory of its
-/// own, where it takes what its terms say and wants the resident section in runs of some bytes.
+/// own, where it takes what its footprint says and wants the resident section in runs of some bytes.
 struct Holder {
     own_memory: Option<Bytes>,
 }
@@ -97,15 +97,16 @@ impl Backend for Holder {
     fn method(&self) -> &'static str {
         "none"
     }
-    fn terms(&self) -> Terms {
-        Terms {
+    fn footprint(&self) -> Footprint {
+        Footprint {
             per_resident_arc: 4,
             per_local: 12,
-            tables: |_, _| Bytes::ZERO,
+            table: |_| Bytes::ZERO,
             workers: 1,
-            // Room for two row blocks is set apart before they come; the host's memory is taken as they come.
-            slots: if self.own_memory.is_some() { |_| 2 } else { |row_blocks| row_blocks.min(2) },
-            preferred: None,
+            per_numbered: 0,
+            // A device sets room apart beforehand; the host's memory is taken when row blocks come.
+            row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
+            of_budget: None,
             fixed: Bytes(8),
             scratch: Bytes::ZERO,
         }
@@ -113,14 +114,11 @@ impl Backend for Holder {
     fn resident_chunk(&self) -> Option<Bytes> {
         self.own_memory
     }
-    fn begin<'a>(
-        &'a mut self,
-        resident: ResidentSize,
-        numbered: u32,
-        largest: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let terms = self.terms();
-        let taken = terms.resident(resident.locals, resident.arcs) + terms.overhead(numbered);
+    fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let Size { locals, arcs, numbered, row_block_limit } = size;
+        let (resident, largest) = (ResidentSize { locals, arcs }, Bytes(row_block_limit));
+        let footprint = self.footprint();
+        let taken = footprint.resident(locals, arcs) + footprint.overhead(numbered);
         let own = self.own_memory.map(|_| (taken + largest + largest, largest));
         Ok(Box::new(Holding { announced: resident, numbered, own, resident: Resident::default() }))
     }
@@ -246,7 +244,7 @@ impl Known {
 
 fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn Backend) -> Counted {
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    count_partition(source.as_mut(), backend, &pool, &Control::silent()).unwrap()
+    count_partition(source.as_mut(), backend, Share::ALL, &pool, &Control::silent()).unwrap()
 }
 
 /// Whether `planned` is within 5% of `actual`.
@@ -304,12 +302,12 @@ fn check(case: u64, graphs: &[Known]) {
     let (graph, n) = (&known.graph, known.graph.vertices());
     let prune = [Prune::None, Prune::ZeroIndegree, Prune::Direct][draws.below(3) as usize];
     let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4) as usize];
-    let whole = Cpu::new(Bytes::ZERO, n).terms().resident(u64::from(n), graph.edges());
-    let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).terms());
+    let whole = Cpu::new(Bytes::ZERO, n).footprint().resident(u64::from(n), graph.edges());
+    let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint());
     let device = draws.between(least.device, whole + whole);
     let mut backend = counts.backend(device.saturating_sub(least.device), n);
-    let terms = backend.terms();
-    let room = device.saturating_sub(terms.overhead(n)).saturating_sub(least.device);
+    let footprint = backend.footprint();
+    let room = device.saturating_sub(footprint.overhead(n)).saturating_sub(least.device);
     let row_block =
         (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
@@ -331,12 +329,12 @@ fn check(case: u64, graphs: &[Known]) {
     );
     let planned = |plan: Result<Plan>| plan.unwrap_or_else(|error| panic!("{told}: {error}"));
     let control = Control::silent();
-    let of_ranges = planned(ranges(graph, parts, &terms, &limits, &control));
+    let of_ranges = planned(ranges(graph, parts, &footprint, &limits, &control));
     check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
     let vertices = Vertices::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
-    let cut = assigned(graph, &vertices, &cut, &terms, &limits, &control);
-    let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &terms, &limits, &control)));
+    let cut = assigned(graph, &vertices, &cut, &footprint, &limits, &control);
+    let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &footprint, &limits, &control)));
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
     for plan in [of_ranges, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
@@ -347,7 +345,7 @@ fn check(case: u64, graphs: &[Known]) {
             Cut::Ranges(ranges, _) => Settled::Ranges(ranges),
             Cut::Sets(locals) => Settled::Sets(locals),
         };
-        let second = planned(replan(graph, (&settled, plan.row_block_limit), &terms, &limits, &control));
+        let second = planned(replan(graph, (&settled, plan.row_block_limit), &footprint, &limits, &control));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
     }
 }
@@ -365,7 +363,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
         end = range.end;
         let arcs: usize = known.rows[range.start as usize..range.end as usize].iter().map(Vec::len).sum();
         assert_eq!(*size, PartitionSize::of_rows(range.len() as u64, arcs as u64), "{told}");
-        let resident = backend.terms().resident(size.locals, size.resident_arcs);
+        let resident = backend.footprint().resident(size.locals, size.resident_arcs);
         assert_eq!((predicted.spill, predicted.resident), (Bytes::ZERO, resident), "{told}");
         if part % step != 0 {
             continue;
@@ -398,7 +396,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
     for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
         let told = format!("{told}: part {part} of {}, {predicted:?}", plan.parts());
         let (spill, counted) = known.build_and_pass(locals, part, (prune, plan.row_block_limit), size, backend);
-        is_bounded((predicted, size, backend.terms()), &spill, &counted, &told);
+        is_bounded((predicted, size, backend.footprint()), &spill, &counted, &told);
         triangles += counted.triangles;
         for (i, (p, a)) in
             [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
@@ -420,12 +418,12 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
 
 /// That a partition keeps to what was predicted of it.
 fn is_bounded(
-    (predicted, size, terms): (&Prediction, &PartitionSize, Terms),
+    (predicted, size, footprint): (&Prediction, &PartitionSize, Footprint),
     spill: &SpillSummary,
     counted: &Counted,
     told: &str,
 ) {
-    assert_eq!(predicted.resident, terms.resident(size.locals, size.resident_arcs), "{told}");
+    assert_eq!(predicted.resident, footprint.resident(size.locals, size.resident_arcs), "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
     assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
     assert!(
@@ -465,7 +463,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
-        let plan = ranges(graph, Some(2), &backend.terms(), &limits, &Control::silent()).unwrap();
+        let plan = ranges(graph, Some(2), &backend.footprint(), &limits, &Control::silent()).unwrap();
         let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
         assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");
@@ -504,14 +502,14 @@ fn bounds_of_larger_graphs_are_near() {
         let mut holder = Holder { own_memory: None };
         let vertices = Vertices::of(graph).unwrap();
         let cut = Partitioner { vertices: &vertices, way, parts: Some(parts) };
-        let cut = assigned(graph, &vertices, &cut, &holder.terms(), &limits, &control).unwrap();
-        let plan = sets(graph, cut, &holder.terms(), &limits, &control).unwrap();
+        let cut = assigned(graph, &vertices, &cut, &holder.footprint(), &limits, &control).unwrap();
+        let plan = sets(graph, cut, &holder.footprint(), &limits, &control).unwrap();
         let Cut::Sets(locals) = &plan.cut else { panic!("{told}") };
         assert_eq!(plan.parts(), parts);
         for (part, (size, predicted)) in (0..).zip(plan.sizes.iter().zip(&plan.predictions)) {
             let (spill, counted) = known.build_and_pass(locals, part, (prune, limit), size, &mut holder);
             let told = format!("{told}: part {part}: {predicted:?}");
-            is_bounded((predicted, size, holder.terms()), &spill, &counted, &told);
+            is_bounded((predicted, size, holder.footprint()), &spill, &counted, &told);
             assert!(near(predicted.peak.get(), counted.peak.get()), "{told}: peak {}", counted.peak);
             assert!(near(predicted.stream.get(), counted.streamed.get()), "{told}: stream {}", counted.streamed);
             let row_blocks = predicted.row_blocks.abs_diff(counted.row_blocks);

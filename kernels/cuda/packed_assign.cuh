@@ -110,8 +110,8 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
 template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
     if (g.lanes == 0) return assign_sparse<WRITE>(g);
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.lanes);
-    if (i >= g.count) return;
-    const u32 next = g.next[g.first + i];
+    const u32 next = i < g.count ? g.next[g.first + i] : ALL;
+    __syncwarp(); // the row's first lane writes it again when it is done
     if (next < g.range_end) assign_row<WRITE>(g, i, g.rows[g.first + i], next, threadIdx.x % g.lanes, g.lanes);
 }
 

@@ -12,39 +12,40 @@ use crate::error::{Error, Result, driver};
 use crate::waiting::is_abandoned;
 
 /// Where pieces begin.
-pub(crate) const ALIGNMENT: u64 = 256;
+pub const ALIGNMENT: u64 = 256;
 
 /// Bytes that a piece of `bytes` takes of an arena.
-pub(crate) const fn padded(bytes: u64) -> u64 {
+pub const fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
 
 /// A piece of an arena: where it begins, in bytes from the arena's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) offset: u64,
+pub struct Piece {
+    /// In bytes.
+    pub offset: u64,
 }
 
 /// How much of an arena is in use.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub struct Layout {
     capacity: u64,
     used: u64,
 }
 
 impl Layout {
     /// Nothing in use.
-    pub(crate) fn new(capacity: u64) -> Self {
+    pub fn new(capacity: u64) -> Self {
         Self { capacity, used: 0 }
     }
 
     /// All bytes, used and not.
-    pub(crate) fn capacity(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
     /// Bytes in use, padding included.
-    pub(crate) fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.used
     }
 
@@ -52,7 +53,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::Budget`] when they are not left.
-    pub(crate) fn take(&mut self, bytes: u64) -> Result<Piece> {
+    pub fn take(&mut self, bytes: u64) -> Result<Piece> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
             Some(end) if end <= self.capacity => Ok(Piece { offset: std::mem::replace(&mut self.used, end) }),
@@ -61,7 +62,7 @@ impl Layout {
     }
 
     /// Gives all pieces back.
-    pub(crate) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.used = 0;
     }
 }

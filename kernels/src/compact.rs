@@ -1,10 +1,14 @@
 //! Rows as a graph's file stores them, on their way to the device, which makes them rows that kernels read (`cuda/unpack.cu`).
 //!
 //! Stored rows are a third to a half of the bytes, so they are read and sent sooner; and they go to the device as they are, without a
-//! pass of the host's over them but a checksum. The device needs a scratch piece for them ([`Gpu::scratch`](crate::Gpu::scratch)): a
+//! pass of the host's over them but a checksum. The device needs a scratch piece for them ([`Engine::scratch`]): a
 //! run passes through it a group of parts at a time, copies and kernels one after another in the queue of copies.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
+
+use crate::engine::{Engine, Grid, Kernel, Queue};
+use crate::error::{Error, Result};
+use crate::sources::UNPACK;
 
 /// The rows of a file block within a run: `Part` of `unpack.cu`, field by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,36 +53,19 @@ impl CompactSlices<'_> {
     }
 }
 
-/// Where each row of a run begins, as the host knows it.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the device reads its own copy; the double of tests has none yet"))]
-pub(crate) enum Offsets<'a> {
-    Wide(&'a [u64]),
-    Narrow(&'a [u32]),
-}
-
-impl Offsets<'_> {
-    #[cfg(test)]
-    pub(crate) fn at(&self, row: usize) -> u64 {
-        match self {
-            Self::Wide(offsets) => offsets[row],
-            Self::Narrow(offsets) => offsets[row].into(),
-        }
-    }
-}
-
 /// An order to unpack parts of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unpack<'a> {
     pub(crate) compact: CompactSlices<'a>,
-    /// Where each row of these parts begins, from `base` on, one more at the end; and where that lies on the device.
-    pub(crate) offsets: Offsets<'a>,
+    /// Where it lies on the device where each row of these parts begins, one more at the end; 64 bits each, or 32.
     pub(crate) offsets_at: u64,
+    pub(crate) wide: bool,
+    /// The first of them.
     pub(crate) base: u64,
     /// Where the successors go.
     pub(crate) successors_at: u64,
-    /// Whether they are counted in the bins.
-    pub(crate) counted: bool,
+    /// Whether they are counted in bins, and the bits that they lose to find theirs.
+    pub(crate) bin_shift: Option<u32>,
 }
 
 /// Bins of successors by their high bits.
@@ -122,44 +109,99 @@ pub(crate) fn group(parts: &[CompactPart], first: usize, room: u64) -> (usize, u
     (first + many, begin)
 }
 
-/// Rows of parts, unpacked by the host: what the device is to make of them.
-#[cfg(test)]
-pub(crate) fn unpacked(order: &Unpack<'_>) -> Vec<u32> {
-    let CompactSlices { bytes, parts } = order.compact;
-    let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Vec::new() };
-    let mut out = vec![0u32; order.compact.arcs() as usize];
-    for part in parts {
-        let mut at = part.begin as usize;
-        for row in part.row - first_row..part.row - first_row + part.rows {
-            let ends = [0, 1].map(|i| (order.offsets.at(row as usize + i) - order.base) as usize);
-            let mut least = 0u64;
-            for place in &mut out[ends[0]..ends[1]] {
-                let (mut number, mut shift) = (0u64, 0);
-                loop {
-                    let byte = bytes[at];
-                    at += 1;
-                    number |= u64::from(byte & 0x7f) << shift;
-                    shift += 7;
-                    if byte < 0x80 {
-                        break;
-                    }
-                }
-                *place = (least + number) as u32;
-                least += number + 1;
-            }
-        }
-        assert_eq!((at, first_arc <= part.arc), (part.end as usize, true));
+/// The most stored bytes of a part that a scratch piece of so many bytes has room for.
+pub(crate) const fn longest_part(scratch: u64) -> u64 {
+    scratch.saturating_sub(BYTES_AT + 32)
+}
+
+/// Begins a partition on a device that unpacks rows: nothing was wrong yet, and nothing was counted.
+///
+/// # Errors
+/// What the device fails with.
+pub(crate) fn begin<E: Engine>(engine: &mut E) -> Result<()> {
+    let scratch = engine.scratch();
+    if scratch.bytes == 0 {
+        return Ok(());
     }
-    out
+    engine.load(&UNPACK)?;
+    engine.fill(Queue::Copy, scratch.address, 0, scratch.bytes)
+}
+
+/// Orders the parts of a run to be copied and unpacked, in the queue of copies.
+///
+/// # Errors
+/// [`Error::Section`]: a part is larger than the scratch piece. What the device fails with.
+///
+/// # Safety
+/// As [`Engine::copy`], for the stored bytes and the parts.
+pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Result<()> {
+    let CompactSlices { bytes, parts } = order.compact;
+    let Some(&CompactPart { row: first_row, arc: first_arc, .. }) = parts.first() else { return Ok(()) };
+    let scratch = engine.scratch();
+    let (room, at) = (scratch.bytes.saturating_sub(BYTES_AT), scratch.address);
+    let mut first = 0;
+    while first < parts.len() {
+        let (end, begin) = group(parts, first, room);
+        if end == first {
+            return Err(Error::Section("a file block is larger than the scratch piece".into()));
+        }
+        let group = &parts[first..end];
+        let stored = &bytes[begin as usize..group[group.len() - 1].end as usize];
+        // Behind the kernel of the group before, in the same queue.
+        // SAFETY: as the caller promised.
+        unsafe {
+            engine.copy(at + PARTS_AT, &[cast_slice(group)])?;
+            engine.copy(at + BYTES_AT, &[stored])?;
+        }
+        let arguments: [u64; 11] = [
+            (at + BYTES_AT).wrapping_sub(u64::from(begin)),
+            at + PARTS_AT,
+            order.offsets_at,
+            u64::from(order.wide),
+            order.base,
+            u64::from(first_row),
+            u64::from(first_arc),
+            order.successors_at,
+            at,
+            if order.bin_shift.is_some() { at + BINS_AT } else { 0 },
+            u64::from(order.bin_shift.unwrap_or(0)),
+        ];
+        let grid = Grid { blocks: group.len() as u32, threads: THREADS, shared: 0 };
+        let kernel = Kernel { source: &UNPACK, name: "unpack" };
+        engine.launch(Queue::Copy, grid, kernel, &arguments.each_ref().map(bytes_of))?;
+        first = end;
+    }
+    Ok(())
+}
+
+/// Waits for the queue of copies: how many of the successors that were to be counted are in each bin.
+///
+/// # Errors
+/// What the device fails with.
+pub(crate) fn bins<E: Engine>(engine: &mut E) -> Result<Vec<u64>> {
+    let mut bins = vec![0u64; BINS];
+    let at = engine.scratch().address + BINS_AT;
+    engine.read(Queue::Copy, at, cast_slice_mut(&mut bins))?;
+    Ok(bins)
+}
+
+/// Waits for the queue of copies.
+///
+/// # Errors
+/// [`Error::Rows`]: unpacked rows were not rows. What the device fails with.
+pub(crate) fn check<E: Engine>(engine: &mut E) -> Result<()> {
+    let scratch = engine.scratch();
+    match scratch.bytes == 0 || engine.read_u64(Queue::Copy, scratch.address)? == 0 {
+        true => Ok(()),
+        false => Err(Error::Rows),
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::engine::Grid;
-    use crate::papers::machine::{Machine, Orders};
-    use crate::papers::tests::emulated::Emulated;
+    use crate::testing::{Double, Pace, has_compiler};
 
     fn mixed(i: u64) -> u64 {
         let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -212,56 +254,41 @@ mod tests {
         (bytes, made, offsets, successors)
     }
 
-    /// Runs the kernel: successors, whether anything was wrong, and the bins.
-    fn emulated(
-        machine: Emulated,
+    /// Unpacks a run by the kernel: successors, whether anything was wrong, and the bins.
+    fn unpacked(
         (bytes, parts, offsets): (&[u8], &[CompactPart], &[u64]),
         arcs: usize,
         (wide, base): (bool, u64),
-    ) -> (Emulated, Vec<u32>, u64, Vec<u64>) {
-        let mut machine = machine.with(4 << 20);
-        let mut padded = bytes.to_vec();
-        padded.resize(bytes.len().next_multiple_of(16), 0xff);
-        let bytes_at = machine.take(padded.len() as u64).unwrap();
-        let parts_at = machine.take(size_of_val(parts) as u64).unwrap();
-        let offsets_at = machine.take(8 * offsets.len() as u64).unwrap();
-        let out = machine.take(4 * arcs as u64 + 4).unwrap();
-        let wrong = machine.take(8).unwrap();
-        let bins = machine.take(8 * BINS as u64).unwrap();
-        machine.upload(bytes_at, &padded).unwrap();
-        machine.upload(parts_at, bytemuck::cast_slice(parts)).unwrap();
+    ) -> (Vec<u32>, bool, Vec<u64>) {
+        // The least that holds the largest part, so that there are several groups.
+        let longest = parts.iter().map(|part| u64::from(part.end - part.begin)).max().unwrap_or(0);
+        let scratch = (BYTES_AT + longest + 32).next_multiple_of(256);
+        let mut double = Double::new(4 << 20, Pace::Late).unwrap().with_scratch(scratch);
+        let base_of_arena = double.address();
+        let mut take = |bytes| base_of_arena + double.layout().take(bytes).unwrap().offset;
+        let (offsets_at, out) = (take(8 * offsets.len() as u64), take(4 * arcs as u64 + 4));
         let moved: Vec<u64> = offsets.iter().map(|offset| offset + base).collect();
         let narrow: Vec<u32> = moved.iter().map(|&offset| offset as u32).collect();
-        let stored: &[u8] = if wide { bytemuck::cast_slice(&moved) } else { bytemuck::cast_slice(&narrow) };
-        machine.upload(offsets_at, stored).unwrap();
-        machine.fill(wrong, 0, 8).unwrap();
-        machine.fill(bins, 0, 8 * BINS as u64).unwrap();
-        let grid = Grid { blocks: parts.len() as u32, threads: THREADS, shared: 0 };
-        let arguments = [
-            bytes_at,
-            parts_at,
-            offsets_at,
-            u64::from(wide),
-            base,
-            0,
-            0,
-            out,
-            wrong,
-            bins,
-            u64::from(bin_shift(1 << 20)),
-        ];
-        machine.launch(0, "unpack", grid, &arguments).unwrap();
-        let (mut found, mut counts) = (vec![0u32; arcs + 1], vec![0u64; BINS]);
-        machine.read(out, bytemuck::cast_slice_mut(&mut found)).unwrap();
-        machine.read(bins, bytemuck::cast_slice_mut(&mut counts)).unwrap();
-        let flag = machine.read_u64(wrong).unwrap();
+        let stored: &[u8] = if wide { cast_slice(&moved) } else { cast_slice(&narrow) };
+        begin(&mut double).unwrap();
+        let compact = CompactSlices { bytes, parts };
+        let bin_shift = Some(bin_shift(1 << 20));
+        // SAFETY: the double copies at once.
+        unsafe {
+            double.copy(offsets_at, &[stored]).unwrap();
+            unpack(&mut double, &Unpack { compact, offsets_at, wide, base, successors_at: out, bin_shift }).unwrap();
+        }
+        let (mut found, counts) = (vec![0u32; arcs + 1], bins(&mut double).unwrap());
+        double.read(Queue::Copy, out, cast_slice_mut(&mut found)).unwrap();
         assert_eq!(found.pop(), Some(0xa5a5_a5a5), "beyond the arcs");
-        (machine, found, flag, counts)
+        (found, check(&mut double) == Err(Error::Rows), counts)
     }
 
     #[test]
     fn the_kernel_makes_the_rows_that_were_stored() {
-        let Some(mut machine) = Emulated::new(&crate::compile::UNPACK) else { return };
+        if !has_compiler() {
+            return;
+        }
         let lengths = |seed: u64, rows: u64, most: u64| -> Vec<u32> {
             (0..rows).map(|i| (mixed(seed ^ i << 9) % (most + 1)) as u32).collect()
         };
@@ -273,29 +300,20 @@ mod tests {
         ] {
             let (bytes, parts, offsets, successors) = run(seed, &parts, rank);
             for (wide, base) in [(true, 0), (true, 1 << 40), (false, 0)] {
-                let (back, found, wrong, bins) =
-                    emulated(machine, (&bytes, &parts, &offsets), successors.len(), (wide, base));
-                machine = back;
-                assert_eq!((found == successors, wrong), (true, 0), "seed {seed}");
+                let (found, wrong, bins) = unpacked((&bytes, &parts, &offsets), successors.len(), (wide, base));
+                assert_eq!((found == successors, wrong), (true, false), "seed {seed}");
                 let mut expected = vec![0u64; BINS];
                 successors.iter().for_each(|&s| expected[(s >> bin_shift(1 << 20)) as usize] += 1);
                 assert!(bins == expected);
-                let order = Unpack {
-                    compact: CompactSlices { bytes: &bytes, parts: &parts },
-                    offsets: Offsets::Wide(&offsets),
-                    offsets_at: 0,
-                    base: 0,
-                    successors_at: 0,
-                    counted: false,
-                };
-                assert!(unpacked(&order) == successors);
             }
         }
     }
 
     #[test]
     fn whatever_the_bytes_are_successors_stay_below_their_rows_and_what_is_wrong_is_told() {
-        let Some(mut machine) = Emulated::new(&crate::compile::UNPACK) else { return };
+        if !has_compiler() {
+            return;
+        }
         let (bytes, parts, offsets, successors) = run(7, &[(0..60).map(|i| i % 12).collect()], 100);
         let mut told = 0;
         let rank_of = |arc: usize| 100 + offsets.partition_point(|&offset| offset <= arc as u64) as u64 - 1;
@@ -307,14 +325,13 @@ mod tests {
                 // The host sees that there are too few before anything is sent.
                 continue;
             }
-            let (back, found, wrong, _) = emulated(machine, (&damaged, &parts, &offsets), successors.len(), (true, 0));
-            machine = back;
+            let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0));
             assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
             assert!(offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b)));
             // Other bytes may be other rows that are in order; fewer or more numbers are told.
             let numbers = damaged[parts[0].begin as usize..].iter().filter(|&&byte| byte < 0x80).count();
-            assert!(wrong == 1 || numbers == successors.len(), "{i}");
-            told += wrong;
+            assert!(wrong || numbers == successors.len(), "{i}");
+            told += u64::from(wrong);
         }
         assert!(told > 5, "{told}");
     }

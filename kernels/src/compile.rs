@@ -1,91 +1,71 @@
-//! From CUDA source to what a device runs: a CUBIN by NVRTC, or the portable assembly (PTX).
+//! The sources, and what makes of them what a device runs: CUBINs and the portable assembly (PTX), by NVRTC.
 //!
-//! A CUBIN runs on its architecture alone and needs nothing but the driver, of any age that knows the device; about 0.1 s
-//! to compile. Sources have no includes, so no headers of the toolkit are needed.
+//! Sources have no includes, so no headers of the toolkit are needed.
 
 use crate::Version;
 use crate::error::Result;
-use crate::nvrtc::{Nvrtc, Output, Source};
+use crate::nvrtc::{Nvrtc, Output};
 
-/// Method `lstc`, and the sum that ends it.
-pub static LSTC: Source = Source { name: "lstc.cu", code: include_str!("../cuda/lstc.cu") };
-
-/// Method `packed`: its parts one after another.
-pub static PACKED: Source = Source {
-    name: "packed.cu",
-    code: concat!(
-        "#line 1 \"packed_words.cuh\"\n",
-        include_str!("../cuda/packed_words.cuh"),
-        "#line 1 \"packed_rows.cuh\"\n",
-        include_str!("../cuda/packed_rows.cuh"),
-        "#line 1 \"packed_assign.cuh\"\n",
-        include_str!("../cuda/packed_assign.cuh"),
-        "#line 1 \"packed_stream.cuh\"\n",
-        include_str!("../cuda/packed_stream.cuh"),
-        "#line 1 \"packed_by_thread.cuh\"\n",
-        include_str!("../cuda/packed_by_thread.cuh"),
-        "#line 1 \"packed.cu\"\n",
-        include_str!("../cuda/packed.cu"),
-    ),
-};
-
-/// A source after the primitives that several share.
-macro_rules! paper {
-    ($name:literal $(, $shared:literal)*) => {
-        Source {
-            name: $name,
-            code: concat!(
-                include_str!("../cuda/primitives.cuh"),
-                $(include_str!(concat!("../cuda/", $shared)),)*
-                "\n#line 1 \"", $name, "\"\n",
-                include_str!(concat!("../cuda/", $name))
-            ),
-        }
-    };
+/// A file of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// What is in it.
+    pub text: &'static str,
 }
 
-/// Method `polak`.
-pub static POLAK: Source = paper!("polak.cu");
+/// A CUDA source that is part of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Its name.
+    pub name: &'static str,
+    /// Its files, in the order in which they are compiled as one.
+    pub parts: &'static [Part],
+    /// What was made of it, with other sources of its crate: see [`crate::images`].
+    pub images: &'static [u8],
+}
 
-/// Method `reverse-edge`.
-pub static REVERSE_EDGE: Source = paper!("reverse_edge.cu", "rows.cuh");
+impl Source {
+    /// All of its text.
+    pub fn code(&self) -> String {
+        self.parts.iter().map(|Part { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
+    }
 
-/// Method `skiff`.
-pub static SKIFF: Source = paper!("skiff.cu", "rows.cuh");
-
-/// Method `radix-binning`.
-pub static RADIX_BINNING: Source = paper!("radix_binning.cu");
-
-/// Rows as they are stored, to rows as they are read.
-pub static UNPACK: Source = paper!("unpack.cu");
-
-/// All sources, each of which compiles alone.
-pub static SOURCES: [&Source; 7] = [&LSTC, &PACKED, &UNPACK, &POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];
+    /// The kernels that it defines: their names, and how many parameters each has.
+    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let definitions = |part: &'static Part| part.text.split("extern \"C\" __global__ void ").skip(1);
+        self.parts.iter().flat_map(definitions).filter_map(|rest| {
+            let rest = match rest.strip_prefix("__launch_bounds__(") {
+                Some(bounds) => bounds.split_once(')')?.1,
+                None => rest,
+            };
+            let (name, rest) = rest.split_once('(')?;
+            let (parameters, _) = rest.split_once(')')?;
+            Some((name.trim(), parameters.split(',').count()))
+        })
+    }
+}
 
 /// What NVRTC is told, for a target such as `sm_90`. The target comes first.
-pub(crate) fn options(target: &str) -> Vec<String> {
-    vec![format!("--gpu-architecture={target}"), "--std=c++17".into(), "--generate-line-info".into()]
-}
-
-/// The architecture's name, such as `sm_90`.
-pub(crate) fn architecture(capability: Version) -> String {
-    format!("sm_{}{}", capability.major, capability.minor)
+fn options(target: String) -> [String; 2] {
+    [format!("--gpu-architecture={target}"), "--std=c++17".into()]
 }
 
 /// Machine code for devices of this compute capability.
 ///
 /// # Errors
 /// [`crate::Error::Compile`].
-pub fn cubin(nvrtc: &Nvrtc, source: &'static Source, capability: Version) -> Result<Vec<u8>> {
-    nvrtc.compile(source, &options(&architecture(capability)), Output::Cubin)
+pub fn cubin(nvrtc: &Nvrtc, source: &Source, capability: Version) -> Result<Vec<u8>> {
+    let target = format!("sm_{}{}", capability.major, capability.minor);
+    nvrtc.compile(source, &options(target), Output::Cubin)
 }
 
 /// Portable assembly for devices of this compute capability or later, ending in a zero.
 ///
 /// # Errors
 /// [`crate::Error::Compile`].
-pub fn ptx(nvrtc: &Nvrtc, source: &'static Source, capability: Version) -> Result<Vec<u8>> {
+pub fn ptx(nvrtc: &Nvrtc, source: &Source, capability: Version) -> Result<Vec<u8>> {
     let target = format!("compute_{}{}", capability.major, capability.minor);
-    // Without line information: it names paths and doubles the size.
-    nvrtc.compile(source, &options(&target)[..2], Output::Ptx)
+    nvrtc.compile(source, &options(target), Output::Ptx)
 }

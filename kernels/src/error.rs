@@ -79,6 +79,12 @@ pub enum Error {
     /// Block threads or a tile width out of bounds.
     #[error("{0}")]
     Shape(String),
+    /// The program holds no image of its kernels by this name.
+    #[error("this program has no kernels {name}; run scripts/make-images")]
+    Image {
+        /// Its name, or what is wrong with all of them.
+        name: String,
+    },
     /// NVRTC refused a source.
     #[error("NVRTC did not compile {source_name} for {architecture} ({code}):\n{log}")]
     Compile {

@@ -138,14 +138,6 @@ fn device(ordinal: i32) -> Result<Device, Absence> {
     })
 }
 
-/// The version of the run-time compiler. It may be there without a GPU, and a GPU without it.
-///
-/// # Errors
-/// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
-pub fn nvrtc() -> Result<Version, Absence> {
-    crate::Nvrtc::open().map(|nvrtc| nvrtc.version())
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;

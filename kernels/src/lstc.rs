@@ -1,42 +1,40 @@
 //! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a row block at
-//! a time. How the kernel's lines follow the paper's stands at the head of `cuda/lstc.cu`.
+//! a time. The head of `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
 //! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
 //!
 //! The resident section stays on the device; row blocks go through two slots, so while the kernel works on one row block the next one
-//! is copied. [`Counter::row_block`] returns as soon as its orders are given; where both slots are taken it waits for the older
+//! is copied. A row block is given back as soon as its orders are given; where both slots are taken it waits for the older
 //! one's kernel. Not from the paper: the row blocks (it holds a partition whole, which here is a partition of one row block), the list
 //! of vertices that may start a triangle (rows of two successors or more; in the paper every vertex gets a block, and its published
 //! prototype passes over rows of two), and that the blocks' sums are added on the device, by blocks of fixed shares.
 //!
-//! Device bytes: 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than 5 KiB. See
-//! [`device_bytes`]. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
+//! Device bytes ([`FOOTPRINT`]): 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than
+//! 5 KiB. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
 //! begin before the successor). Host: a pass over the offsets.
 
-pub(crate) mod arguments;
-pub(crate) mod sections;
-pub(crate) mod shape;
+mod arguments;
+mod shape;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-pub(crate) mod tests;
+mod tests;
 
-use bytemuck::cast_slice;
+use bytemuck::{bytes_of, cast_slice};
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Piece, padded};
-use crate::compact::{Offsets, Unpack};
-use crate::engine::{Call, Engine, Grid, Queue};
+use crate::compact::{self, Unpack};
+use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue};
 use crate::error::Result;
+use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
+use crate::sections::{ResidentSlices, RowBlockSlices, Size};
+use crate::sources::LSTC;
 use arguments::Arguments;
-use sections::{ResidentSlices, RowBlockSlices, Size};
-use shape::Shape;
+pub use shape::Shape;
 
 /// Row blocks on the device at a time.
 const SLOTS: usize = 2;
-
-/// Blocks of a grid, at most.
-const LONGEST_GRID: u32 = i32::MAX as u32;
 
 /// Blocks that add up the locals' sums, and the threads of each.
 const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
@@ -44,103 +42,82 @@ const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 /// Entries of the work list that are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// What the method takes of a device, in bytes, besides row blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
-    /// For each resident arc: its successor.
-    pub per_resident_arc: u64,
-    /// For each local: where its row begins, its cursor, its sum, its place in the work list.
-    pub per_local: u64,
-    /// Whatever the partition: the sums' sums, and the padding of all pieces.
-    pub fixed: u64,
-}
-
-/// What the method takes.
-pub const TERMS: Terms =
-    Terms { per_resident_arc: 4, per_local: 8 + 4 + 8 + 4, fixed: 8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1) };
+/// For each resident arc its successor; for each local where its row begins, its cursor, its sum, its place in the work list; the sums
+/// of sums, and the padding of all pieces. Never exceeded.
+pub(crate) const FOOTPRINT: Footprint = Footprint {
+    per_resident_arc: 4,
+    per_local: 8 + 4 + 8 + 4,
+    per_numbered: 0,
+    fixed: 8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1),
+    row_blocks: SLOTS as u64,
+    of_budget: None,
+};
 
 /// The sums of blocks, and their sum.
 const SUMS_BYTES: u64 = 8 * (SUM_GRID.blocks as u64 + 1);
 
-/// The most bytes that a partition takes of a device, with row blocks of at most `row_block_limit` bytes. Never exceeded.
-pub const fn device_bytes(locals: u64, arcs: u64, row_block_limit: u64) -> u64 {
-    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + SLOTS as u64 * row_block_limit + TERMS.fixed
+/// A kernel of `lstc.cu`.
+const fn kernel(name: &'static str) -> Kernel {
+    Kernel { source: &LSTC, name }
 }
 
-/// What was counted, and what it took.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Counted {
-    /// Triangles whose lowest corner is local.
-    pub triangles: u64,
-    /// Seconds of the counting kernels, by the device's clock.
-    pub kernel_seconds: f64,
-    /// Seconds of what the method prepares on the device before it counts, by the device's clock.
-    pub prepare_seconds: f64,
-    /// Seconds of adding up the sums, by the device's clock.
-    pub sum_seconds: f64,
-    /// Seconds from the beginning to the end of each section's copy, by the device's clock; waiting for the host to fill the
-    /// page-locked buffers is part of it.
-    pub copy_seconds: f64,
-    /// Bytes copied to the device.
-    pub copied_bytes: u64,
-    /// The most bytes of the arena that were in use.
-    pub peak_bytes: u64,
+/// The method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lstc {
+    /// Threads of a block and the width of a tile.
+    pub shape: Shape,
 }
 
-/// A partition being counted on a GPU.
-#[derive(Debug)]
-pub struct Counter<'g>(Counting<'g, Gpu>);
-
-impl<'g> Counter<'g> {
-    /// Begins a partition: takes all its memory from the GPU's arena.
-    ///
-    /// # Errors
-    /// [`crate::Error::Budget`] when the arena is too small for [`device_bytes`], [`crate::Error::Section`], or what the device fails with.
-    pub fn begin(gpu: &'g mut Gpu, shape: Shape, size: Size) -> Result<Self> {
-        Counting::begin(gpu, shape, size, LONGEST_GRID).map(Self)
+impl<R: Run> Method<R> for Lstc {
+    fn name(&self) -> &'static str {
+        "lstc"
     }
 
-    /// Copies a run of the resident section to the device. All runs come before the first row block, in their order. The slices may
-    /// be changed once this returns.
-    ///
-    /// # Errors
-    /// [`crate::Error::Section`], or what the device fails with.
-    pub fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
-        let queued = self.0.resident(run);
-        // In any case, since what is on its way is only borrowed.
-        let sent = self.0.engine.sent();
+    fn scope(&self) -> Scope {
+        Scope::Partitions
+    }
+
+    fn footprint(&self) -> Footprint {
+        FOOTPRINT
+    }
+
+    fn takes_stored_rows(&self) -> bool {
+        true
+    }
+
+    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
+    }
+}
+
+impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
+    fn resident(&mut self, run: R) -> Result<Option<R>> {
+        // SAFETY: the run stays until `sent` returned, which is called in any case.
+        let queued = unsafe { self.order_resident(&run.slices()) };
+        let sent = self.engine.sent();
+        queued.and(sent).map(|()| Some(run))
+    }
+
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        // SAFETY: as above.
+        let queued = unsafe { self.order_row_block(row_block) };
+        let sent = self.engine.sent();
         queued.and(sent)
     }
 
-    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
-    /// The slices may be changed once this returns.
-    ///
-    /// # Errors
-    /// [`crate::Error::RowBlockTooLarge`], [`crate::Error::Section`], or what the device fails with, which may be due to an earlier row block.
-    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
-        let queued = self.0.row_block(row_block);
-        let sent = self.0.engine.sent();
-        queued.and(sent)
+    fn bytes(&self) -> u64 {
+        self.so_far.peak_bytes
     }
 
-    /// Bytes of the arena in use.
-    pub fn bytes(&self) -> u64 {
-        self.0.peak
-    }
-
-    /// Waits for the last row blocks and gives the result.
-    ///
-    /// # Errors
-    /// [`crate::Error::Section`] when row blocks are missing, or what the device fails with.
-    pub fn finish(self) -> Result<Counted> {
-        self.0.finish()
+    fn finish(self: Box<Self>) -> Result<Counted> {
+        self.end()
     }
 }
 
 /// Both slots have their marks, the resident section and the final sum share theirs.
 const RESIDENT: Marks = Marks::of(SLOTS);
 
-/// The same for any engine.
+/// A partition being counted on any engine.
 #[derive(Debug)]
 struct Counting<'g, E: Engine> {
     engine: &'g mut E,
@@ -159,13 +136,13 @@ struct Counting<'g, E: Engine> {
     longest_grid: u32,
     /// Row blocks so far.
     row_blocks: usize,
-    peak: u64,
     so_far: Counted,
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
     fn begin(engine: &'g mut E, shape: Shape, size: Size, longest_grid: u32) -> Result<Self> {
         let order = Order::new(size)?;
+        engine.load(&LSTC)?;
         let layout = engine.layout();
         layout.restart();
         let offsets = layout.take(8 * (size.locals + 1))?;
@@ -198,35 +175,37 @@ impl<'g, E: Engine> Counting<'g, E> {
             slots,
             longest_grid,
             row_blocks: 0,
-            peak,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
         })
     }
 
     /// Orders the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
     /// same queue. From here on, dropping waits for the device.
-    fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    ///
+    /// # Safety
+    /// As [`Engine::copy`], for the run.
+    unsafe fn order_resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         let (locals, arcs) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
         if locals == 0 {
             engine.record(Queue::Copy, RESIDENT.copy)?;
-            engine.begin_unpacking(self.order.numbered())?;
-            engine.zero(to.cursors, 4 * self.locals)?;
-            engine.zero(to.sums, 8 * self.locals)?;
+            compact::begin(engine)?;
+            engine.fill(Queue::Copy, to.cursors, 0, 4 * self.locals)?;
+            engine.fill(Queue::Copy, to.sums, 0, 8 * self.locals)?;
         }
         // A run's first offset is where the one before it ended: the same once more.
-        engine.copy(to.offsets + 8 * u64::from(locals), &[cast_slice(run.offsets)])?;
-        match run.compact {
-            None => engine.copy(to.successors + 4 * arcs, &[cast_slice(run.successors)])?,
-            Some(compact) => engine.unpack(&Unpack {
-                compact,
-                offsets: Offsets::Wide(run.offsets),
-                offsets_at: to.offsets + 8 * u64::from(locals),
-                base: arcs,
-                successors_at: to.successors + 4 * arcs,
-                counted: false,
-            })?,
+        let (offsets_at, successors_at) = (to.offsets + 8 * u64::from(locals), to.successors + 4 * arcs);
+        // SAFETY: as the caller promised.
+        unsafe {
+            engine.copy(offsets_at, &[cast_slice(run.offsets)])?;
+            match run.compact {
+                None => engine.copy(successors_at, &[cast_slice(run.successors)])?,
+                Some(compact) => {
+                    let order = Unpack { compact, offsets_at, wide: true, base: arcs, successors_at, bin_shift: None };
+                    compact::unpack(engine, &order)?;
+                }
+            }
         }
         self.so_far.copied_bytes += size_of_val(run.offsets) as u64 + 4 * run.arcs();
         let rows = run.offsets.len() as u32 - 1;
@@ -237,14 +216,17 @@ impl<'g, E: Engine> Counting<'g, E> {
             if list.is_empty() {
                 continue;
             }
-            engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])?;
+            // SAFETY: not page-locked.
+            unsafe { engine.copy(self.list + 4 * u64::from(self.work), &[cast_slice(&list)])? };
             self.so_far.copied_bytes += size_of_val(list.as_slice()) as u64;
             self.work += list.len() as u32;
         }
         engine.record(Queue::Copy, RESIDENT.copied)
     }
 
-    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    /// # Safety
+    /// As [`Engine::copy`], for the row block.
+    unsafe fn order_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         let bytes = self.order.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
             return Ok(());
@@ -271,7 +253,8 @@ impl<'g, E: Engine> Counting<'g, E> {
             let places = row_block.places(start);
             (arguments.words, arguments.ranks) = (places.words, places.ranks);
             (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
-            row_block.send(engine, start)?;
+            // SAFETY: as the caller promised.
+            unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
@@ -282,8 +265,8 @@ impl<'g, E: Engine> Counting<'g, E> {
             let blocks = (self.work - first).min(self.longest_grid);
             let grid = Grid { blocks, threads: self.shape.block_threads(), shared: self.shape.shared() };
             let arguments = Arguments { work_first: first, ..arguments };
-            let call = if self.shape.tile() == 0 { Call::Global(arguments) } else { Call::Tiled(arguments) };
-            engine.launch(grid, &call)?;
+            let kernel = kernel(if self.shape.tile() == 0 { "lstc_global" } else { "lstc_tiled" });
+            engine.launch(Queue::Compute, grid, kernel, &[bytes_of(&arguments)])?;
             first += blocks;
         }
         engine.record(Queue::Compute, marks.counted)
@@ -298,7 +281,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Counted> {
+    fn end(mut self) -> Result<Counted> {
         self.order.finish()?;
         if self.work == 0 {
             return Ok(self.so_far);
@@ -306,13 +289,14 @@ impl<'g, E: Engine> Counting<'g, E> {
         let sums = self.engine.address() + self.sums.offset;
         let total = sums + 8 * u64::from(SUM_GRID.blocks);
         self.engine.record(Queue::Compute, RESIDENT.kernel)?;
-        let len = self.locals;
-        self.engine.launch(SUM_GRID, &Call::Sum { values: self.arguments.sums, len, sums })?;
-        let last = Grid { blocks: 1, ..SUM_GRID };
-        self.engine.launch(last, &Call::Sum { values: sums, len: u64::from(SUM_GRID.blocks), sums: total })?;
+        let mut sum = |grid, values: u64, len: u64, to: u64| {
+            self.engine.launch(Queue::Compute, grid, kernel("sum"), &[bytes_of(&values), bytes_of(&len), bytes_of(&to)])
+        };
+        sum(SUM_GRID, self.arguments.sums, self.locals, sums)?;
+        sum(Grid { blocks: 1, ..SUM_GRID }, sums, SUM_GRID.blocks.into(), total)?;
         self.engine.record(Queue::Compute, RESIDENT.counted)?;
-        self.so_far.triangles = self.engine.read(total)?;
-        self.engine.unpacked()?;
+        self.so_far.triangles = self.engine.read_u64(Queue::Compute, total)?;
+        compact::check(self.engine)?;
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::{Library, Symbol};
 
+use crate::compile::Source;
 use crate::error::{Error, Result};
 use crate::{Absence, Version};
 
@@ -87,7 +88,7 @@ impl Nvrtc {
     ///
     /// # Errors
     /// [`Error::Compile`], with what the compiler printed.
-    pub(crate) fn compile(&self, source: &'static Source, options: &[String], output: Output) -> Result<Vec<u8>> {
+    pub(crate) fn compile(&self, source: &Source, options: &[String], output: Output) -> Result<Vec<u8>> {
         let refused = |code: String, log: String| Error::Compile {
             source_name: source.name,
             architecture: options.first().cloned().unwrap_or_default(),
@@ -95,7 +96,7 @@ impl Nvrtc {
             log,
         };
         let text = |s: &str| CString::new(s).map_err(|e| refused(e.to_string(), String::new()));
-        let (name, code) = (text(source.name)?, text(source.code)?);
+        let (name, code) = (text(source.name)?, text(&source.code())?);
         let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let failed = |code: Code| refused(code.0, code.1);
@@ -123,15 +124,6 @@ impl Nvrtc {
         // SAFETY: the callers name NVRTC's functions with the types that its header gives them.
         unsafe { self.library.get(name) }.map_err(|error| Code(format!("it lacks {name}"), error.to_string()))
     }
-}
-
-/// A CUDA source that is part of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
-    /// Its file's name, for messages.
-    pub name: &'static str,
-    /// Its text.
-    pub code: &'static str,
 }
 
 /// What to compile to.

@@ -2,7 +2,7 @@
 
 use crate::engine::Mark;
 use crate::error::{Error, Result};
-use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
+use crate::sections::{ResidentSlices, RowBlockSlices, Size};
 
 /// How much of a partition was received.
 #[derive(Debug, Clone)]

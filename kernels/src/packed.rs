@@ -10,26 +10,32 @@
 //! assign the arcs to their owners, a list of owners, and three kernels that count.
 //!
 //! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, room up to the next chunk 12); two row
-//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB. See [`device_bytes`]. All at once takes
+//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). All at once takes
 //! 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes
 //! for 256 locals. Numbers must be below 1,879,048,192.
 
-pub(crate) mod arguments;
+mod arguments;
+mod counter;
 mod resident;
 mod row_blocks;
 mod space;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-pub(crate) mod tests;
+mod tests;
+
+use bytemuck::bytes_of;
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
-use crate::engine::{Call, Engine, Grid, Mark, Queue, RING};
+use crate::compact;
+use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING};
 use crate::error::{Error, Result};
-use crate::lstc::sections::{ResidentSlices, RowBlockSlices, Size};
-use crate::lstc::{Counted, Terms};
+use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
-use arguments::{Arguments, Kernel};
+use crate::sections::Size;
+use crate::sources::PACKED;
+use arguments::Arguments;
+use counter::Owning;
 use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, preferred};
 
 /// Row blocks on the device at a time, and halves of the work space while the resident section comes.
@@ -73,24 +79,19 @@ const OWNER_THREADS: u32 = 128;
 /// What chunks can be numbered: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// What the method takes at least, besides [`ROW_BLOCKS`].
-pub const TERMS: Terms = Terms {
+/// What the method takes at least: two slots, and as much work space for row blocks.
+pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
+    per_numbered: 0,
     fixed: 32 + 8 + LEAST + 7 * (ALIGNMENT - 1),
+    row_blocks: SLOTS as u64 + LEAST_ROW_BLOCKS,
+    of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
 };
 
-/// Row blocks for which there must be room: two slots, and as much work space.
-pub const ROW_BLOCKS: u64 = SLOTS as u64 + LEAST_ROW_BLOCKS;
-
-/// The most bytes that a partition must have of a device, with row blocks of at most `row_block_limit` bytes.
-pub const fn device_bytes(locals: u64, arcs: u64, row_block_limit: u64) -> u64 {
-    TERMS.per_resident_arc * arcs + TERMS.per_local * locals + ROW_BLOCKS * row_block_limit + TERMS.fixed
-}
-
 /// The bytes with which everything is counted at once, each table made once. More is not taken.
-pub fn preferred_bytes(size: &Size) -> u64 {
-    let least = device_bytes(size.locals, size.arcs, size.row_block_limit);
+fn preferred_bytes(size: &Size) -> u64 {
+    let least = FOOTPRINT.least(size);
     let space =
         LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
     let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit);
@@ -126,81 +127,37 @@ impl Words {
     }
 }
 
-/// A run of resident rows that is given away while the device copies it.
-pub trait Run: Send + 'static {
-    /// Its rows.
-    fn slices(&self) -> ResidentSlices<'_>;
-}
+/// The method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Packed;
 
-/// A partition being counted on a GPU by this method, of runs `R`.
-#[derive(Debug)]
-pub struct Counter<'g, R: Run> {
-    // Dropped first, which waits for the device: nothing reads the run any more then.
-    counting: Counting<'g, Gpu>,
-    /// The run that the device may still be copying.
-    copied: Option<R>,
-}
-
-impl<'g, R: Run> Counter<'g, R> {
-    /// Begins a partition: takes all its memory from the GPU's arena.
-    ///
-    /// # Errors
-    /// [`Error::Budget`] when the arena is too small for [`device_bytes`], [`Error::Section`], or what the device fails with.
-    pub fn begin(gpu: &'g mut Gpu, size: Size) -> Result<Self> {
-        gpu.load_packed()?;
-        Ok(Self { counting: Counting::begin(gpu, size, u64::MAX)?, copied: None })
+impl<R: Run> Method<R> for Packed {
+    fn name(&self) -> &'static str {
+        "packed"
     }
 
-    /// Orders the copy of a run of the resident section, and its packing. All runs come before the first row block, in their order.
-    /// Returns the run before it, which was copied meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Section`], or what the device fails with.
-    pub fn resident(&mut self, run: R) -> Result<Option<R>> {
-        let ordered = self.counting.resident(&run.slices());
-        // Kept in any case, for a part of it may be on its way.
-        let before = self.copied.replace(run);
-        ordered?;
-        self.counting.run_before_is_copied()?;
-        Ok(before)
+    fn scope(&self) -> Scope {
+        Scope::Partitions
     }
 
-    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
-    /// The slices may be changed once this returns.
-    ///
-    /// # Errors
-    /// [`Error::RowBlockTooLarge`], [`Error::Section`], or what the device fails with, which may be due to an earlier row block.
-    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
-        let queued = self.counting.row_block(row_block);
-        // In any case, since what is on its way is only borrowed.
-        let sent = self.counting.engine.sent();
-        queued.and(sent)
+    fn footprint(&self) -> Footprint {
+        FOOTPRINT
     }
 
-    /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where rows were sent compact. To be called after
-    /// the last of them.
-    ///
-    /// # Errors
-    /// What the device fails with.
-    pub fn bins(&mut self) -> Result<Vec<u64>> {
-        self.counting.engine.bins()
+    fn takes_stored_rows(&self) -> bool {
+        true
     }
 
-    /// Bytes of the arena in use.
-    pub fn bytes(&self) -> u64 {
-        self.counting.so_far.peak_bytes
+    fn wants_arcs_into(&self) -> bool {
+        true
     }
 
-    /// Waits for the last row blocks and gives the result.
-    ///
-    /// # Errors
-    /// [`Error::Section`] when row blocks are missing, or what the device fails with.
-    pub fn finish(self) -> Result<Counted> {
-        self.counting.finish()
+    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX)?)))
     }
 }
 
-/// The same for any engine.
+/// A partition being counted on any engine.
 #[derive(Debug)]
 struct Counting<'g, E: Engine> {
     engine: &'g mut E,
@@ -233,6 +190,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
             Error::Section(text)
         })?;
+        engine.load(&PACKED)?;
         let words = Words::of(size.locals, size.arcs).bytes();
         let least =
             LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
@@ -280,20 +238,20 @@ impl<'g, E: Engine> Counting<'g, E> {
         };
         let (engine, to) = (&mut *counting.engine, &counting.arguments);
         engine.record(Queue::Copy, RESIDENT.copy)?;
-        engine.begin_unpacking(size.numbered)?;
-        engine.zero(to.rows, 8 * size.locals)?;
-        engine.zero(to.total, 8)?;
+        compact::begin(engine)?;
+        engine.fill(Queue::Copy, to.rows, 0, 8 * size.locals)?;
+        engine.fill(Queue::Copy, to.total, 0, 8)?;
         engine.record(Queue::Copy, RESIDENT.copied)?;
         Ok(counting)
     }
 
-    fn finish(mut self) -> Result<Counted> {
+    fn end(mut self) -> Result<Counted> {
         self.order.finish()?;
         if self.row_blocks == 0 {
             return Ok(self.so_far);
         }
-        self.so_far.triangles = self.engine.read(self.arguments.total)?;
-        self.engine.unpacked()?;
+        self.so_far.triangles = self.engine.read_u64(Queue::Compute, self.arguments.total)?;
+        compact::check(self.engine)?;
         for row_block in self.row_blocks.saturating_sub(RING)..self.row_blocks {
             self.account(row_block)?;
         }
@@ -315,11 +273,17 @@ fn grid_blocks(rows: u32, lanes: u32) -> u32 {
     rows.div_ceil(THREADS / lanes)
 }
 
-fn launch<E: Engine>(engine: &mut E, kernel: Kernel, blocks: u32, arguments: &Arguments) -> Result<()> {
-    if blocks == 0 {
+/// Starts a kernel of `packed.cu`, unless it has no blocks.
+fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: &Arguments) -> Result<()> {
+    if grid.blocks == 0 {
         return Ok(());
     }
-    engine.launch(Grid { blocks, threads: THREADS, shared: 0 }, &Call::Packed(kernel, *arguments))
+    engine.launch(Queue::Compute, grid, Kernel { source: &PACKED, name }, &[bytes_of(arguments)])
+}
+
+/// So many blocks of the usual threads.
+fn blocks(blocks: u32) -> Grid {
+    Grid { blocks, threads: THREADS, shared: 0 }
 }
 
 impl<E: Engine> Drop for Counting<'_, E> {

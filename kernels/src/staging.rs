@@ -117,8 +117,11 @@ impl Staging {
     }
 
     /// Queues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are read where they
-    /// lie, so none may be changed before [`Self::sent`] was called.
-    pub(crate) fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    /// lie.
+    ///
+    /// # Safety
+    /// As [`crate::engine::Engine::copy`].
+    pub(crate) unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         let mut to = to;
         let mut filled = 0;
         for piece in pieces {
@@ -126,8 +129,8 @@ impl Staging {
                 to = self.send(to, filled)?;
                 filled = 0;
                 self.direct = true;
-                // SAFETY: as in `send`; whoever calls this calls `sent`, too, while the piece is borrowed. The device only reads it, and
-                // page-locked memory remains where it is.
+                // SAFETY: as in `send`; the caller promised that the piece stays as it is. The device only reads it, and page-locked
+                // memory remains where it is.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 to += piece.len() as u64;

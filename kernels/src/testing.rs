@@ -1,16 +1,35 @@
-//! What several tests need.
+//! What tests of methods need: partitions with known counts, and a device without a GPU. For this crate and, by the feature
+//! `testing`, for others.
 
-#[path = "../tests/common/mod.rs"]
-#[allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
-pub(crate) mod common;
-#[allow(clippy::unwrap_used, clippy::expect_used)]
-pub(crate) mod double;
+mod double;
+mod emulated;
+pub mod partitions;
+pub mod sources;
 
-use crate::packed::Run;
-use crate::{CompactPart, CompactSlices, Nvrtc, ResidentSlices, RowBlockSlices, Size, row_block_bytes};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use double::{Double, Pace};
+pub use emulated::has_compiler;
+
+use crate::{Form, Gpu, Nvrtc, find};
+
+/// A GPU, one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
+/// `TRIMILL_REQUIRE_GPU=1` its lack fails the test. With `TRIMILL_TEST_PTX=1` its kernels come from PTX.
+pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(reason) = find() {
+        assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
+    let form = if portable { Form::Portable } else { Form::Best };
+    Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
+}
 
 /// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its lack fails the test.
-pub(crate) fn nvrtc() -> Option<Nvrtc> {
+pub fn nvrtc() -> Option<Nvrtc> {
     match Nvrtc::open() {
         Ok(nvrtc) => Some(nvrtc),
         Err(reason) => {
@@ -22,6 +41,7 @@ pub(crate) fn nvrtc() -> Option<Nvrtc> {
 }
 
 /// The names of the fields of `struct Arguments` in a source.
+#[cfg(test)]
 pub(crate) fn fields(code: &str) -> Vec<&str> {
     let declared = code.split("struct Arguments {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
     let lines = declared.lines().filter_map(|line| line.split(';').next().filter(|_| line.contains(';')));
@@ -29,6 +49,7 @@ pub(crate) fn fields(code: &str) -> Vec<&str> {
 }
 
 /// The names of the fields of a struct, as its debugging output has them.
+#[cfg(test)]
 pub(crate) fn fields_of(arguments: &impl std::fmt::Debug) -> Vec<String> {
     let text = format!("{arguments:?}");
     let fields = text.split(['{', ',']).filter_map(|field| field.split(':').next());

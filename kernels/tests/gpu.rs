@@ -1,48 +1,42 @@
 //! Everything that needs a GPU, in one program: prebuilt, it can be carried to a machine with one. Without a GPU each test says
-//! so and passes; with `TRIMILL_REQUIRE_GPU=1` its lack fails them. `TRIMILL_TEST_PTX=1`: all kernels from the embedded PTX.
+//! so and passes; with `TRIMILL_REQUIRE_GPU=1` its lack fails them. `TRIMILL_TEST_PTX=1`: all kernels from PTX.
 //!
 //! Counts are compared with brute force over all pairs of successors, and with closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
 #[path = "gpu/hung.rs"]
 mod hung;
 #[path = "gpu/packed.rs"]
 mod packed;
-#[path = "gpu/papers.rs"]
-mod papers;
 #[path = "gpu/stored.rs"]
 mod stored;
 
-use std::sync::{Mutex, MutexGuard};
-
-use common::{OwnedRowBlock, Partition, cuts, random};
-use trimill_kernels::packed::Run;
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use trimill_kernels::{
-    CompactPart, CompactSlices, Counted, Counter, Error, Gpu, Images, Origin, ResidentSlices, RowBlockSlices, Shape,
-    Size, TERMS, device_bytes, find, row_block_bytes,
+    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, Packed, RowBlockSlices, Shape, Share, Size,
 };
 
-/// The GPU, one test at a time: so that memory can be measured. `None`, with a printed reason: there is none.
-fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
-    static ONE: Mutex<()> = Mutex::new(());
-    let alone = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Err(reason) = find() {
-        assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
-        eprintln!("skipped: {reason}");
-        return None;
-    }
-    let embedded_only = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
-    let gpu = Gpu::open(0, &Images { cache: None, embedded_only }).unwrap_or_else(|error| panic!("{error}"));
-    Some((gpu, alone))
+/// A partition begun by a method, for runs of the tests.
+fn begin<'g>(
+    method: &dyn Method<OwnedRun>,
+    gpu: &'g mut Gpu,
+    size: Size,
+) -> Result<Box<dyn Counter<OwnedRun> + 'g>, Error> {
+    method.begin(gpu, size, Share::ALL)
+}
+
+/// What method `lstc` takes.
+fn footprint() -> Footprint {
+    Method::<OwnedRun>::footprint(&Lstc::default())
 }
 
 /// A counter that has the resident section, in three runs.
-fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Counter<'g> {
+fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn Counter<OwnedRun> + 'g> {
     let size = partition.size(limit);
-    let mut counter = Counter::begin(gpu, shape, size).unwrap();
-    for run in partition.resident_runs(size.locals as usize / 3 + 1) {
-        counter.resident(&run).unwrap();
+    let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
+    for run in partition.runs(size.locals as usize / 3 + 1) {
+        counter.resident(run).unwrap();
     }
     counter
 }
@@ -59,7 +53,7 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Co
 fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> Counted {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
-    let bytes = device_bytes(size.locals, size.arcs, limit);
+    let bytes = footprint().least(&size);
     gpu.reserve(bytes).unwrap();
     let mut counter = begun(gpu, shape, partition, limit);
     for row_block in row_blocks {
@@ -170,9 +164,9 @@ fn sections_of_many_staging_buffers_arrive_whole() {
     let all_successors: Vec<u32> = (0..n).flat_map(row).collect();
     assert_eq!(all_offsets[n as usize] as usize, all_successors.len());
     let size = Size { locals: u64::from(n), arcs: all_successors.len() as u64, numbered: n, row_block_limit: 0 };
-    gpu.reserve(device_bytes(size.locals, size.arcs, 0)).unwrap();
-    let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
-    counter.resident(&ResidentSlices { offsets: &all_offsets, successors: &all_successors, compact: None }).unwrap();
+    gpu.reserve(footprint().least(&size)).unwrap();
+    let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
+    counter.resident(OwnedRun::new(all_offsets.clone(), all_successors.clone())).unwrap();
     let whole = RowBlockSlices {
         range: 0..n,
         offsets: &[0],
@@ -224,15 +218,15 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let row_blocks = partition.row_blocks(&[1000]);
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
-    let needed = device_bytes(size.locals, size.arcs, limit);
-    let begin = |gpu: &mut Gpu, limit| Counter::begin(gpu, Shape::default(), partition.size(limit)).map(|c| c.bytes());
+    let needed = footprint().least(&size);
+    let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| c.bytes());
     // Nothing reserved, far too little, and hardly too little.
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
     gpu.reserve(needed).unwrap();
     let used = begin(&mut gpu, limit).unwrap();
-    assert!(used <= needed && needed - used < TERMS.fixed + 4 * size.locals);
+    assert!(used <= needed && needed - used < footprint().fixed + 4 * size.locals);
     assert_eq!(begin(&mut gpu, limit).unwrap(), used, "memory is given back");
     gpu.reserve(used - 256).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
@@ -286,12 +280,10 @@ fn the_arena_is_all_that_is_allocated() {
 }
 
 #[test]
-fn the_embedded_ptx_counts_the_same() {
+fn the_ptx_counts_the_same() {
     let Some((gpu, _alone)) = gpu() else { return };
-    eprintln!("{} by default: {:?}", gpu.device().name, gpu.origin());
     drop(gpu);
-    let mut gpu = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap_or_else(|error| panic!("{error}"));
-    assert!(matches!(gpu.origin(), Origin::Embedded { .. }));
+    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
     let partition = random(21, 3000, 50, 3, 0.5);
     let expected = partition.triangles();
     for shape in shapes() {
@@ -300,26 +292,8 @@ fn the_embedded_ptx_counts_the_same() {
 }
 
 #[test]
-fn a_second_opening_takes_the_kernels_from_the_cache() {
-    let Some((gpu, _alone)) = gpu() else { return };
-    drop(gpu);
-    let folder = tempfile::tempdir().unwrap();
-    let open = || Gpu::open(0, &Images { cache: Some(folder.path()), embedded_only: false }).unwrap();
-    let first = open();
-    let Origin::Compiled { nvrtc } = *first.origin() else {
-        eprintln!("skipped: {:?}", first.origin());
-        return;
-    };
-    drop(first);
-    let mut second = open();
-    assert_eq!(*second.origin(), Origin::Cached { nvrtc });
-    let partition = random(22, 1000, 50, 1, 0.5);
-    assert_eq!(count(&mut second, &partition, &[], Shape::default()).triangles, partition.triangles());
-}
-
-#[test]
 fn a_gpu_that_is_not_there_is_named() {
     let Some((_gpu, _alone)) = gpu() else { return };
-    let error = Gpu::open(4000, &Images::default()).unwrap_err();
+    let error = Gpu::open(4000, Form::Best).unwrap_err();
     assert!(matches!(error, Error::NoSuchDevice { ordinal: 4000, .. }), "{error}");
 }

@@ -1,36 +1,32 @@
 //! The CUDA backend: one GPU counts a partition, a row block at a time; by default by whichever of `packed` and `lstc`, Algorithm 3
 //! of LSTC, is estimated to be sooner done.
 //!
-//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, terms and
+//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, footprint and
 //! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
 //!
 //! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: three runs of the resident section,
 //! and two row blocks, which are decoded into page-locked memory and copied from there.
 
 mod buffers;
-mod counter;
+mod counting;
 mod into;
 
-use std::path::Path;
 use std::time::Duration;
 
-use rayon::ThreadPool;
-use trimill_kernels::papers::{self, Program};
-use trimill_kernels::{Gpu, Images, RowBlockSlices, Shape, Size, packed};
+use trimill_kernels::{Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes};
 
 use super::method::CudaMethod;
-use super::{Backend, CounterMemory, Device, PartitionCount, PartitionCounter, Preferred, Terms};
+use super::translated::translated;
+use super::{Backend, Device, Footprint, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::GraphSize;
-use crate::partition::numbers::Gathered;
-use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView, RowsIn};
+use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
 use crate::rates::Rates;
 use buffers::Buffers;
-use counter::Counter;
-use into::ArcsInto;
+use counting::Counting;
 
 /// Bytes of the resident section that pass at a time, at most.
 pub const CHUNK: Bytes = Bytes::mib(32);
@@ -54,22 +50,14 @@ pub const fn on_host(chunk: Bytes) -> Bytes {
 pub struct Cuda {
     // Before the GPU, which their memory belongs to.
     buffers: Buffers,
-    kernels: Kernels,
     gpu: Gpu,
-    method: CudaMethod,
+    /// What was asked for, or chosen.
+    name: CudaMethod,
+    method: Box<dyn Method<Resident>>,
     /// Of `lstc`, and whether a job asked for it.
     shape: (Shape, bool),
-    /// Whether the method is its own choice.
-    chose: bool,
     /// Bytes of the resident section that pass at a time.
     chunk: Bytes,
-}
-
-/// What counts on the GPU.
-enum Kernels {
-    Lstc(Shape),
-    Packed,
-    Paper(papers::Method, Program),
 }
 
 /// How a job sets the kernels.
@@ -84,73 +72,56 @@ pub struct Settings {
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`; compiled kernels are kept in the folder `cache`, if there is one. Nothing is reserved
-    /// yet.
+    /// Opens GPU number `ordinal`. Nothing is reserved yet.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`crate::error::Kind::Usage`]: block
     /// threads or a tile out of bounds.
-    pub fn open(ordinal: u32, method: CudaMethod, settings: Settings, cache: Option<&Path>) -> Result<Self> {
+    pub fn open(ordinal: u32, name: CudaMethod, settings: Settings) -> Result<Self> {
         let Settings { block_threads, tile, timeout } = settings;
-        let shape = Shape::new(block_threads.unwrap_or(128), tile.unwrap_or(128)).map_err(translated)?;
-        let images = Images { cache, embedded_only: false };
-        let mut gpu = Gpu::open(ordinal, &images).map_err(translated)?;
+        let usual = Shape::default();
+        let shape = (block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()));
+        let shape = Shape::new(shape.0, shape.1).map_err(translated)?;
+        let mut gpu = Gpu::open(ordinal, Form::Best).map_err(translated)?;
         gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
-        let (kernels, origin) = match method.of_papers(block_threads) {
-            None if method == CudaMethod::Packed => (Kernels::Packed, gpu.origin().clone()),
-            None => (Kernels::Lstc(shape), gpu.origin().clone()),
-            Some(paper) => {
-                let program = Program::load(&gpu, &images, &paper).map_err(translated)?;
-                let origin = program.origin().clone();
-                (Kernels::Paper(paper, program), origin)
+        let method: Box<dyn Method<Resident>> = match name {
+            CudaMethod::Auto | CudaMethod::Lstc => Box::new(Lstc { shape }),
+            CudaMethod::Packed => Box::new(Packed),
+            CudaMethod::Baseline(_, method) => {
+                Box::new(block_threads.map_or(method, |threads| method.with_block_threads(threads)))
             }
         };
-        tracing::info!("{}: kernels of {} {origin:?}", gpu.device().name, method.name());
         let asked = block_threads.is_some() || tile.is_some();
-        Ok(Self {
-            buffers: Buffers::default(),
-            kernels,
-            gpu,
-            method,
-            shape: (shape, asked),
-            chose: method == CudaMethod::Auto,
-            chunk: CHUNK,
-        })
+        Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK })
     }
 
-    /// Settles what the method leaves open, once the budget is reserved: between which methods it chose, if it did. Row blocks have
-    /// at most `largest_row_block`.
-    pub fn settle(&mut self, graph: &GraphSize, largest_row_block: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
-        if let Kernels::Paper(paper, _) = &mut self.kernels {
-            *paper = paper.settled(graph.vertices, graph.edges, self.gpu.reserved());
-        }
-        if self.method != CudaMethod::Auto {
+    /// Chooses between methods, where that was left to it, once the budget is reserved; the estimates of each. Row blocks have at
+    /// most `largest_row_block`.
+    pub fn choose(&mut self, graph: &GraphSize, largest_row_block: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
+        if self.name != CudaMethod::Auto {
             return Vec::new();
         }
         let (budget, (shape, asked)) = (self.gpu.reserved(), self.shape);
-        let only = asked || !packed::takes(graph.vertices, graph.edges, budget);
-        let (lstc, packed) = (self.beside_scratch(terms()), self.beside_scratch(packed_terms()));
+        let only = asked || !packed_takes(graph.vertices, graph.edges, budget);
+        let (lstc, packed) = (Lstc { shape }, Packed);
+        let scratch = Bytes(self.gpu.scratch_bytes());
+        let footprints = [footprint(&lstc, scratch), footprint(&packed, scratch)];
         let candidates = [
-            Candidate { name: "lstc", terms: &lstc, speed: rates.lstc() },
-            Candidate { name: "packed", terms: &packed, speed: rates.packed() },
+            Candidate { name: "lstc", footprint: &footprints[0], speed: rates.lstc() },
+            Candidate { name: "packed", footprint: &footprints[1], speed: rates.packed() },
         ];
         let candidates = if only { &candidates[..1] } else { &candidates[..] };
         let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_row_block), rates.gpu_arcs);
-        (self.method, self.kernels) = match chosen {
-            0 => (CudaMethod::Lstc, Kernels::Lstc(shape)),
-            _ => (CudaMethod::Packed, Kernels::Packed),
-        };
+        match chosen {
+            0 => (self.name, self.method) = (CudaMethod::Lstc, Box::new(lstc)),
+            _ => (self.name, self.method) = (CudaMethod::Packed, Box::new(packed)),
+        }
         estimates
     }
 
     /// Resident rows pass in runs of so many bytes from now on.
     pub fn pass_in_runs_of(&mut self, chunk: Bytes) {
         self.chunk = chunk;
-    }
-
-    /// What a method takes beside what is set apart for stored rows.
-    fn beside_scratch(&self, terms: Terms) -> Terms {
-        Terms { scratch: Bytes(self.gpu.scratch()), ..terms }
     }
 
     /// Does without memory that is set apart for stored rows: rows come plain then.
@@ -163,7 +134,7 @@ impl Cuda {
 
     /// The smallest budget for a graph.
     pub fn floor(&self, graph: &GraphSize) -> Floor {
-        floor(graph, &Terms { scratch: Bytes::ZERO, ..self.terms() })
+        floor(graph, &footprint(&*self.method, Bytes::ZERO))
     }
 
     /// Bytes of the device that are free now.
@@ -189,9 +160,9 @@ impl Cuda {
     /// # Errors
     /// When the device is lost.
     pub fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>> {
-        let reserved = match self.method {
-            CudaMethod::Auto | CudaMethod::Lstc | CudaMethod::Packed => self.gpu.reserve_for_stored_rows(budget.get()),
-            _ => self.gpu.reserve(budget.get()),
+        let reserved = match self.method.takes_stored_rows() {
+            true => self.gpu.reserve_for_stored_rows(budget.get()),
+            false => self.gpu.reserve(budget.get()),
         };
         match reserved {
             Ok(()) => Ok(None),
@@ -207,29 +178,11 @@ impl Backend for Cuda {
     }
 
     fn method(&self) -> &'static str {
-        self.method.name()
+        self.name.name()
     }
 
-    fn share(&mut self, share: u32, of: u32) -> bool {
-        match &mut self.kernels {
-            Kernels::Paper(papers::Method::Polak(options), _) => {
-                options.share = (share, of);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn take_less(&mut self) -> bool {
-        let less = self.chose && self.method != CudaMethod::Lstc;
-        if less {
-            (self.method, self.kernels) = (CudaMethod::Lstc, Kernels::Lstc(self.shape.0));
-        }
-        less
-    }
-
-    fn whole(&self) -> bool {
-        matches!(&self.kernels, Kernels::Paper(paper, _) if paper.whole())
+    fn scope(&self) -> Scope {
+        self.method.scope()
     }
 
     fn device(&self) -> Option<Device> {
@@ -245,12 +198,8 @@ impl Backend for Cuda {
         })
     }
 
-    fn terms(&self) -> Terms {
-        match &self.kernels {
-            Kernels::Lstc(_) => self.beside_scratch(terms()),
-            Kernels::Packed => self.beside_scratch(packed_terms()),
-            Kernels::Paper(paper, _) => terms_of(paper),
-        }
+    fn footprint(&self) -> Footprint {
+        footprint(&*self.method, Bytes(self.gpu.scratch_bytes()))
     }
 
     fn row_block_buffer(&mut self, words: u64) -> RowBlock {
@@ -266,7 +215,7 @@ impl Backend for Cuda {
     }
 
     fn stored_rows(&self) -> Option<Bytes> {
-        let takes = matches!(self.kernels, Kernels::Lstc(_) | Kernels::Packed) && self.gpu.scratch() > 0;
+        let takes = self.method.takes_stored_rows() && self.gpu.scratch_bytes() > 0;
         takes.then(|| Bytes(self.gpu.longest_part()))
     }
 
@@ -274,170 +223,17 @@ impl Backend for Cuda {
         Some(self.chunk)
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: ResidentSize,
-        numbered: u32,
-        largest_row_block: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let size = Size { locals: size.locals, arcs: size.arcs, numbered, row_block_limit: largest_row_block.get() };
-        let scratch = Bytes(self.gpu.scratch());
-        let counter = Counter::begin(&mut self.gpu, &self.kernels, size).map_err(translated)?;
+    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let scratch = Bytes(self.gpu.scratch_bytes());
         // Where all are local, there is one row block and nothing to choose.
-        let into =
-            (self.method == CudaMethod::Packed && size.locals < u64::from(numbered)).then(|| ArcsInto::new(numbered));
-        Ok(Box::new(Counting { counter, numbers: Gathered::default(), arcs: 0, into, binned: false, scratch }))
+        let arcs_into = self.method.wants_arcs_into() && size.locals < u64::from(size.numbered);
+        let counter = self.method.begin(&mut self.gpu, size, share).map_err(translated)?;
+        Ok(Box::new(Counting::new(counter, arcs_into.then_some(size.numbered), scratch)))
     }
 }
 
-/// What the method takes, of whatever GPU.
-pub fn terms() -> Terms {
-    let terms = trimill_kernels::TERMS;
-    Terms {
-        per_resident_arc: terms.per_resident_arc,
-        per_local: terms.per_local,
-        tables: |_, _| Bytes::ZERO,
-        workers: 1,
-        slots: |_| 2,
-        preferred: None,
-        fixed: Bytes(terms.fixed),
-        scratch: Bytes::ZERO,
-    }
-}
-
-/// What method `packed` takes, of whatever GPU.
-fn packed_terms() -> Terms {
-    let terms = packed::TERMS;
-    Terms {
-        per_resident_arc: terms.per_resident_arc,
-        per_local: terms.per_local,
-        tables: |_, _| Bytes::ZERO,
-        workers: 1,
-        slots: |_| packed::ROW_BLOCKS,
-        fixed: Bytes(terms.fixed),
-        scratch: Bytes::ZERO,
-        preferred: Some(|Preferred { resident: ResidentSize { locals, arcs }, numbered, row_block }| {
-            Bytes(packed::preferred_bytes(&Size { locals, arcs, numbered, row_block_limit: row_block.get() }))
-        }),
-    }
-}
-
-/// What a method of the papers takes, of whatever GPU.
-fn terms_of(paper: &papers::Method) -> Terms {
-    let terms = paper.terms();
-    let per_numbered: fn(u32, u64) -> Bytes = match terms.per_numbered {
-        0 => |_, _| Bytes::ZERO,
-        _ => |numbered, _| Bytes(papers::skiff::PER_NUMBERED * u64::from(numbered)),
-    };
-    Terms {
-        per_resident_arc: terms.per_resident_arc,
-        per_local: terms.per_local,
-        tables: per_numbered,
-        workers: 1,
-        slots: if paper.whole() { |_| 0 } else { |_| 1 },
-        preferred: None,
-        fixed: Bytes(terms.fixed),
-        scratch: Bytes::ZERO,
-    }
-}
-
-struct Counting<'a> {
-    counter: Counter<'a>,
-    /// The locals' numbers so far: all that the host keeps of the resident section.
-    numbers: Gathered,
-    /// Arcs of the resident section so far.
-    arcs: u64,
-    /// Where they lead, for a method that asks.
-    into: Option<ArcsInto>,
-    /// Whether the device has counted where they lead, since it unpacked them, and was not asked yet.
-    binned: bool,
-    /// What is set apart on the device beside what the method takes.
-    scratch: Bytes,
-}
-
-impl PartitionCounter for Counting<'_> {
-    fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
-        let base = self.arcs;
-        self.arcs += run.size().arcs;
-        if run.offsets.first().is_some_and(|&first| first != base) {
-            // By this thread alone, since those of the pool are reading the next run.
-            run.offsets.iter_mut().for_each(|offset| *offset += base);
-        }
-        self.numbers.add(&run.numbers);
-        match &mut self.into {
-            Some(_) if run.compact().is_some() => self.binned = true,
-            Some(into) => pool.install(|| into.add(&run.successors)),
-            None => {}
-        }
-        self.counter.resident(run).map_err(translated)
-    }
-
-    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
-        if std::mem::take(&mut self.binned)
-            && let Some(into) = &mut self.into
-        {
-            into.add_bins(&self.counter.bins().map_err(translated)?);
-        }
-        let rows = Resident::rows_in(self.numbers.all(), row_block, Some(pool));
-        let everything = RowBlockSlices {
-            range: row_block.range.clone(),
-            offsets: row_block.offsets,
-            successors: row_block.successors,
-            compact: row_block.stored,
-            local_words: &[],
-            local_ranks: &[],
-            first_local: 0,
-            arcs_into: self.into.as_ref().map_or(u64::MAX, |into| into.most(&row_block.range)),
-            all_local: false,
-        };
-        let slices = match &rows {
-            RowsIn::RowBlock { first } => RowBlockSlices { first_local: *first as u32, ..everything },
-            // The row block has no rows, and nothing of it is sent.
-            RowsIn::Resident { first } => {
-                RowBlockSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
-            }
-            RowsIn::Both { first, local } => RowBlockSlices {
-                local_words: local.words(),
-                local_ranks: local.ranks(),
-                first_local: *first as u32,
-                ..everything
-            },
-        };
-        self.counter.row_block(&slices).map_err(translated)
-    }
-
-    fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        self.counter.finish().map_err(translated)
-    }
-
-    fn memory(&self) -> CounterMemory {
-        CounterMemory::All(Bytes(self.counter.bytes()) + self.scratch)
-    }
-}
-
-/// An error of the kernels as this crate's.
-fn translated(error: trimill_kernels::Error) -> Error {
-    use trimill_kernels::Error as E;
-    let text = error.to_string();
-    match error {
-        E::Shape(_) => Error::usage(text),
-        E::Rows => Error::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again"),
-        E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of so much, or another --method"),
-        E::Absent(_) | E::NoSuchDevice { .. } => {
-            Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
-        }
-        E::DeviceMemory { .. } => Error::resource(text).advice("lower --device-memory to what is free"),
-        E::OutOfMemory { .. } => {
-            Error::resource(text).advice("lower --device-memory, or end other programs on that GPU")
-        }
-        E::Hung { .. } => Error::resource(text)
-            .advice("see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout"),
-        E::HostMemory { .. } => {
-            Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
-        }
-        E::Budget { .. } | E::RowBlockTooLarge { .. } => {
-            Error::resource(text).advice("lower --block-bytes or raise --device-memory")
-        }
-        _ => Error::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),
-    }
+/// What a method takes, beside what is set apart to unpack rows.
+fn footprint(method: &dyn Method<Resident>, scratch: Bytes) -> Footprint {
+    let footprint = method.footprint();
+    Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), scratch)
 }

@@ -1,14 +1,12 @@
 //! The counting methods by name, and which backend has each. What a method's name means is said at the head of its module.
 
-use trimill_kernels::papers::polak::{self, Preprocess};
-use trimill_kernels::papers::skiff::{self, Organisation};
-use trimill_kernels::papers::{self, radix_binning, reverse_edge};
+use std::sync::LazyLock;
+
+use trimill_baselines::{GpuMethod, SerialMethod};
 
 use crate::error::{Error, Result};
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;
-
-use super::serial;
 
 /// A method of the CPU backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +14,7 @@ pub enum CpuMethod {
     /// Bitmaps, on all threads ([`super::cpu`]).
     Bitmap,
     /// A published method, on one thread ([`super::serial`]).
-    Serial(serial::Method),
+    Serial(SerialMethod),
 }
 
 /// A method of the CUDA backend.
@@ -28,47 +26,24 @@ pub enum CudaMethod {
     Lstc,
     /// Rows packed into words of bits, the shorter row of an arc streamed past a table of the longer one.
     Packed,
-    /// The forward algorithm, a thread an edge.
-    Polak(Preprocess),
-    /// The reverse-edge forward algorithm, in one queue or several.
-    ReverseEdge {
-        /// Queues.
-        streams: u32,
-    },
-    /// Hash tries.
-    Skiff(Organisation),
-    /// Candidate edges, binned with the edges.
-    RadixBinning,
+    /// A published one, by the name of its variant.
+    Baseline(&'static str, GpuMethod),
 }
 
 impl CudaMethod {
     /// Its name.
     pub fn name(self) -> &'static str {
-        METHODS.iter().find(|method| method.cuda == Some(self)).map_or("", |method| method.name)
-    }
-
-    /// The same for the kernels of the papers, with blocks of so many threads where that was asked for; none for the others.
-    pub fn of_papers(self, block_threads: Option<u32>) -> Option<papers::Method> {
         match self {
-            Self::Auto | Self::Lstc | Self::Packed => None,
-            Self::Polak(preprocess) => {
-                let paper = polak::Options { preprocess, ..polak::Options::default() };
-                let block_threads = block_threads.unwrap_or(paper.block_threads);
-                Some(papers::Method::Polak(polak::Options { block_threads, ..paper }))
-            }
-            Self::ReverseEdge { streams } => {
-                let block_threads = block_threads.unwrap_or(reverse_edge::Options::default().block_threads);
-                Some(papers::Method::ReverseEdge(reverse_edge::Options { block_threads, streams }))
-            }
-            Self::Skiff(organisation) => {
-                let ours = skiff::Options { organisation, ..skiff::Options::default() };
-                let block_threads = block_threads.unwrap_or(ours.block_threads);
-                Some(papers::Method::Skiff(skiff::Options { block_threads, ..ours }))
-            }
-            Self::RadixBinning => Some(papers::Method::RadixBinning(radix_binning::Options::default())),
+            Self::Auto => "auto",
+            Self::Lstc => LEAST_OF_A_GPU,
+            Self::Packed => "packed",
+            Self::Baseline(name, _) => name,
         }
     }
 }
+
+/// The method of which a partition takes the least memory of a GPU.
+pub const LEAST_OF_A_GPU: &str = "lstc";
 
 /// What has a name: on the CPU, on a GPU, or on both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,36 +53,26 @@ pub struct Method {
     cuda: Option<CudaMethod>,
 }
 
-const fn on_cpu(name: &'static str, method: CpuMethod) -> Method {
-    Method { name, cpu: Some(method), cuda: None }
-}
-
-const fn on_cuda(name: &'static str, method: CudaMethod) -> Method {
-    Method { name, cpu: None, cuda: Some(method) }
-}
-
-const fn on_both(name: &'static str, cpu: CpuMethod, cuda: CudaMethod) -> Method {
-    Method { name, cpu: Some(cpu), cuda: Some(cuda) }
-}
-
-/// All of them.
-static METHODS: [Method; 15] = [
-    on_both("auto", CpuMethod::Bitmap, CudaMethod::Auto),
-    on_cpu("bitmap", CpuMethod::Bitmap),
-    on_cpu("forward", CpuMethod::Serial(serial::Method::Forward)),
-    on_cpu("compact-forward", CpuMethod::Serial(serial::Method::CompactForward)),
-    on_both("reverse-edge", CpuMethod::Serial(serial::Method::ReverseEdge), CudaMethod::ReverseEdge { streams: 1 }),
-    on_cpu("reverse-edge-serial", CpuMethod::Serial(serial::Method::ReverseEdgeSerial)),
-    on_cuda("lstc", CudaMethod::Lstc),
-    on_cuda("packed", CudaMethod::Packed),
-    on_cuda("polak", CudaMethod::Polak(Preprocess::Auto)),
-    on_cuda("polak:cpu", CudaMethod::Polak(Preprocess::Cpu)),
-    on_cuda("reverse-edge:streams", CudaMethod::ReverseEdge { streams: reverse_edge::STREAMS }),
-    on_cuda("skiff", CudaMethod::Skiff(Organisation::WarpIndex)),
-    on_cuda("skiff:block-degree", CudaMethod::Skiff(Organisation::BlockDegree)),
-    on_cuda("skiff:block-index", CudaMethod::Skiff(Organisation::BlockIndex)),
-    on_cuda("radix-binning", CudaMethod::RadixBinning),
-];
+/// All of them: those of this program, then the published ones.
+static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
+    let on_cpu = |name, method| Method { name, cpu: Some(method), cuda: None };
+    let on_cuda = |method: CudaMethod| Method { name: method.name(), cpu: None, cuda: Some(method) };
+    let mut methods = vec![
+        Method { name: "auto", cpu: Some(CpuMethod::Bitmap), cuda: Some(CudaMethod::Auto) },
+        on_cpu("bitmap", CpuMethod::Bitmap),
+        on_cuda(CudaMethod::Lstc),
+        on_cuda(CudaMethod::Packed),
+    ];
+    methods.extend(SerialMethod::ALL.map(|method| on_cpu(method.name(), CpuMethod::Serial(method))));
+    for (name, method) in trimill_baselines::gpu_methods() {
+        let cuda = CudaMethod::Baseline(name, method);
+        match methods.iter_mut().find(|method| method.name == name) {
+            Some(both) => both.cuda = Some(cuda),
+            None => methods.push(on_cuda(cuda)),
+        }
+    }
+    methods
+});
 
 /// What a job may be counted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,6 +131,7 @@ impl Method {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -174,16 +140,21 @@ mod tests {
         for (i, method) in METHODS.iter().enumerate() {
             assert!(METHODS[..i].iter().all(|other| other.name != method.name));
             assert!(method.cuda.is_none_or(|cuda| cuda.name() == method.name), "{}", method.name);
-            let of_papers = method.cuda.and_then(|cuda| cuda.of_papers(None));
-            assert!(of_papers.is_none_or(|paper| method.name.starts_with(paper.name())), "{}", method.name);
+            if let Some(CudaMethod::Baseline(name, baseline)) = method.cuda {
+                assert!(name.starts_with(baseline.name()), "{name}");
+            }
         }
     }
 
     #[test]
     fn a_method_is_taken_where_a_backend_has_it() {
         let choice = |backend, name| Choice::of(backend, name).map_err(|error| error.to_string());
-        let forward = CpuMethod::Serial(serial::Method::Forward);
-        let reverse = (CpuMethod::Serial(serial::Method::ReverseEdge), CudaMethod::ReverseEdge { streams: 1 });
+        let forward = CpuMethod::Serial(SerialMethod::Forward);
+        let baseline = |name| {
+            let (name, method) = trimill_baselines::gpu_methods().into_iter().find(|method| method.0 == name).unwrap();
+            CudaMethod::Baseline(name, method)
+        };
+        let reverse = (CpuMethod::Serial(SerialMethod::ReverseEdge), baseline("reverse-edge"));
         for (backend, name, expected) in [
             (Backend::Auto, None, Choice::Either(CudaMethod::Auto, CpuMethod::Bitmap)),
             (Backend::Cpu, None, Choice::Cpu(CpuMethod::Bitmap)),
@@ -192,7 +163,7 @@ mod tests {
             (Backend::Auto, Some("lstc"), Choice::Cuda(CudaMethod::Lstc)),
             (Backend::Cpu, Some("forward"), Choice::Cpu(forward)),
             (Backend::Auto, Some("reverse-edge"), Choice::Either(reverse.1, reverse.0)),
-            (Backend::Cuda, Some("skiff"), Choice::Cuda(CudaMethod::Skiff(Organisation::WarpIndex))),
+            (Backend::Cuda, Some("skiff"), Choice::Cuda(baseline("skiff"))),
         ] {
             assert_eq!(choice(backend, name), Ok(expected), "{backend} {name:?}");
         }

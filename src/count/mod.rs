@@ -7,69 +7,25 @@
 
 pub mod cpu;
 pub mod cuda;
+mod footprint;
 pub mod method;
 pub mod serial;
+mod slices;
 mod successors;
 #[cfg(test)]
 mod testing;
+mod translated;
 pub mod verify;
 
 use std::time::Duration;
 
 use rayon::ThreadPool;
+pub use trimill_kernels::{Scope, Share, Size};
 
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
-
-/// What a method keeps on the device besides arcs and row blocks.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms {
-    /// Bytes for each resident arc.
-    pub per_resident_arc: u64,
-    /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
-    pub per_local: u64,
-    /// Bytes for the tables at most, when a partition numbers so many vertices.
-    pub tables: fn(numbered: u32, workers: u64) -> Bytes,
-    /// How many workers have a table of their own.
-    pub workers: u64,
-    /// Row blocks for which there is room on the device, of a partition that has so many.
-    pub slots: fn(row_blocks: u64) -> u64,
-    /// Bytes whatever the partition.
-    pub fixed: Bytes,
-    /// What the device sets apart to unpack rows in, whatever the method.
-    pub scratch: Bytes,
-    /// What a method takes in all where the budget has room for more than it must have; none: no more than that.
-    pub preferred: Option<fn(Preferred) -> Bytes>,
-}
-
-/// What a wish for memory depends on.
-#[derive(Debug, Clone, Copy)]
-pub struct Preferred {
-    /// The resident section.
-    pub resident: ResidentSize,
-    /// Vertices that are numbered.
-    pub numbered: u32,
-    /// The largest row block.
-    pub row_block: Bytes,
-}
-
-impl Terms {
-    /// Bytes of a resident section.
-    pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {
-        Bytes(self.per_resident_arc * arcs + self.per_local * locals)
-    }
-
-    /// What is taken under a budget, when at `least` so much must be.
-    pub fn taken(&self, least: Bytes, budget: Bytes, preferred: Preferred) -> Bytes {
-        self.preferred.map_or(least, |of| least.max(budget.min(of(preferred) + self.scratch)))
-    }
-
-    /// Bytes for a partition that numbers `numbered` vertices, besides its resident section and its row blocks.
-    pub fn overhead(&self, numbered: u32) -> Bytes {
-        (self.tables)(numbered, self.workers) + self.fixed + self.scratch
-    }
-}
+pub use footprint::{Footprint, RowBlockRoom};
 
 /// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,20 +53,10 @@ pub trait Backend: Send {
         None
     }
     /// What the method takes.
-    fn terms(&self) -> Terms;
-    /// Whether the method needs the whole graph as one partition.
-    fn whole(&self) -> bool {
-        false
-    }
-    /// Counts share `share` of `of` of a whole graph's edges from now on, where the method can: then all shares are to be
-    /// counted, each on a device of its own, and added.
-    fn share(&mut self, share: u32, of: u32) -> bool {
-        let _ = (share, of);
-        false
-    }
-    /// Takes a method that needs less memory, where the method was its own choice and there is one; whether it did.
-    fn take_less(&mut self) -> bool {
-        false
+    fn footprint(&self) -> Footprint;
+    /// What it can count.
+    fn scope(&self) -> Scope {
+        Scope::Partitions
     }
     /// A buffer for row blocks of up to so many words: plain memory, or memory that the device reads without a copy between.
     fn row_block_buffer(&mut self, words: u64) -> RowBlock {
@@ -130,17 +76,11 @@ pub trait Backend: Send {
     fn resident_chunk(&self) -> Option<Bytes> {
         None
     }
-    /// Begins a partition with such a resident section that numbers `numbered` vertices and none of whose row blocks takes more
-    /// than `largest_row_block`.
+    /// Begins a partition of this size, or a share of the edges of a whole graph.
     ///
     /// # Errors
     /// When the device refuses.
-    fn begin<'a>(
-        &'a mut self,
-        resident: ResidentSize,
-        numbered: u32,
-        largest_row_block: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>>;
+    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
 /// What a counter found, and how long the device was at work where it has a clock of its own.
@@ -196,31 +136,4 @@ pub enum CounterMemory {
     BesidesSections(Bytes),
     /// The device has memory of its own, and so much of it is taken, all in all.
     All(Bytes),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_set_apart_comes_on_top_of_what_a_method_takes() {
-        let least = Terms {
-            per_resident_arc: 4,
-            per_local: 8,
-            tables: |_, _| Bytes::ZERO,
-            workers: 1,
-            slots: |_| 1,
-            fixed: Bytes(100),
-            scratch: Bytes(1000),
-            preferred: None,
-        };
-        let wishing = Terms { preferred: Some(|_| Bytes(5000)), ..least };
-        let preferred = Preferred { resident: ResidentSize { locals: 1, arcs: 1 }, numbered: 1, row_block: Bytes(4) };
-        assert_eq!(least.overhead(1), Bytes(1100));
-        for (terms, budget, taken) in
-            [(&least, 9000, 1200), (&wishing, 9000, 6000), (&wishing, 5500, 5500), (&wishing, 1100, 1200)]
-        {
-            assert_eq!(terms.taken(Bytes(1200), Bytes(budget), preferred), Bytes(taken));
-        }
-    }
 }

@@ -58,7 +58,7 @@ pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Run
     let mut planned = unless_damaged(planned, path.as_deref())?;
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
-    let counted = match shared(&mut planned) {
+    let counted = match shared(&planned) {
         true => count_shares(&mut planned, &setup, control, &mut stages),
         false => count_partitions(job, &mut planned, &setup, control, &mut stages),
     };

@@ -11,6 +11,8 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use trimill_kernels::Share;
+
 use super::build::{Builder, Built, file_name};
 use super::building::{Builders, Building};
 use super::count::partition_result;
@@ -52,7 +54,7 @@ const READER_AHEAD: &str = "the thread that reads the next partition";
 
 /// The results of a device's thread.
 #[derive(Default)]
-pub(super) struct Share {
+pub(super) struct Outcome {
     pub(super) results: Vec<PartitionResult>,
     kept: Vec<SpillSummary>,
     pub(super) times: StageTimes,
@@ -133,7 +135,7 @@ pub(super) fn count_partitions(
     let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
     let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
     let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
-    let mut before = Share::default();
+    let mut before = Outcome::default();
     if let Some(journal) = &journal {
         resume(journal, (&path, planned.fingerprint, keeps), &mut before)?;
         task.advance(before.results.len() as u64);
@@ -206,7 +208,7 @@ pub(super) fn count_partitions(
 }
 
 /// Counts all partitions of the queue on all devices; returns the results of each device.
-pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Share>> {
+pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Outcome>> {
     counted_by_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
 
@@ -230,8 +232,8 @@ pub(super) fn builder<'a>(
 }
 
 /// The results of all devices together, and each one's part.
-pub(super) fn together_of(shares: Vec<Share>, backends: &[Box<dyn Backend>]) -> (Share, Vec<DeviceResult>) {
-    let mut all = Share::default();
+pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -> (Outcome, Vec<DeviceResult>) {
+    let mut all = Outcome::default();
     let mut devices = Vec::new();
     for (share, backend) in shares.into_iter().zip(backends) {
         devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
@@ -273,7 +275,11 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
 }
 
 /// Takes what earlier starts counted. Where spills are kept, a partition whose spill is gone is counted again with a new one.
-fn resume(journal: &Journal, (dir, fingerprint, keeps): (&std::path::Path, u128, bool), all: &mut Share) -> Result<()> {
+fn resume(
+    journal: &Journal,
+    (dir, fingerprint, keeps): (&std::path::Path, u128, bool),
+    all: &mut Outcome,
+) -> Result<()> {
     for (part, result) in journal.counted()? {
         if keeps {
             let Some(built) = Built::found(dir, part, fingerprint)? else { continue };
@@ -331,7 +337,7 @@ impl<'a> Work<'a> {
 }
 
 /// A device's thread: counts what it takes from the queue until all is counted.
-fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Share) -> Result<(), Failed> {
+fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Outcome) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
     let (chunk, stored) = (backend.resident_chunk(), backend.stored_rows());
     let mut next: Option<Opened<'a>> = None;
@@ -391,7 +397,7 @@ fn count_item(
 ) -> Result<Counted, Failed> {
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, backend: &mut dyn Backend| {
         let mut source = source?;
-        let mut counted = count_partition(&mut source, backend, &work.setup.pool, work.control)?;
+        let mut counted = count_partition(&mut source, backend, Share::ALL, &work.setup.pool, work.control)?;
         counted.reading += source.reading();
         Ok(counted)
     };

@@ -46,7 +46,6 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
         Err(absence) => (Vec::new(), Some(absence.to_string()), "none".into()),
     };
     let found_memory = gpus.first().map(|gpu: &Gpu| gpu.memory.get());
-    let compiler = trimill_kernels::nvrtc().map_or_else(|absence| absence.to_string(), |version| version.to_string());
     let host = default_host_memory();
     let half = host.get() / 2;
     let (backend, device) = match found_memory {
@@ -68,6 +67,6 @@ pub fn survey((work_dir, cache_dir): (Option<&Path>, Option<&Path>)) -> DoctorRe
         default_backend: backend.into(),
         rates: measured.unwrap_or_default(),
         rates_measured: measured.is_some(),
-        versions: BTreeMap::from([("CUDA driver".into(), driver), ("NVRTC".into(), compiler)]),
+        versions: BTreeMap::from([("CUDA driver".into(), driver)]),
     }
 }

@@ -13,9 +13,11 @@ use super::machine;
 use super::queue::Queue;
 use super::setup::{Chosen, Setup, host_holds};
 use super::workers::all_or_cause;
+use trimill_kernels::Scope;
+
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::error::{Error, Result};
 use crate::job::{Job, Partitioner, Parts, Stream};
 use crate::partition::section::RowBlockSize;
@@ -47,12 +49,12 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     let chosen = setup.backend(job, (size, Bytes::ZERO))?;
     let gpus = chosen.gpus();
     let Chosen { mut backends, device, largest_row_block, methods, driver, .. } = chosen;
-    if backends[0].whole() && manifest.partitions.len() > 1 {
+    if backends[0].scope() != Scope::Partitions && manifest.partitions.len() > 1 {
         return Err(Error::usage(format!("method {} counts whole graphs only", backends[0].method()))
             .at(dir)
             .expected("a method that counts partitions"));
     }
-    let terms = backends[0].terms();
+    let footprint = backends[0].footprint();
     let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
     for (i, partition) in manifest.partitions.iter().enumerate() {
         control.check()?;
@@ -61,7 +63,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
                 .expected("all partitions in their order"));
         }
         let spill = manifest.open(dir, partition)?;
-        let (size, predicted) = known(&spill, &terms, device);
+        let (size, predicted) = known(&spill, &footprint, device);
         if gpus > 0 {
             host_holds(predicted.largest_row_block, largest_row_block).map_err(|error| error.at(spill.path()))?;
         }
@@ -127,7 +129,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
 }
 
 /// What a spill holds, and what counting it takes.
-fn known(spill: &SpillReader, terms: &Terms, budget: Bytes) -> (PartitionSize, Prediction) {
+fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
     let header = spill.header();
     let size = PartitionSize {
         locals: header.locals.into(),
@@ -152,7 +154,7 @@ fn known(spill: &SpillReader, terms: &Terms, budget: Bytes) -> (PartitionSize, P
         all_row_blocks: row_blocks.into_iter().sum(),
         spill: Bytes(spill.bytes()),
     };
-    (size, predict(&size, terms, &layout, budget))
+    (size, predict(&size, footprint, &layout, budget))
 }
 
 /// Refuses settings that say how a graph is read or partitioned.

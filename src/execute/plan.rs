@@ -37,7 +37,7 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let planned = unless_damaged(planned, path.as_deref())?;
-    let (graph, plan, terms) = (&planned.graph, &planned.plan, planned.backends[0].terms());
+    let (graph, plan, footprint) = (&planned.graph, &planned.plan, planned.backends[0].footprint());
     let spills = plan.cut.stream() == Stream::Partition;
     let partitions: Vec<PlannedPartition> = plan
         .sizes
@@ -61,7 +61,8 @@ pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<Plan
         .collect();
     let parts = plan.parts();
     let limits = &planned.limits;
-    let planning = Planning { job, setup: &setup, graph, terms: &terms, limits, builds: planned.builds, control };
+    let planning =
+        Planning { job, setup: &setup, graph, footprint: &footprint, limits, builds: planned.builds, control };
     let alternatives = match planned.limits.whole {
         Some(_) => Vec::new(),
         None => {
@@ -129,7 +130,7 @@ fn alternatives(
     (stream, row_block_limit, partitioner): (Stream, Bytes, &Partitioner),
 ) -> Result<Vec<Alternative>> {
     const PARTS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
-    let Planning { graph, terms, control, .. } = *planning;
+    let Planning { graph, footprint, control, .. } = *planning;
     let limits = Limits { row_block: Some(row_block_limit), ..*planning.limits };
     let budget = limits.device;
     let told = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
@@ -147,18 +148,18 @@ fn alternatives(
         }
     };
     if stream == Stream::Graph {
-        let of = |parts| Ok(told(parts, even_ranges(graph, parts, terms, &limits, control)?));
+        let of = |parts| Ok(told(parts, even_ranges(graph, parts, footprint, &limits, control)?));
         return PARTS.into_iter().map(of).collect();
     }
     let (vertices, child_peak) = (Vertices::of(graph)?, AtomicU64::new(0));
-    let weight = |vertex: u32| terms.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+    let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
     let assigner = planning.assigner(partitioner, &vertices, &weight, &child_peak);
     if !assigner.is_cheap() {
         return Ok(Vec::new());
     }
     let of = |parts| {
         let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
-        Ok(told(parts, sized(graph, &locals, terms, (&limits, row_block_limit), control)?))
+        Ok(told(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
     };
     PARTS.into_iter().map(of).collect()
 }

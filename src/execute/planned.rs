@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::host::Asked;
@@ -11,7 +12,8 @@ use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::clean::cache::Origin;
 use crate::control::Control;
-use crate::count::{Backend, Terms};
+use crate::count::method::LEAST_OF_A_GPU;
+use crate::count::{Backend, Footprint};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
@@ -90,7 +92,7 @@ pub(super) fn planned(
     let machine = Estimating { rates, cores, gpus: chosen.gpus(), cached };
     let gpus = chosen.gpus() as u64;
     let Chosen { mut backends, device, largest_row_block, floor, methods, .. } = chosen;
-    let whole = backends[0].whole().then(|| backends[0].method());
+    let whole = (backends[0].scope() != Scope::Partitions).then(|| backends[0].method());
     let device_from = if gpus == 0 && job.device_memory.is_none() { BudgetFrom::Host } else { BudgetFrom::Device };
     let limits = Limits {
         device,
@@ -107,23 +109,25 @@ pub(super) fn planned(
     let until_here = machine::peak_memory();
     machine::forget_peak();
     let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
-        let (terms, child_peak) = (backends[0].terms(), AtomicU64::new(0));
+        let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
         let plan = setup.pool.install(|| match &recorded {
-            Some((record, settled)) => replan(&graph, (settled, record.block_bytes), &terms, &limits, control),
+            Some((record, settled)) => replan(&graph, (settled, record.block_bytes), &footprint, &limits, control),
             None => {
                 let builds = division.building.is_some();
-                Planning { job, setup, graph: &graph, terms: &terms, limits: &limits, builds, control }
+                Planning { job, setup, graph: &graph, footprint: &footprint, limits: &limits, builds, control }
                     .plan(&child_peak)
             }
         })?;
         Ok((plan, Bytes(child_peak.into_inner())))
     };
     let (plan, child_peak) = match planned(&backends) {
-        // Recorded parts may fit another method's terms.
-        Err(error) if recorded.is_some() && error.kind() == Kind::Resource => {
-            if !backends.iter_mut().map(|backend| backend.take_less()).fold(false, |some, less| some | less) {
+        // Recorded parts may fit the method that takes less.
+        Err(error) if recorded.is_some() && error.kind() == Kind::Resource && !methods.is_empty() => {
+            if backends[0].method() == LEAST_OF_A_GPU {
                 return Err(error);
             }
+            drop(backends);
+            backends = setup.backend(&Job { method: Some(LEAST_OF_A_GPU.into()), ..sharing }, of_graph)?.backends;
             planned(&backends)?
         }
         planned => planned?,
@@ -188,7 +192,7 @@ pub(super) struct Planning<'a> {
     pub(super) job: &'a Job,
     pub(super) setup: &'a Setup,
     pub(super) graph: &'a OrientedGraph,
-    pub(super) terms: &'a Terms,
+    pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a Limits,
     /// Whether the host has room for building partitions.
     pub(super) builds: bool,
@@ -198,16 +202,16 @@ pub(super) struct Planning<'a> {
 impl Planning<'_> {
     /// Plans; notes the most bytes that a METIS child took. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { job, graph, terms, limits, control, .. } = *self;
+        let Self { job, graph, footprint, limits, control, .. } = *self;
         let parts = match job.parts {
             Parts::Exactly(parts) => Some(parts.get()),
             Parts::Auto => None,
         };
         match (&job.partitioner, job.stream) {
-            (Partitioner::Rank, _) => ranges(graph, parts, terms, limits, control),
-            (Partitioner::Auto, None) if !self.builds => ranges(graph, parts, terms, limits, control),
+            (Partitioner::Rank, _) => ranges(graph, parts, footprint, limits, control),
+            (Partitioner::Auto, None) if !self.builds => ranges(graph, parts, footprint, limits, control),
             (Partitioner::Auto, None) => {
-                auto(graph, parts, terms, limits, control, || self.sets(&Partitioner::Contiguous, child_peak))
+                auto(graph, parts, footprint, limits, control, || self.sets(&Partitioner::Contiguous, child_peak))
             }
             (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
             (other, _) => self.sets(other, child_peak),
@@ -216,18 +220,18 @@ impl Planning<'_> {
 
     /// Plans the parts of a partitioner.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let Self { graph, terms, limits, control, .. } = *self;
+        let Self { graph, footprint, limits, control, .. } = *self;
         let asked = self.assigner(partitioner, &NOTHING, &|_| 0, child_peak);
-        if let Some(whole) = sets::whole(graph, &asked, terms, limits, control)? {
+        if let Some(whole) = sets::whole(graph, &asked, footprint, limits, control)? {
             return Ok(whole);
         }
         let assigned = {
             let vertices = Vertices::of(graph)?;
-            let weight = |vertex: u32| terms.resident(1, vertices.out_degrees[vertex as usize].into()).get();
+            let weight = |vertex: u32| footprint.resident(1, vertices.out_degrees[vertex as usize].into()).get();
             let assigner = self.assigner(partitioner, &vertices, &weight, child_peak);
-            sets::assigned(graph, &vertices, &assigner, terms, limits, control)?
+            sets::assigned(graph, &vertices, &assigner, footprint, limits, control)?
         };
-        sets::sets(graph, assigned, terms, limits, control)
+        sets::sets(graph, assigned, footprint, limits, control)
     }
 
     /// A partitioner with the settings of the job.

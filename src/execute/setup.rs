@@ -180,8 +180,8 @@ impl Setup {
     fn cpu(&self, method: CpuMethod, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
         // The number of tables follows the pool's threads.
         let least = self.pool.install(|| match &method {
-            CpuMethod::Serial(method) => floor(graph, &Serial(*method).terms()),
-            CpuMethod::Bitmap => floor(graph, &Cpu::new(Bytes::ZERO, graph.vertices).terms()),
+            CpuMethod::Serial(method) => floor(graph, &Serial(*method).footprint()),
+            CpuMethod::Bitmap => floor(graph, &Cpu::new(Bytes::ZERO, graph.vertices).footprint()),
         });
         if let Some(asked) = self.device_memory.filter(|&asked| asked > self.host.budget()) {
             return Err(Error::usage(format!(
@@ -216,13 +216,12 @@ impl Setup {
     }
 
     fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
-        let cache = self.cache.as_ref().map(|cache| cache.dir().join("kernels"));
         let settings = Settings {
             block_threads: job.block_threads,
             tile: job.tile,
             timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
         };
-        let open = |ordinal| Cuda::open(ordinal, method, settings, cache.as_deref());
+        let open = |ordinal| Cuda::open(ordinal, method, settings);
         let before = machine::resident_memory();
         let mut workers = match job.devices.clone().unwrap_or_default() {
             Devices::All => together(Cuda::all()?, open)?,
@@ -235,16 +234,16 @@ impl Setup {
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
         // Where the method is open, that of the smallest.
-        let least = floor(graph, &workers[0].terms()).device;
+        let least = floor(graph, &workers[0].footprint()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
-        let settled = |worker: &mut Cuda| {
+        let choose = |worker: &mut Cuda| {
             worker.pass_in_runs_of(chunk);
-            self.pool.install(|| worker.settle(graph, largest_row_block, &self.rates))
+            worker.choose(graph, largest_row_block, &self.rates)
         };
         // Of one budget, all choose alike.
-        let methods = workers.iter_mut().map(settled).last().unwrap_or_default();
+        let methods = workers.iter_mut().map(choose).last().unwrap_or_default();
         let least = workers[0].floor(graph);
-        if floor(graph, &workers[0].terms()).device > device {
+        if floor(graph, &workers[0].footprint()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn Backend>).collect();

@@ -11,6 +11,8 @@ use super::queue::Queue;
 use super::setup::Setup;
 use super::stage_times::device_stages;
 use super::workers::{all_or_cause, counted_by_all};
+use trimill_kernels::{Scope, Share};
+
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::count::{Backend, DeviceTimes};
@@ -23,11 +25,11 @@ use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::{Counted, Failed, count_partition};
 
-/// Whether the devices of a plan share a whole graph by its edges; from now on each counts its share.
-pub(super) fn shared(planned: &mut Planned) -> bool {
-    let many = planned.backends.len() as u32;
-    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Stream::Graph && many > 1;
-    whole && planned.backends.iter_mut().zip(0..).all(|(backend, i)| backend.share(i, many))
+/// Whether the devices of a plan share a whole graph by its edges.
+pub(super) fn shared(planned: &Planned) -> bool {
+    let whole = planned.plan.parts() == 1 && planned.plan.cut.stream() == Stream::Graph;
+    let backends = &planned.backends;
+    whole && backends.len() > 1 && backends.iter().all(|backend| backend.scope() == Scope::SharesOfGraphs)
 }
 
 /// Counts the one partition of a plan in shares.
@@ -80,10 +82,10 @@ fn counted_together(
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
     let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(taken) = queue.take() {
-            backend.share(taken.item, shares);
             let blocks = RowBlocks::default();
             let mut source = RankRange::new(graph, &blocks, 0..graph.vertices())?;
-            match count_partition(&mut source, backend, &setup.pool, &together) {
+            let share = Share { index: taken.item, of: shares };
+            match count_partition(&mut source, backend, share, &setup.pool, &together) {
                 Ok(share) => counted.push(share),
                 Err(failed) => {
                     if let Failed::Device(_) = failed {

@@ -7,7 +7,7 @@
 use super::estimate::{self, Estimates};
 use super::{Limits, Plan};
 use crate::control::Control;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 
@@ -18,12 +18,12 @@ use crate::graph::OrientedGraph;
 pub fn auto(
     graph: &OrientedGraph,
     parts: Option<u32>,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
     by_id: impl FnOnce() -> Result<Plan>,
 ) -> Result<Plan> {
-    let ranges = super::ranges::ranges(graph, parts, terms, limits, control)?;
+    let ranges = super::ranges::ranges(graph, parts, footprint, limits, control)?;
     if ranges.parts() == 1 {
         return Ok(ranges);
     }

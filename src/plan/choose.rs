@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::space::Space;
 use crate::bytes::Bytes;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::graph::GraphSize;
 use crate::rates::Speed;
 
@@ -24,7 +24,7 @@ pub struct Candidate<'a> {
     /// Its name.
     pub name: &'static str,
     /// What it takes.
-    pub terms: &'a Terms,
+    pub footprint: &'a Footprint,
     /// How fast it is.
     pub speed: Speed,
 }
@@ -62,7 +62,7 @@ fn seconds(
     gpu_arcs: f64,
 ) -> Option<f64> {
     let &GraphSize { vertices, edges, probes, longest_row: longest } = graph;
-    let space = Space::new((vertices, edges, longest), candidate.terms, device, largest_row_block);
+    let space = Space::new((vertices, edges, longest), candidate.footprint, device, largest_row_block);
     if !space.is_enough() {
         return None;
     }
@@ -72,7 +72,7 @@ fn seconds(
     if space.whole_fits() {
         return Some(once.max(m / gpu_arcs));
     }
-    let resident = candidate.terms.resident(u64::from(vertices), edges).get() as f64;
+    let resident = candidate.footprint.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
     let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
     let kernels = once + parts * (streamed * m + row_blocks * pass) + visit * n * row_blocks;
@@ -82,28 +82,30 @@ fn seconds(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::count::RowBlockRoom;
 
-    fn terms(per_resident_arc: u64) -> Terms {
-        Terms {
+    fn footprint(per_resident_arc: u64) -> Footprint {
+        Footprint {
             per_resident_arc,
             per_local: 8,
-            tables: |_, _| Bytes::ZERO,
+            table: |_| Bytes::ZERO,
             workers: 1,
-            slots: |_| 2,
+            per_numbered: 0,
+            row_blocks: RowBlockRoom::Always(2),
             fixed: Bytes(1000),
             scratch: Bytes::ZERO,
-            preferred: None,
+            of_budget: None,
         }
     }
 
     /// A method that takes little room and searches, and one that takes more and packs each row block.
     fn chosen(graph: &GraphSize, device: Bytes) -> (usize, Vec<Option<f64>>) {
-        let (small, large) = (terms(4), terms(8));
+        let (small, large) = (footprint(4), footprint(8));
         let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
         let fast = Speed { arc: 1e-10, probe: 1e-13, streamed: 1e-11, pass: 2e-4, visit: 0.0 };
         let candidates = [
-            Candidate { name: "small", terms: &small, speed: slow },
-            Candidate { name: "fast", terms: &large, speed: fast },
+            Candidate { name: "small", footprint: &small, speed: slow },
+            Candidate { name: "fast", footprint: &large, speed: fast },
         ];
         let (chosen, estimates) = choose(graph, &candidates, (device, Bytes::mib(256)), 12e9);
         (chosen, estimates.into_iter().map(|estimate| estimate.seconds).collect())

@@ -29,7 +29,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::bytes::Bytes;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::error::{Error, Result};
 use crate::graph::{GraphSize, OrientedGraph};
 use crate::job::Stream;
@@ -185,11 +185,11 @@ pub struct Floor {
 }
 
 /// The floor of a graph under a method.
-pub fn floor(graph: &GraphSize, terms: &Terms) -> Floor {
+pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
     let longest = graph.longest_row;
     let row_block = smallest_row_block_limit(longest);
-    let least = Terms { workers: 1, ..*terms };
-    let row_blocks = Bytes(row_block.get() * space::passing(terms));
+    let least = Footprint { workers: 1, ..*footprint };
+    let row_blocks = Bytes(row_block.get() * space::passing(footprint));
     let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     Floor { device, row_block }
 }
@@ -208,8 +208,8 @@ struct Divided {
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
 /// method needs the whole graph and it does not fit.
-fn divided(graph: &OrientedGraph, terms: &Terms, limits: &Limits) -> Result<Divided> {
-    let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), terms);
+fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Result<Divided> {
+    let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), footprint);
     let Limits { device, largest_row_block, row_block, .. } = *limits;
     if device < least {
         return Err(Error::resource(format!("a device budget of {device} ({} bytes)", device.get()))
@@ -222,7 +222,7 @@ fn divided(graph: &OrientedGraph, terms: &Terms, limits: &Limits) -> Result<Divi
             .advice("change --block-bytes or leave it out"));
     }
     let size = (graph.vertices(), graph.edges(), graph.longest_row());
-    let space = Space::new(size, terms, device, largest_row_block);
+    let space = Space::new(size, footprint, device, largest_row_block);
     let row_block_limit = row_block.unwrap_or(space.row_block);
     if row_block_limit > space.for_row_block {
         return Err(Error::resource(format!("two row blocks of {row_block_limit} under a device budget of {device}"))

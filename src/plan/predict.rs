@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use trimill_kernels::Size;
+
 use crate::bytes::Bytes;
-use crate::count::{Preferred, Terms};
+use crate::count::{Footprint, RowBlockRoom};
 use crate::partition::section::{ResidentSize, longest_row_block_range, row_block_bytes};
 use crate::partition::sizes::PartitionSize;
 use crate::spill;
@@ -62,26 +64,24 @@ impl Layout {
 }
 
 /// Predicts what a partition takes under a method and a budget.
-pub fn predict(size: &PartitionSize, terms: &Terms, layout: &Layout, budget: Bytes) -> Prediction {
+pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &Layout, budget: Bytes) -> Prediction {
     let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
     let numbered = size.numbered() as u32;
-    let resident = terms.resident(size.locals, size.resident_arcs);
-    let overhead = terms.overhead(numbered);
+    let resident = footprint.resident(size.locals, size.resident_arcs);
+    let overhead = footprint.overhead(numbered);
     // A method that sets room apart for two row blocks does so for one row block, too; others hold what there is.
-    let row_blocks = match (terms.slots)(1) {
-        1 => layout.two_row_blocks,
-        slots => Bytes(layout.largest_row_block.get() * slots),
+    let row_blocks = match footprint.row_blocks {
+        RowBlockRoom::Always(many) => Bytes(layout.largest_row_block.get() * many),
+        RowBlockRoom::UpTo(_) => layout.two_row_blocks,
     };
+    let row_block_limit = layout.largest_row_block.get();
+    let whole = Size { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit };
     Prediction {
         resident,
         row_blocks: layout.row_blocks,
         largest_row_block: layout.largest_row_block,
         spill: layout.spill,
         stream: rows.bytes() + layout.all_row_blocks,
-        peak: terms.taken(
-            resident + overhead + row_blocks,
-            budget,
-            Preferred { resident: rows, numbered, row_block: layout.largest_row_block },
-        ),
+        peak: footprint.taken(resident + overhead + row_blocks, &whole, budget),
     }
 }

@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, undivided};
+use trimill_kernels::Size;
+
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::{Preferred, Terms};
+use crate::count::Footprint;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::sizes::PartitionSize;
@@ -33,25 +35,25 @@ const EVEN: u64 = 64;
 pub fn ranges(
     graph: &OrientedGraph,
     parts: Option<u32>,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
-    let Divided { space, row_block_limit, most } = divided(graph, terms, limits)?;
+    let Divided { space, row_block_limit, most } = divided(graph, footprint, limits)?;
     undivided(limits, parts)?;
     let wanted = match limits.whole {
         Some(_) => 1,
         None => parts.unwrap_or(limits.parts).max(1),
     };
-    let cuts = Cuts { graph, terms, control };
+    let cuts = Cuts { graph, footprint, control };
     let all = 0..graph.vertices();
     let ranges = if wanted == 1 && space.whole_fits() { Vec::from([all]) } else { cuts.even(wanted, most)? };
     let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
     let assigning = start.elapsed();
     let start = Instant::now();
     let blocks = RowBlocks::new(graph, row_block_limit)?;
-    let (sizes, predictions) = predictions(graph, (&ranges, &blocks), terms, limits.device)?;
+    let (sizes, predictions) = predictions(graph, (&ranges, &blocks), footprint, limits.device)?;
     Ok(Plan {
         cut: Cut::Ranges(ranges, blocks),
         row_block_limit,
@@ -70,13 +72,13 @@ pub fn ranges(
 pub fn even_ranges(
     graph: &OrientedGraph,
     parts: u32,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let row_block_limit = divided(graph, terms, limits)?.row_block_limit;
-    let ranges = Cuts { graph, terms, control }.even(parts, Bytes(u64::MAX))?;
-    predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), terms, limits.device)
+    let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
+    let ranges = Cuts { graph, footprint, control }.even(parts, Bytes(u64::MAX))?;
+    predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), footprint, limits.device)
 }
 
 /// What each of `ranges` will take, exactly.
@@ -86,22 +88,25 @@ pub fn even_ranges(
 pub(super) fn predictions(
     graph: &OrientedGraph,
     (ranges, blocks): (&[Range<u32>], &RowBlocks),
-    terms: &Terms,
+    footprint: &Footprint,
     budget: Bytes,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let predicted = |ranks: &Range<u32>| {
         let range = RankRange::new(graph, blocks, ranks.clone())?;
         let (rows, row_blocks, largest) = (range.resident_size(), range.row_blocks() as u64, range.largest_row_block());
-        let resident = terms.resident(rows.locals, rows.arcs);
-        let least = resident + terms.overhead(range.numbered()) + Bytes(largest.get() * (terms.slots)(row_blocks));
-        let preferred = Preferred { resident: rows, numbered: range.numbered(), row_block: largest };
+        let resident = footprint.resident(rows.locals, rows.arcs);
+        let least = resident
+            + footprint.overhead(range.numbered())
+            + Bytes(largest.get() * footprint.row_blocks.of(row_blocks));
+        let (locals, arcs, numbered) = (rows.locals, rows.arcs, range.numbered());
+        let whole = Size { locals, arcs, numbered, row_block_limit: largest.get() };
         let prediction = Prediction {
             resident,
             row_blocks,
             largest_row_block: largest,
             spill: Bytes::ZERO,
             stream: rows.bytes() + range.passing_bytes(),
-            peak: terms.taken(least, budget, preferred),
+            peak: footprint.taken(least, &whole, budget),
         };
         Ok((range.size(), prediction))
     };
@@ -112,14 +117,14 @@ pub(super) fn predictions(
 /// Cuts ranges.
 struct Cuts<'a> {
     graph: &'a OrientedGraph,
-    terms: &'a Terms,
+    footprint: &'a Footprint,
     control: &'a Control,
 }
 
 impl Cuts<'_> {
     /// About `wanted` ranges, or as many as there must be for none to weigh more than `most`; about even.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
-        let all = self.terms.resident(self.graph.vertices().into(), self.graph.edges());
+        let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
         // Of many file blocks whole ones are taken: these can be sent as they are stored.
         let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
         let fewest = self.of(most.get(), false)?.len() as u64;
@@ -146,7 +151,7 @@ impl Cuts<'_> {
         let (mut ranges, mut first) = (Vec::new(), 0);
         while first < self.graph.vertices() || ranges.is_empty() {
             self.control.check()?;
-            let fits = |rows, arcs| self.terms.resident(rows, arcs).get() <= most;
+            let fits = |rows, arcs| self.footprint.resident(rows, arcs).get() <= most;
             let end = match whole {
                 _ if self.graph.vertices() == 0 => 0,
                 true => self.graph.last_fitting_block(first, fits)?,

@@ -1,4 +1,4 @@
-//! A plan of an earlier start, under the terms and budgets of this one.
+//! A plan of an earlier start, under the footprint and budgets of this one.
 //!
 //! Enters: how the graph was cut, and what else was settled then. Leaves: the same partitions, what each takes now, or the budget
 //! that they need. Nothing is split or joined, or results of partitions that were counted would be lost.
@@ -10,7 +10,7 @@ use super::sets::sized;
 use super::{Cut, Limits, Plan, ranges};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
@@ -32,7 +32,7 @@ pub enum Settled {
 pub fn replan(
     graph: &OrientedGraph,
     (settled, row_block_limit): (&Settled, Bytes),
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Plan> {
@@ -40,11 +40,11 @@ pub fn replan(
     let (cut, (sizes, predictions)) = match settled {
         Settled::Ranges(ranges) => {
             let blocks = RowBlocks::new(graph, row_block_limit)?;
-            let found = ranges::predictions(graph, (ranges, &blocks), terms, limits.device)?;
+            let found = ranges::predictions(graph, (ranges, &blocks), footprint, limits.device)?;
             (Cut::Ranges(ranges.clone(), blocks), found)
         }
         Settled::Sets(locals) => {
-            let found = sized(graph, locals, terms, (limits, row_block_limit), control)?;
+            let found = sized(graph, locals, footprint, (limits, row_block_limit), control)?;
             (Cut::Sets(locals.clone()), found)
         }
     };

@@ -13,7 +13,7 @@ use super::ranges::ranges;
 use super::{Assign, Cut, Divided, Limits, Plan, divided, undivided};
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::mapped::zeros;
@@ -49,17 +49,17 @@ impl Vertices {
 pub fn whole(
     graph: &OrientedGraph,
     assign: &dyn Assign,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Option<Plan>> {
-    let Divided { space, .. } = divided(graph, terms, limits)?;
+    let Divided { space, .. } = divided(graph, footprint, limits)?;
     let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
     let one = assign.is_cheap() && assign.parts().unwrap_or(least_parts) <= 1;
     if limits.spills_whole || !space.whole_fits() || !one {
         return Ok(None);
     }
-    ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control).map(Some)
+    ranges(graph, None, footprint, &Limits { parts: 1, ..*limits }, control).map(Some)
 }
 
 /// Which vertices are local where.
@@ -80,15 +80,15 @@ pub fn assigned(
     graph: &OrientedGraph,
     vertices: &Vertices,
     assign: &dyn Assign,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Assigned> {
-    let Divided { space, most, .. } = divided(graph, terms, limits)?;
+    let Divided { space, most, .. } = divided(graph, footprint, limits)?;
     undivided(limits, assign.parts())?;
     let (whole, whole_fits) = (space.whole, space.whole_fits());
     let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
-    let weight = |vertex: u32| terms.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
+    let weight = |vertex: u32| footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
     let start = Instant::now();
     let assignment = match assign.parts() {
         Some(parts) => assign.assign(parts)?,
@@ -110,16 +110,16 @@ pub fn assigned(
 pub fn sets(
     graph: &OrientedGraph,
     Assigned { locals, parts_asked, time }: Assigned,
-    terms: &Terms,
+    footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Plan> {
     let Some(locals) = locals else {
-        return ranges(graph, None, terms, &Limits { parts: 1, ..*limits }, control);
+        return ranges(graph, None, footprint, &Limits { parts: 1, ..*limits }, control);
     };
-    let row_block_limit = divided(graph, terms, limits)?.row_block_limit;
+    let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
     let start = Instant::now();
-    let (sizes, predictions) = sized(graph, &locals, terms, (limits, row_block_limit), control)?;
+    let (sizes, predictions) = sized(graph, &locals, footprint, (limits, row_block_limit), control)?;
     Ok(Plan {
         cut: Cut::Sets(locals),
         row_block_limit,
@@ -138,12 +138,12 @@ pub fn sets(
 pub(crate) fn sized(
     graph: &OrientedGraph,
     locals: &Locals,
-    terms: &Terms,
+    footprint: &Footprint,
     (limits, row_block_limit): (&Limits, Bytes),
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
-    let predicted = |size| predict(size, terms, &Layout::bound(size, row_block_limit), limits.device);
+    let predicted = |size| predict(size, footprint, &Layout::bound(size, row_block_limit), limits.device);
     let predictions = sizes.iter().map(predicted).collect();
     Ok((sizes, predictions))
 }

@@ -2,7 +2,7 @@
 
 use super::LARGEST_ROW_BLOCK;
 use crate::bytes::Bytes;
-use crate::count::Terms;
+use crate::count::Footprint;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 
 /// A budget under a method.
@@ -28,20 +28,20 @@ impl Space {
     /// Divides `device` for a graph of so many vertices and edges whose longest row is `longest`.
     pub(super) fn new(
         (vertices, edges, longest): (u32, u64, u32),
-        terms: &Terms,
+        footprint: &Footprint,
         device: Bytes,
         largest_row_block: Bytes,
     ) -> Self {
-        let (least_row_block, passing) = (smallest_row_block_limit(longest), passing(terms));
-        let overhead = terms.overhead(vertices);
-        let row = terms.resident(1, u64::from(longest));
+        let (least_row_block, passing) = (smallest_row_block_limit(longest), passing(footprint));
+        let overhead = footprint.overhead(vertices);
+        let row = footprint.resident(1, u64::from(longest));
         let room = device.saturating_sub(overhead);
         let for_row_block = Bytes(room.saturating_sub(row).get() / passing);
         let largest = LARGEST_ROW_BLOCK.min(for_row_block).min(largest_row_block);
         let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
         // As one partition there are no proxies: one row block without rows, never cut.
-        let bits = row_block_bytes(vertices, 0, 0).get() * (terms.slots)(1).max(1);
-        let whole = terms.resident(u64::from(vertices), edges) + Bytes(bits);
+        let bits = row_block_bytes(vertices, 0, 0).get() * footprint.row_blocks.of(1).max(1);
+        let whole = footprint.resident(u64::from(vertices), edges) + Bytes(bits);
         Self { room, passing, least_row_block, for_row_block, row_block, whole, overhead }
     }
 
@@ -62,6 +62,6 @@ impl Space {
 }
 
 /// Row blocks for which there must be room when there are many.
-pub(super) fn passing(terms: &Terms) -> u64 {
-    (terms.slots)(u64::MAX).max(2)
+pub(super) fn passing(footprint: &Footprint) -> u64 {
+    footprint.row_blocks.of(u64::MAX).max(2)
 }

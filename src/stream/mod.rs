@@ -18,6 +18,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
+use trimill_kernels::{Share, Size};
 
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -102,13 +103,14 @@ fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
     faults::before_device().and_then(|()| call()).map_err(Failed::Device)
 }
 
-/// Counts one partition. Reading and counting both use `pool`.
+/// Counts one partition, or a share of the edges of a whole graph. Reading and counting both use `pool`.
 ///
 /// # Errors
 /// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]), a stop.
 pub fn count_partition(
     source: &mut dyn PartitionSource,
     backend: &mut dyn Backend,
+    share: Share,
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<Counted, Failed> {
@@ -133,7 +135,7 @@ pub fn count_partition(
     std::thread::scope(|scope| {
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
-        let counted = count(partition, backend, pool, &meter, messages, (give_chunk, give_row_block));
+        let counted = count((partition, share), backend, pool, &meter, messages, (give_chunk, give_row_block));
         // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let counted = counted?;
@@ -212,7 +214,7 @@ impl Reading<'_> {
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    partition: Partition,
+    (partition, share): (Partition, Share),
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
@@ -222,7 +224,9 @@ fn count(
     let mut counted = Counted::default();
     let start = Instant::now();
     let Partition { resident, numbered, largest_row_block, .. } = partition;
-    let mut counter = asked(|| backend.begin(resident, numbered, largest_row_block))?;
+    let ResidentSize { locals, arcs } = resident;
+    let size = Size { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
+    let mut counter = asked(|| backend.begin(size, share))?;
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{PartitionCount, PartitionCounter, Terms};
+use crate::count::{Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
 use crate::lock;
 use crate::partition::section::{RowBlockSize, RowBlockView};
 
@@ -62,19 +62,20 @@ impl Backend for Onlooker {
     fn method(&self) -> &'static str {
         "none"
     }
-    fn terms(&self) -> Terms {
-        Terms {
+    fn footprint(&self) -> Footprint {
+        Footprint {
             per_resident_arc: 4,
             per_local: 12,
-            tables: |_, _| Bytes::ZERO,
+            table: |_| Bytes::ZERO,
             workers: 1,
-            slots: |_| 2,
-            preferred: None,
+            per_numbered: 0,
+            row_blocks: RowBlockRoom::Always(2),
+            of_budget: None,
             fixed: Bytes::ZERO,
             scratch: Bytes::ZERO,
         }
     }
-    fn begin<'a>(&'a mut self, _: ResidentSize, _: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }
@@ -98,7 +99,7 @@ impl PartitionCounter for Onlooker {
 fn run(mut source: Alternating) -> (Result<Counted, Failed>, Vec<u32>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut onlooker = Onlooker::default();
-    let counted = count_partition(&mut source, &mut onlooker, &pool, &Control::silent());
+    let counted = count_partition(&mut source, &mut onlooker, Share::ALL, &pool, &Control::silent());
     let seen = lock(&onlooker.0).clone();
     (counted, seen)
 }

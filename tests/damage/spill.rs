@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use trimill::bytes::Bytes;
 use trimill::control::Control;
+use trimill::count::Share;
 use trimill::count::cpu::Cpu;
 use trimill::error::Kind;
 use trimill::partition::section::Resident;
@@ -72,7 +73,9 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
     let counted = |id: usize| {
         let mut spill = Spilled::new(manifest.open(&spills, &manifest.partitions[id])?);
         let mut cpu = Cpu::new(Bytes::mib(64), manifest.vertices as u32);
-        Ok(count_partition(&mut spill, &mut cpu, &pool, &Control::silent()).map_err(Failed::error)?.triangles)
+        Ok(count_partition(&mut spill, &mut cpu, Share::ALL, &pool, &Control::silent())
+            .map_err(Failed::error)?
+            .triangles)
     };
     assert_eq!((0..3).map(|id| counted(id).unwrap()).sum::<u64>(), 1_612_010);
     let path = spills.join(&manifest.partitions[1].file);

@@ -1,5 +1,7 @@
 //! The kernel's arguments, as it declares them.
 
+use bytemuck::{Pod, Zeroable};
+
 /// `Arguments` of `lstc.cu`, field by field. Addresses are on the device; zero is null.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -21,14 +23,19 @@ pub(crate) struct Arguments {
     pub(crate) tile_width: u32,
 }
 
+// SAFETY: nine `u64` and six `u32`, without padding; any bits are a value.
+unsafe impl Zeroable for Arguments {}
+// SAFETY: as above.
+unsafe impl Pod for Arguments {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LSTC;
+    use crate::sources::LSTC;
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(crate::testing::fields(LSTC.code), crate::testing::fields_of(&Arguments::default()));
+        assert_eq!(crate::testing::fields(&LSTC.code()), crate::testing::fields_of(&Arguments::default()));
         assert_eq!(size_of::<Arguments>(), 9 * 8 + 6 * 4);
     }
 }

@@ -2,23 +2,29 @@
 
 use bytemuck::cast_slice;
 
-use super::arguments::{Arguments, Kernel};
-use super::{COPIED, Counting, RESIDENT, SLOTS, grid_blocks, lanes_for, launch, of_row_block};
+use super::arguments::Arguments;
+use super::{COPIED, Counting, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
-use crate::compact::{CompactPart, CompactSlices, Offsets, Unpack};
+use crate::compact::{self, CompactPart, CompactSlices, Unpack, bin_shift};
 use crate::engine::{Engine, Queue};
 use crate::error::{Error, Result};
-use crate::lstc::sections::ResidentSlices;
+use crate::sections::ResidentSlices;
 
 impl<E: Engine> Counting<'_, E> {
     /// A run goes through the halves of the work space in steps, which may end within a row.
-    pub(super) fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    ///
+    /// # Safety
+    /// As [`Engine::copy`], for the run.
+    pub(super) unsafe fn resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         let (first_local, first_successor) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         self.blocks.extend(&run.offsets[1..]);
-        match run.compact {
-            None => self.plain(run, first_local, first_successor)?,
-            Some(compact) => self.compact(run.offsets, compact, first_local)?,
+        // SAFETY: as the caller promised.
+        unsafe {
+            match run.compact {
+                None => self.plain(run, first_local, first_successor)?,
+                Some(compact) => self.compact(run.offsets, compact, first_local)?,
+            }
         }
         self.engine.record(Queue::Copy, COPIED[self.runs % COPIED.len()])?;
         self.runs += 1;
@@ -38,7 +44,9 @@ impl<E: Engine> Counting<'_, E> {
         self.space_bytes / 2 / ALIGNMENT * ALIGNMENT
     }
 
-    fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> Result<()> {
+    /// # Safety
+    /// As [`Self::resident`].
+    unsafe fn plain(&mut self, run: &ResidentSlices<'_>, first_local: u32, first_successor: u64) -> Result<()> {
         let half = self.half();
         let (mut row, mut successor) = (0, first_successor);
         while row + 1 < run.offsets.len() {
@@ -49,8 +57,10 @@ impl<E: Engine> Counting<'_, E> {
             let end = if rows == 0 { successor + room(1) / 4 } else { run.offsets[row + rows] };
             let past = row + rows.max(1);
             let successors = &run.successors[(successor - first_successor) as usize..(end - first_successor) as usize];
-            let send =
-                |engine: &mut E, at| engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(successors)]);
+            // SAFETY: as the caller promised.
+            let send = |engine: &mut E, at| unsafe {
+                engine.copy(at, &[cast_slice(&run.offsets[row..=past]), cast_slice(successors)])
+            };
             self.pack(first_local + row as u32, &run.offsets[row..=past], (successor, end), send)?;
             row += rows;
             successor = end;
@@ -59,7 +69,10 @@ impl<E: Engine> Counting<'_, E> {
     }
 
     /// Whole parts go through the halves, as many as fit.
-    fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> Result<()> {
+    ///
+    /// # Safety
+    /// As [`Self::resident`].
+    unsafe fn compact(&mut self, offsets: &[u64], compact: CompactSlices<'_>, first_local: u32) -> Result<()> {
         let CompactSlices { bytes, mut parts } = compact;
         while let Some(&CompactPart { row, arc, .. }) = parts.first() {
             let taken = |part: &CompactPart| {
@@ -72,16 +85,19 @@ impl<E: Engine> Counting<'_, E> {
             let (now, later) = parts.split_at(many);
             let past = (now[many - 1].row + now[many - 1].rows) as usize;
             let own = &offsets[row as usize..=past];
-            let send = |engine: &mut E, at: u64| {
+            let order = Unpack {
+                compact: CompactSlices { bytes, parts: now },
+                offsets_at: 0,
+                wide: true,
+                base: own[0],
+                successors_at: 0,
+                bin_shift: Some(bin_shift(self.arguments.numbered)),
+            };
+            // SAFETY: as the caller promised.
+            let send = |engine: &mut E, at: u64| unsafe {
                 engine.copy(at, &[cast_slice(own)])?;
-                engine.unpack(&Unpack {
-                    compact: CompactSlices { bytes, parts: now },
-                    offsets: Offsets::Wide(own),
-                    offsets_at: at,
-                    base: own[0],
-                    successors_at: at + size_of_val(own) as u64,
-                    counted: true,
-                })
+                let successors_at = at + size_of_val(own) as u64;
+                compact::unpack(engine, &Unpack { offsets_at: at, successors_at, ..order })
             };
             self.pack(first_local + row, own, (own[0], own[own.len() - 1]), send)?;
             parts = later;
@@ -120,7 +136,7 @@ impl<E: Engine> Counting<'_, E> {
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        launch(engine, Kernel::Resident, grid_blocks(count, arguments.lanes), &arguments)?;
+        launch(engine, "packed_resident", blocks(grid_blocks(count, arguments.lanes)), &arguments)?;
         engine.record(Queue::Compute, marks.counted)?;
         self.so_far.copied_bytes += size_of_val(offsets) as u64 + 4 * (end - first);
         Ok(())

@@ -1,17 +1,19 @@
 //! A row block's way: copied to its slot, then counted in pieces, each against batches of locals.
 
-use super::arguments::{Arguments, Kernel};
+use super::arguments::Arguments;
 use super::space::{BLOCK, Batch, MOST, Piece, places, scan_blocks};
 use super::{
-    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, grid_blocks,
-    lanes_for, launch, of_batch, of_row_block,
+    BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, blocks,
+    grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
-use crate::engine::{Call, Engine, Grid, Queue, RING};
+use crate::engine::{Engine, Grid, Queue, RING};
 use crate::error::Result;
-use crate::lstc::sections::RowBlockSlices;
+use crate::sections::RowBlockSlices;
 
 impl<E: Engine> Counting<'_, E> {
-    pub(super) fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    /// # Safety
+    /// As [`Engine::copy`], for the row block.
+    pub(super) unsafe fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         let first = self.order.is_first_row_block();
         let bytes = self.order.row_block(row_block)?;
         if first {
@@ -42,7 +44,8 @@ impl<E: Engine> Counting<'_, E> {
             let places = row_block.places(start);
             (arguments.local_words, arguments.local_ranks) = (places.words, places.ranks);
             (arguments.row_block_offsets, arguments.successors) = (places.offsets, places.successors);
-            row_block.send(engine, start)?;
+            // SAFETY: as the caller promised.
+            unsafe { row_block.send(engine, start)? };
             self.so_far.copied_bytes += bytes;
         }
         engine.record(Queue::Copy, marks.copied)?;
@@ -132,25 +135,26 @@ impl<E: Engine> Counting<'_, E> {
         engine.record(Queue::Compute, marks.copy)?;
         if begins && !piece.all_local {
             arguments.lanes = lanes_for(piece.rows, piece.arcs);
-            launch(engine, Kernel::RowBlock, grid_blocks(piece.numbers as u32, arguments.lanes), arguments)?;
+            launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
         }
         // Where the range has all successors, or rows are long, each row has something to assign.
         let lanes = lanes_for(arguments.locals.into(), self.order.arcs());
         let sparse = piece.numbers < u64::from(arguments.numbered) && lanes == ROW_LANES;
         arguments.lanes = if sparse { 0 } else { lanes };
         let locals = grid_blocks(batch.count, arguments.lanes.max(1));
-        launch(engine, Kernel::Clear, through(2 * owners), arguments)?;
-        launch(engine, Kernel::CountArcs, locals, arguments)?;
-        launch(engine, Kernel::Sum, scan_blocks(owners) as u32, arguments)?;
-        launch(engine, Kernel::SumOfSums, 1, arguments)?;
-        launch(engine, Kernel::Scan, scan_blocks(owners) as u32, arguments)?;
-        launch(engine, Kernel::AssignArcs, locals, arguments)?;
-        launch(engine, Kernel::List, owners.div_ceil(u64::from(THREADS)) as u32, arguments)?;
+        let (scans, lists) = (scan_blocks(owners) as u32, owners.div_ceil(u64::from(THREADS)) as u32);
+        launch(engine, "packed_clear", blocks(through(2 * owners)), arguments)?;
+        launch(engine, "packed_count_arcs", blocks(locals), arguments)?;
+        launch(engine, "packed_sum", blocks(scans), arguments)?;
+        launch(engine, "packed_sum_of_sums", blocks(1), arguments)?;
+        launch(engine, "packed_scan", blocks(scans), arguments)?;
+        launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
+        launch(engine, "packed_list", blocks(lists), arguments)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        launch(engine, Kernel::ByThread, through(u64::from(batch.count)), arguments)?;
-        let grid = |blocks| Grid { blocks, threads: OWNER_THREADS, shared: 0 };
-        engine.launch(grid(BY_WARP_BLOCKS * processors), &Call::Packed(Kernel::ByWarp, *arguments))?;
-        engine.launch(grid(BY_BLOCK_BLOCKS * processors), &Call::Packed(Kernel::ByBlock, *arguments))?;
+        launch(engine, "packed_by_thread", blocks(through(u64::from(batch.count))), arguments)?;
+        let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
+        launch(engine, "packed_by_warp", owned(BY_WARP_BLOCKS), arguments)?;
+        launch(engine, "packed_by_block", owned(BY_BLOCK_BLOCKS), arguments)?;
         engine.record(Queue::Compute, marks.counted)
     }
 

@@ -1,20 +1,21 @@
-//! A double of a device: memory that begins as rubbish, two queues whose orders are carried out when it pleases, and every
-//! access checked against the arena's bounds. Where the host forgets to wait, or lets a queue forget, counts go wrong.
+//! A double of a device: memory that begins as rubbish, queues whose orders are carried out when it pleases, and kernels that run on
+//! the host. Where the host forgets to wait, or lets a queue forget, counts go wrong. Writes beyond the arena are found.
 
 use std::collections::VecDeque;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
+use super::emulated;
 use crate::arena::Layout;
-use crate::compact::{BINS, Unpack, bin_shift, unpacked};
-use crate::engine::{Call, Engine, Grid, MARKS, Mark, Queue};
+use crate::compile::Source;
+use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Queue, Scratch};
 use crate::error::Result;
-use crate::{lstc, packed};
 
 /// When orders are carried out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Pace {
+pub enum Pace {
     /// Only when somebody waits for them; copies first.
     Late,
     /// Copies at once, kernels only when somebody waits.
@@ -26,7 +27,8 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    pub(crate) fn all(seed: u64) -> [Self; 5] {
+    /// One of each kind, and another by chance.
+    pub fn all(seed: u64) -> [Self; 5] {
         [Self::Late, Self::CopiesAhead, Self::KernelsAhead, Self::Random(seed), Self::Random(seed + 100)]
     }
 }
@@ -34,84 +36,90 @@ impl Pace {
 #[derive(Debug)]
 enum Order {
     Write { to: u64, bytes: Vec<u8> },
-    Launch { grid: Grid, call: Call },
+    Fill { at: u64, byte: u8, bytes: u64 },
+    Launch { grid: Grid, kernel: Kernel, parameters: Vec<Vec<u8>> },
     Record { mark: Mark, time: u64 },
     Wait { mark: Mark, time: u64 },
 }
 
-/// Memory at an address that no host memory has.
+/// What was not written yet, and what lies on both sides of the arena.
+const RUBBISH: u8 = 0xa5;
+
+/// Words on both sides of the arena.
+const MARGIN: usize = 512;
+
+/// Queues: of copies, of kernels, and the extra ones.
+const QUEUES: usize = 2 + EXTRA_QUEUES;
+
+/// The device.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    bytes: Vec<u8>,
-}
-
-pub(crate) const BASE: u64 = 1 << 60;
-
-impl Memory {
-    fn at(&mut self, address: u64, len: usize) -> &mut [u8] {
-        let start = address.checked_sub(BASE).expect("below the arena") as usize;
-        self.bytes.get_mut(start..start + len).expect("beyond the arena")
-    }
-
-    pub(crate) fn u32(&mut self, address: u64) -> u32 {
-        assert_eq!(address % 4, 0);
-        u32::from_le_bytes(self.at(address, 4).try_into().unwrap())
-    }
-
-    pub(crate) fn u64(&mut self, address: u64) -> u64 {
-        assert_eq!(address % 8, 0);
-        u64::from_le_bytes(self.at(address, 8).try_into().unwrap())
-    }
-
-    pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
-        self.at(address, bytes.len()).copy_from_slice(bytes);
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Double {
-    memory: Memory,
+pub struct Double {
+    memory: Vec<u64>,
     layout: Layout,
-    queues: [VecDeque<Order>; 2],
+    scratch: u64,
+    queues: Vec<VecDeque<Order>>,
     /// How often each mark was recorded, by the host and in its queue.
     recorded: [u64; MARKS],
     reached: [u64; MARKS],
+    loaded: Vec<&'static str>,
     pace: Pace,
     rng: ChaCha8Rng,
-    bins: Vec<u64>,
-    bin_shift: u32,
+}
+
+const fn index(queue: Queue) -> usize {
+    match queue {
+        Queue::Copy => 0,
+        Queue::Compute => 1,
+        Queue::Extra(queue) => 2 + queue,
+    }
 }
 
 impl Double {
-    pub(crate) fn new(bytes: u64, pace: Pace) -> Self {
+    /// An arena of so many bytes. `None`, with a printed reason: there is no compiler for the kernels.
+    pub fn new(bytes: u64, pace: Pace) -> Option<Self> {
         let seed = if let Pace::Random(seed) = pace { seed } else { 0 };
-        Self {
-            memory: Memory { bytes: vec![0xa5; bytes as usize] },
+        let double = Self {
+            memory: Vec::new(),
             layout: Layout::new(bytes),
-            queues: Default::default(),
+            scratch: 0,
+            queues: (0..QUEUES).map(|_| VecDeque::new()).collect(),
             recorded: [0; MARKS],
             reached: [0; MARKS],
+            loaded: Vec::new(),
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
-            bins: Vec::new(),
-            bin_shift: 0,
-        }
+        };
+        super::has_compiler().then(|| double.with_scratch(0))
+    }
+
+    /// The same with a piece of so many bytes to unpack rows in, behind the arena.
+    pub fn with_scratch(mut self, bytes: u64) -> Self {
+        let words = (self.layout.capacity().next_multiple_of(256) + bytes).div_ceil(8) as usize;
+        (self.memory, self.scratch) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], bytes);
+        self
     }
 
     /// Whether the device has come to the last record of a mark.
-    pub(crate) fn has_reached(&self, mark: Mark) -> bool {
+    pub fn has_reached(&self, mark: Mark) -> bool {
         self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark]
     }
 
+    fn at(&mut self, address: u64, bytes: usize) -> &mut [u8] {
+        let start = (address - self.memory.as_ptr() as u64) as usize;
+        let end = 8 * (self.memory.len() - MARGIN);
+        assert!(start >= 8 * MARGIN && start + bytes <= end, "beyond the arena");
+        &mut cast_slice_mut(&mut self.memory)[start..start + bytes]
+    }
+
     fn order(&mut self, queue: Queue, order: Order) {
-        self.queues[queue as usize].push_back(order);
+        self.queues[index(queue)].push_back(order);
         match self.pace {
             Pace::Late => {}
-            Pace::CopiesAhead => while self.step(Queue::Copy) {},
-            Pace::KernelsAhead => while self.step(Queue::Compute) {},
+            Pace::CopiesAhead => while self.step(0) {},
+            Pace::KernelsAhead => while (1..QUEUES).any(|queue| self.step(queue)) {},
             Pace::Random(_) => {
                 for _ in 0..self.rng.random_range(0..4) {
-                    let queue = if self.rng.random() { Queue::Copy } else { Queue::Compute };
+                    let queue = self.rng.random_range(0..QUEUES.min(4));
                     self.step(queue);
                 }
             }
@@ -119,8 +127,8 @@ impl Double {
     }
 
     /// Carries out the next order of a queue. `false`: there is none, or it waits.
-    fn step(&mut self, queue: Queue) -> bool {
-        let orders = &mut self.queues[queue as usize];
+    fn step(&mut self, queue: usize) -> bool {
+        let orders = &mut self.queues[queue];
         if let Some(Order::Wait { mark, time }) = orders.front()
             && self.reached[*mark] < *time
         {
@@ -128,13 +136,16 @@ impl Double {
         }
         match orders.pop_front() {
             None => return false,
-            Some(Order::Write { to, bytes }) => self.memory.write(to, &bytes),
-            Some(Order::Launch { grid, call }) => match call {
-                Call::Packed(kernel, arguments) => {
-                    packed::tests::emulation::run(&mut self.memory, grid, kernel, &arguments)
-                }
-                _ => lstc::tests::emulation::run(&mut self.memory, grid, &call),
-            },
+            Some(Order::Write { to, bytes }) => self.at(to, bytes.len()).copy_from_slice(&bytes),
+            Some(Order::Fill { at, byte, bytes }) => self.at(at, bytes as usize).fill(byte),
+            Some(Order::Launch { grid, kernel, parameters }) => {
+                // SAFETY: kernels are given addresses of the arena. What they write next to it is found below.
+                unsafe { emulated::run(grid, kernel, &parameters) };
+                let end = self.memory.len() - MARGIN;
+                let margins = [&self.memory[..MARGIN], &self.memory[end..]];
+                let rubbish = |words: &&[u64]| cast_slice::<u64, u8>(words).iter().all(|&byte| byte == RUBBISH);
+                assert!(margins.iter().all(rubbish), "{} wrote beyond the arena", kernel.name);
+            }
             Some(Order::Record { mark, time }) => self.reached[mark] = time,
             Some(Order::Wait { .. }) => {}
         }
@@ -144,13 +155,13 @@ impl Double {
     /// Goes on until `done`, one order at a time.
     fn go_on(&mut self, done: impl Fn(&Self) -> bool) {
         while !done(self) {
-            let kernels_first = match self.pace {
-                Pace::Late | Pace::CopiesAhead => false,
-                Pace::KernelsAhead => true,
-                Pace::Random(_) => self.rng.random(),
+            let first = match self.pace {
+                Pace::Late | Pace::CopiesAhead => 0,
+                Pace::KernelsAhead => 1,
+                Pace::Random(_) => self.rng.random_range(0..QUEUES),
             };
-            let order = if kernels_first { [Queue::Compute, Queue::Copy] } else { [Queue::Copy, Queue::Compute] };
-            assert!(order.into_iter().any(|queue| self.step(queue)), "both queues wait for ever");
+            let stepped = (0..QUEUES).any(|i| self.step((first + i) % QUEUES));
+            assert!(stepped, "all queues wait for ever");
         }
     }
 }
@@ -161,14 +172,25 @@ impl Engine for Double {
     }
 
     fn address(&self) -> u64 {
-        BASE
+        self.memory[MARGIN..].as_ptr() as u64
     }
 
+    fn scratch(&self) -> Scratch {
+        Scratch { address: self.address() + self.layout.capacity().next_multiple_of(256), bytes: self.scratch }
+    }
+
+    /// One: blocks run one after another here.
     fn processors(&self) -> u32 {
-        2
+        1
     }
 
-    fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+    fn load(&mut self, source: &'static Source) -> Result<()> {
+        emulated::load(source);
+        self.loaded.push(source.name);
+        Ok(())
+    }
+
+    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
         self.order(Queue::Copy, Order::Write { to, bytes: pieces.concat() });
         Ok(())
     }
@@ -177,38 +199,16 @@ impl Engine for Double {
         Ok(())
     }
 
-    fn unpack(&mut self, order: &Unpack<'_>) -> Result<()> {
-        let successors = unpacked(order);
-        if order.counted {
-            successors.iter().for_each(|&successor| self.bins[(successor >> self.bin_shift) as usize] += 1);
-        }
-        self.order(
-            Queue::Copy,
-            Order::Write { to: order.successors_at, bytes: bytemuck::cast_slice(&successors).to_vec() },
-        );
+    fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()> {
+        self.order(queue, Order::Fill { at, byte, bytes });
         Ok(())
     }
 
-    fn begin_unpacking(&mut self, numbered: u32) -> Result<()> {
-        (self.bins, self.bin_shift) = (vec![0; BINS], bin_shift(numbered));
-        Ok(())
-    }
-
-    fn bins(&mut self) -> Result<Vec<u64>> {
-        Ok(self.bins.clone())
-    }
-
-    fn unpacked(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn zero(&mut self, at: u64, bytes: u64) -> Result<()> {
-        self.order(Queue::Copy, Order::Write { to: at, bytes: vec![0; bytes as usize] });
-        Ok(())
-    }
-
-    fn launch(&mut self, grid: Grid, call: &Call) -> Result<()> {
-        self.order(Queue::Compute, Order::Launch { grid, call: *call });
+    fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()> {
+        assert!(self.loaded.contains(&kernel.source.name), "{} is not loaded", kernel.source.name);
+        assert!(grid.blocks > 0 && grid.threads > 0, "{}: {grid:?}", kernel.name);
+        let parameters = parameters.iter().map(|bytes| bytes.to_vec()).collect();
+        self.order(queue, Order::Launch { grid, kernel, parameters });
         Ok(())
     }
 
@@ -228,16 +228,18 @@ impl Engine for Double {
         Ok(())
     }
 
+    /// A second, whatever lies between.
     fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
         for mark in [from, to] {
-            assert!(self.has_reached(mark), "mark {mark} is to come");
+            assert!(self.has_reached(mark), "mark {mark} is not reached");
         }
         Ok(1.0)
     }
 
-    fn read(&mut self, at: u64) -> Result<u64> {
-        self.go_on(|double| double.queues[Queue::Compute as usize].is_empty());
-        Ok(self.memory.u64(at))
+    fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
+        self.go_on(|double| double.queues[index(queue)].is_empty());
+        to.copy_from_slice(self.at(from, to.len()));
+        Ok(())
     }
 
     fn settle(&mut self) {

@@ -3,10 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
-use trimill_kernels::{Counter, Error, Gpu, Images, Shape, any_abandoned, device_bytes};
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{Partition, random};
+use trimill_kernels::{Error, Form, Gpu, Lstc, any_abandoned};
 
-use crate::common::{Partition, random};
-use crate::gpu;
+use crate::{begin, footprint};
 
 #[test]
 fn a_device_that_does_not_answer_is_abandoned() {
@@ -27,9 +28,9 @@ fn child() {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
     let count = |gpu: &mut Gpu| {
-        gpu.reserve(device_bytes(size.locals, size.arcs, limit))?;
-        let mut counter = Counter::begin(gpu, Shape::default(), size)?;
-        partition.resident_runs(7000).try_for_each(|run| counter.resident(&run))?;
+        gpu.reserve(footprint().least(&size))?;
+        let mut counter = begin(&Lstc::default(), gpu, size)?;
+        partition.runs(7000).into_iter().try_for_each(|run| counter.resident(run).map(drop))?;
         row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.slices()))?;
         counter.finish()
     };
@@ -41,7 +42,7 @@ fn child() {
     assert!(any_abandoned());
     drop(gpu);
     // The context is the same, and nothing in it can be relied on.
-    let mut again = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap();
+    let mut again = Gpu::open(0, Form::Portable).unwrap();
     let ended = count(&mut again);
     assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
 }

@@ -1,11 +1,17 @@
 //! Method `packed` on the device, against brute force and closed forms: with arenas as large as is promised to suffice, which cuts
 //! the work into pieces and batches, and with as much as is of use.
 
-use trimill_kernels::packed::{Counter, device_bytes, preferred_bytes};
-use trimill_kernels::{Counted, Error, Gpu, Images, ResidentSlices, RowBlockSlices, Size};
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use trimill_kernels::{Counted, Error, Form, Gpu, Method, Packed, RowBlockSlices, Size};
 
-use crate::common::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use crate::gpu;
+use crate::begin;
+
+/// The bytes that it must have, and those that it takes where there is room.
+fn least_and_preferred(size: &Size) -> (u64, u64) {
+    let footprint = Method::<OwnedRun>::footprint(&Packed);
+    (footprint.least(size), footprint.taken(size, u64::MAX))
+}
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, in three arenas each. All must give the same.
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
@@ -13,8 +19,7 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
     let mut counts = kinds.iter().flat_map(|row_blocks| {
         let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
         let size = partition.size(limit);
-        let least = device_bytes(size.locals, size.arcs, limit);
-        let preferred = preferred_bytes(&size);
+        let (least, preferred) = least_and_preferred(&size);
         [least, least + (preferred - least) / 5, preferred]
             .map(|arena| count_with(gpu, partition, row_blocks, size, arena).triangles)
     });
@@ -25,10 +30,9 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
 
 fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], size: Size, arena: u64) -> Counted {
     gpu.reserve(arena).unwrap();
-    let mut counter = Counter::begin(gpu, size).unwrap();
-    partition
-        .resident_runs(size.locals as usize / 3 + 1)
-        .for_each(|run| drop(counter.resident(OwnedRun::from(run)).unwrap()));
+    let mut counter = begin(&Packed, gpu, size).unwrap();
+    let runs = partition.runs(size.locals as usize / 3 + 1);
+    runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
     for row_block in row_blocks {
         counter.row_block(&row_block.slices()).unwrap();
     }
@@ -181,11 +185,11 @@ fn packed_sections_of_many_staging_buffers_arrive_whole() {
         arcs_into: u64::MAX,
         all_local: true,
     };
-    for arena in [device_bytes(size.locals, size.arcs, 0), preferred_bytes(&size)] {
+    let (least, preferred) = least_and_preferred(&size);
+    for arena in [least, preferred] {
         gpu.reserve(arena).unwrap();
-        let mut counter = Counter::begin(&mut gpu, size).unwrap();
-        let run = ResidentSlices { offsets: &offsets, successors: &successors, compact: None };
-        assert!(counter.resident(OwnedRun::from(run)).unwrap().is_none());
+        let mut counter = begin(&Packed, &mut gpu, size).unwrap();
+        assert!(counter.resident(OwnedRun::new(offsets.clone(), successors.clone())).unwrap().is_none());
         counter.row_block(&whole).unwrap();
         assert_eq!(counter.finish().unwrap().triangles, 1 + 3 * u64::from(n - 3));
     }
@@ -202,21 +206,21 @@ fn packed_refuses_what_does_not_fit() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(4, 2000, 40, 2, 0.5);
     let size = partition.size(4096);
-    let least = device_bytes(size.locals, size.arcs, 4096);
+    let (least, preferred) = least_and_preferred(&size);
     for arena in [0, least / 2] {
         gpu.reserve(arena).unwrap();
-        assert!(matches!(Counter::<OwnedRun>::begin(&mut gpu, size), Err(Error::Budget { .. })));
+        assert!(matches!(begin(&Packed, &mut gpu, size), Err(Error::Budget { .. })));
     }
     gpu.reserve(1 << 30).unwrap();
-    assert!(Counter::<OwnedRun>::begin(&mut gpu, size).is_ok_and(|counter| counter.bytes() <= preferred_bytes(&size)));
+    assert!(begin(&Packed, &mut gpu, size).is_ok_and(|counter| counter.bytes() <= preferred));
     assert_eq!(count(&mut gpu, &partition, &[1000]), partition.triangles());
 }
 
 #[test]
-fn packed_counts_the_same_from_the_embedded_ptx() {
+fn packed_counts_the_same_from_ptx() {
     let Some((gpu, _alone)) = gpu() else { return };
     drop(gpu);
-    let mut gpu = Gpu::open(0, &Images { cache: None, embedded_only: true }).unwrap_or_else(|error| panic!("{error}"));
+    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
     let partition = random(21, 3000, 50, 3, 0.5);
     assert_eq!(count(&mut gpu, &partition, &[700, 1400]), partition.triangles());
 }

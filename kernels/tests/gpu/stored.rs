@@ -1,10 +1,10 @@
 //! Rows as a graph's file stores them, unpacked on the device: the same counts as of plain rows, by both methods that take them.
 
-use trimill_kernels::packed::Run;
-use trimill_kernels::{Error, Shape, device_bytes, packed};
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, Partition, cuts, random};
+use trimill_kernels::{Error, Lstc, Packed};
 
-use crate::common::{OwnedRowBlock, Partition, StoredRun, cuts, random};
-use crate::{Counter, gpu};
+use crate::begin;
 
 /// An arena that has room for stored rows beside whatever these tests need.
 const ARENA: u64 = 128 << 20;
@@ -36,15 +36,15 @@ fn stored_rows_count_as_plain_ones_do() {
             let row_blocks = row_blocks(&partition, first, &cuts, in_part);
             let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
             let size = partition.size(limit);
-            let runs: Vec<StoredRun> = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
+            let runs = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
             gpu.reserve_for_stored_rows(ARENA).unwrap();
-            assert!(device_bytes(size.locals, size.arcs, limit) < ARENA / 2 && gpu.scratch() > 0);
-            let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
-            runs.iter().for_each(|run| counter.resident(&run.slices()).unwrap());
+            assert!(gpu.scratch_bytes() > 0);
+            let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
+            runs.iter().for_each(|run| drop(counter.resident(run.clone()).unwrap()));
             row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
             assert_eq!(counter.finish().unwrap().triangles, expected, "lstc, from {first}, {cuts:?}");
-            let mut counter = packed::Counter::begin(&mut gpu, size).unwrap();
-            runs.iter().for_each(|run| drop(counter.resident(run.clone()).unwrap()));
+            let mut counter = begin(&Packed, &mut gpu, size).unwrap();
+            runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
             let bins = counter.bins().unwrap();
             assert_eq!(bins.iter().sum::<u64>(), size.arcs);
             row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
@@ -62,10 +62,10 @@ fn stored_rows_that_are_none_are_refused() {
     let size = partition.size(limit);
     gpu.reserve_for_stored_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
-        let mut counter = Counter::begin(&mut gpu, Shape::default(), size).unwrap();
+        let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
         for mut run in partition.stored_runs(size.locals as usize / 3 + 1, 30) {
             run.damage(damaged);
-            counter.resident(&run.slices()).unwrap();
+            counter.resident(run).unwrap();
         }
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         assert!(matches!(counter.finish(), Err(Error::Rows)), "{damaged}");

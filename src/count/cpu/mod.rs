@@ -27,9 +27,10 @@ use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use trimill_kernels::{Share, Size};
 
 use super::successors::SuccessorRows;
-use super::{Backend, CounterMemory, PartitionCount, PartitionCounter, Terms};
+use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
@@ -98,22 +99,24 @@ impl Backend for Cpu {
         "bitmap"
     }
 
-    fn terms(&self) -> Terms {
-        Terms {
+    fn footprint(&self) -> Footprint {
+        Footprint {
             per_resident_arc: 4,
             per_local: 4 + 8 + 4,
-            tables: |numbered, workers| Bytes(per_worker(numbered).get() * workers),
+            table: per_worker,
             workers: self.workers,
-            slots: |row_blocks| row_blocks.min(2),
-            preferred: None,
+            per_numbered: 0,
+            row_blocks: RowBlockRoom::UpTo(2),
+            of_budget: None,
             // The offsets of the resident section are one more than its rows.
             fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
             scratch: Bytes::ZERO,
         }
     }
 
-    fn begin<'a>(&'a mut self, size: ResidentSize, numbered: u32, _: Bytes) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, size) }))
+    fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let (numbered, rows) = (size.numbered, ResidentSize { locals: size.locals, arcs: size.arcs });
+        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows) }))
     }
 }
 

@@ -40,8 +40,8 @@ impl Rows {
             work.count(&resident, &row_block.range, &successors, cpu.hubs.clamp(start, end));
             start = end;
         }
-        let terms = cpu.terms();
-        let declared = terms.overhead(n) + Bytes((terms.per_local - 12) * resident.numbers.len() as u64);
+        let footprint = cpu.footprint();
+        let declared = footprint.overhead(n) + Bytes((footprint.per_local - 12) * resident.numbers.len() as u64);
         assert!(work.bytes() <= declared, "{} of {declared}", work.bytes());
         work.triangles
     }
@@ -131,7 +131,7 @@ fn budgets_bound_the_tables() {
         let cpu = Cpu::new(budget, n);
         // What is always there: a worker, and the last offset of the resident section.
         let least = per_worker(n) + cpu.room.bytes() + Bytes(8);
-        let tables = cpu.terms().overhead(n);
+        let tables = cpu.footprint().overhead(n);
         assert!(tables <= Bytes(budget.get() / 8).max(least + Bytes(budget.get() / 16)), "{tables} of {budget}");
     }
 }

@@ -44,8 +44,8 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
 
 fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit: Bytes) -> Plan {
     let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
-    let terms = Cpu::new(Bytes::ZERO, graph.vertices()).terms();
-    let bound = |size| predict(size, &terms, &Layout::bound(size, row_block_limit), Bytes::ZERO);
+    let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
+    let bound = |size| predict(size, &footprint, &Layout::bound(size, row_block_limit), Bytes::ZERO);
     let predictions = sizes.iter().map(bound).collect();
     let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
     Plan { cut, row_block_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }

@@ -8,12 +8,12 @@ use rayon::ThreadPool;
 
 use super::*;
 use crate::count::cpu::Cpu;
-use crate::count::{CounterMemory, Device, PartitionCount, PartitionCounter, Terms};
+use crate::count::{CounterMemory, Device, Footprint, PartitionCount, PartitionCounter, Share, Size};
 use crate::error::Error;
 use crate::execute::graph::Input;
 use crate::execute::planned::planned;
 use crate::job::file::parse;
-use crate::partition::section::{Resident, ResidentSize, RowBlockView};
+use crate::partition::section::{Resident, RowBlockView};
 
 /// What becomes of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,18 +47,13 @@ impl Backend for Numbered {
         let name = format!("device {}", self.ordinal);
         Some(Device { ordinal: self.ordinal, name, budget: Bytes(1), context: Bytes(2), used: Bytes(3) })
     }
-    fn terms(&self) -> Terms {
-        self.cpu.terms()
+    fn footprint(&self) -> Footprint {
+        self.cpu.footprint()
     }
-    fn begin<'a>(
-        &'a mut self,
-        resident: ResidentSize,
-        numbered: u32,
-        largest_row_block: Bytes,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
-        let counter = self.cpu.begin(resident, numbered, largest_row_block)?;
+        let counter = self.cpu.begin(size, share)?;
         match self.fate {
             Fate::IsLostAt(at) if begun == at => Err(lost()),
             Fate::LiesDownAfter(at) if begun >= at => Ok(Box::new(Doomed { counter, error: lost() })),

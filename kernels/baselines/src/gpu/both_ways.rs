@@ -1,0 +1,57 @@
+//! The edge array: rows of the oriented graph as 64-bit keys, on their way to the device a chunk at a time.
+
+use bytemuck::cast_slice;
+use trimill_kernels::engine::Engine;
+use trimill_kernels::{ResidentSlices, Result};
+
+use super::machine::Machine;
+
+/// Keys that are made and copied together.
+const CHUNK: usize = 1 << 20;
+
+/// Which keys an arc becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ways {
+    /// One: the tail in the high half.
+    Once,
+    /// Two, one in each direction.
+    Both,
+}
+
+impl Ways {
+    /// Keys of an arc.
+    pub(super) const fn keys(self) -> u64 {
+        match self {
+            Self::Once => 1,
+            Self::Both => 2,
+        }
+    }
+}
+
+/// Copies the arcs of a run, whose first row is that of number `first`, to `to`. Returns the bytes that were copied.
+pub(super) fn upload<E: Engine>(
+    machine: &mut Machine<'_, E>,
+    to: u64,
+    ways: Ways,
+    first: u64,
+    run: &ResidentSlices<'_>,
+) -> Result<u64> {
+    let mut keys: Vec<u64> = Vec::with_capacity(CHUNK.min(run.successors.len() * ways.keys() as usize));
+    let mut copied = 0;
+    let start = run.offsets[0];
+    for (tail, row) in (first..).zip(run.offsets.windows(2)) {
+        for &successor in &run.successors[(row[0] - start) as usize..(row[1] - start) as usize] {
+            keys.push(tail << 32 | u64::from(successor));
+            if ways == Ways::Both {
+                keys.push(u64::from(successor) << 32 | tail);
+            }
+            if keys.len() + 1 >= CHUNK {
+                machine.upload(to + copied, cast_slice(&keys))?;
+                copied += size_of_val(keys.as_slice()) as u64;
+                keys.clear();
+            }
+        }
+    }
+    machine.upload(to + copied, cast_slice(&keys))?;
+    Ok(copied + size_of_val(keys.as_slice()) as u64)
+}

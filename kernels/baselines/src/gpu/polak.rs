@@ -1,0 +1,224 @@
+//! Method `polak`: A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015), the forward algorithm with a thread an edge.
+//!
+//! Enters: the edge array, each edge in both directions. The eight steps of section 3.2:
+//!
+//! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
+//!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.
+//!
+//! Then the kernel of section 3.3, which reads one value a step (3.4.3), 64 threads a block and 8 blocks a multiprocessor unless said
+//! otherwise, and the sum of the threads' results.
+//!
+//! Where the paper is silent or its libraries are not here: the sort takes 8 bits a pass from the lowest up (Thrust's is a radix sort,
+//! too); removing counts what is kept by tiles, scans, and moves. The array that is sorted holds the vertex whose list an edge is
+//! in as the high half, which is the paper's 'second vertex'. Vertices carry the numbers of this program, falling degree, in place of the
+//! input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host has dropped them already, since it
+//! orients graphs anyway; steps 2, 5 and 6 fall away and each of the others has half as much to do. Several devices: each prepares for
+//! itself and counts a share of the edges ([`Share`]); the paper prepares on one and copies.
+//!
+//! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
+//! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of less than 2^32 entries.
+
+use super::both_ways::{self, Ways};
+use super::machine::Machine;
+use super::primitives::{self, SUM_BYTES, Width, scan, sort, sort_bytes, tile_threads, tiles};
+use super::{ROUNDING, Work, bytes_of};
+use trimill_kernels::engine::{Engine, Grid};
+use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, Share, Size};
+
+/// Who drops backward edges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preprocess {
+    /// The GPU, or the CPU where the sort does not fit otherwise.
+    #[default]
+    Auto,
+    /// The GPU.
+    Gpu,
+    /// The CPU.
+    Cpu,
+}
+
+/// How to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Threads of a block.
+    pub block_threads: u32,
+    /// Blocks for each multiprocessor.
+    pub blocks: u32,
+    /// Who drops backward edges.
+    pub preprocess: Preprocess,
+}
+
+impl Default for Options {
+    /// The paper's.
+    fn default() -> Self {
+        Self { block_threads: 64, blocks: 8, preprocess: Preprocess::default() }
+    }
+}
+
+/// Blocks that look for the largest vertex.
+const MAX_BLOCKS: u64 = 512;
+
+/// The most threads that count, for the bytes of their results: those of any device there is.
+const MOST_THREADS: u64 = 1 << 19;
+
+/// Bytes that it takes whatever the graph.
+const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
+
+/// Where everything lies, from the arena's beginning.
+struct Pieces {
+    keys: u64,
+    other: u64,
+    node: u64,
+    /// Counts of the sort; later of what is kept; results of threads; sums.
+    scratch: u64,
+}
+
+fn lay(layout: &mut Layout, size: &Size, ways: Ways) -> Result<Pieces> {
+    let len = size.arcs * ways.keys();
+    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    Ok(Pieces {
+        keys: take(8 * len)?,
+        other: take(8 * len)?,
+        node: take(4 * (u64::from(size.numbered) + 1))?,
+        scratch: take(sort_bytes(len).max(8 * MOST_THREADS + SUM_BYTES).max(8 * (MAX_BLOCKS + 1)))?,
+    })
+}
+
+/// Two buffers of keys, half a byte a key for the counts of the sort.
+const fn with_keys(per_resident_arc: u64) -> Footprint {
+    Footprint {
+        per_resident_arc,
+        per_local: 4,
+        per_numbered: 0,
+        fixed: FIXED + ROUNDING,
+        row_blocks: 0,
+        of_budget: None,
+    }
+}
+
+const ON_GPU: Footprint = with_keys(34);
+const ON_CPU: Footprint = with_keys(17);
+
+/// What it takes; where nothing else is said, the GPU prepares if that fits.
+pub(super) fn footprint(options: &Options) -> Footprint {
+    match options.preprocess {
+        Preprocess::Gpu => ON_GPU,
+        Preprocess::Cpu => ON_CPU,
+        Preprocess::Auto => {
+            let fitting = |size: &Size, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
+            Footprint { of_budget: Some(fitting), ..ON_CPU }
+        }
+    }
+}
+
+/// The bytes of device memory that it takes, of the way that takes least.
+pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
+    let ways = if options.preprocess == Preprocess::Gpu { Ways::Both } else { Ways::Once };
+    bytes_of(|layout| lay(layout, size, ways))
+}
+
+pub(super) struct Polak {
+    options: Options,
+    share: Share,
+    size: Size,
+    ways: Ways,
+    pieces: Pieces,
+    /// Rows and bytes that came.
+    rows: u64,
+    bytes: u64,
+}
+
+impl Polak {
+    pub(super) fn begin<E: Engine>(
+        machine: &mut Machine<'_, E>,
+        options: Options,
+        size: Size,
+        share: Share,
+    ) -> Result<Self> {
+        let Options { block_threads, blocks, preprocess } = options;
+        let threads = u64::from(block_threads) * u64::from(blocks) * u64::from(machine.engine.processors());
+        let whole_warps = block_threads.is_multiple_of(32) && (32..=1024).contains(&block_threads);
+        if !whole_warps || threads == 0 || threads > MOST_THREADS {
+            return Err(Error::Shape(format!(
+                "blocks of {block_threads} threads, {blocks} a multiprocessor; expected a multiple of 32 up to 1024, and at most \
+                 {MOST_THREADS} threads in all"
+            )));
+        }
+        if share.index >= share.of {
+            return Err(Error::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
+        }
+        let fits = ON_GPU.least(&size) <= machine.engine.layout().capacity();
+        let ways = match preprocess {
+            Preprocess::Gpu => Ways::Both,
+            Preprocess::Auto if fits => Ways::Both,
+            _ => Ways::Once,
+        };
+        primitives::check_length(size.arcs * ways.keys())?;
+        let base = machine.engine.address();
+        let Pieces { keys, other, node, scratch } = lay(machine.engine.layout(), &size, ways)?;
+        let pieces = Pieces { keys: base + keys, other: base + other, node: base + node, scratch: base + scratch };
+        Ok(Self { options, share, size, ways, pieces, rows: 0, bytes: 0 })
+    }
+
+    /// Steps 2 to 8; where the arrays of edges and of nodes lie.
+    fn preprocess<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<(u64, u64)> {
+        let Pieces { keys, other, node, scratch } = self.pieces;
+        let len = self.size.arcs * self.ways.keys();
+        let mut vertices = u64::from(self.size.numbered);
+        if self.ways == Ways::Both {
+            let all = scratch + 8 * MAX_BLOCKS;
+            let blocks = len.div_ceil(256).min(MAX_BLOCKS);
+            machine.run("largest_vertex", blocks * 256, &[keys, len, scratch])?;
+            machine.run("largest_vertex", 256, &[scratch, blocks, all])?;
+            vertices = machine.read_u64(all)? + 1;
+        }
+        let (mut keys, mut other) = sort(machine, (keys, other), len, vertices, scratch)?;
+        let mut kept = len;
+        if self.ways == Ways::Both {
+            machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
+            machine.run("mark_backward", len, &[keys, len, node])?;
+            machine.run("count_kept", tile_threads(len), &[keys, len, scratch])?;
+            let sums = scratch + (4 * tiles(len)).next_multiple_of(256);
+            let all = scan(machine, scratch, tiles(len), Width::U32, sums)?;
+            machine.run("move_kept", tile_threads(len), &[keys, len, scratch, other])?;
+            kept = u64::from(machine.read_u32(all)?);
+            (keys, other) = (other, keys);
+        }
+        if kept != self.size.arcs {
+            return Err(Error::Section(format!("{kept} edges go forward; there are {}", self.size.arcs)));
+        }
+        machine.run("unzip", kept, &[keys, kept, other])?;
+        machine.run("node_array", kept + 1, &[keys, kept, vertices, node])?;
+        Ok((other, node))
+    }
+}
+
+impl<E: Engine> Work<E> for Polak {
+    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+        machine.start_clock()?;
+        let copied = both_ways::upload(machine, self.pieces.keys + self.bytes, self.ways, self.rows, run)?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        self.rows += run.offsets.len() as u64 - 1;
+        self.bytes += copied;
+        so_far.copied_bytes += copied;
+        Ok(())
+    }
+
+    fn finish(&mut self, machine: &mut Machine<'_, E>, so_far: &mut Counted) -> Result<()> {
+        machine.start_clock()?;
+        let (edge, node) = self.preprocess(machine)?;
+        so_far.prepare_seconds = machine.stop_clock()?;
+        let Options { block_threads, blocks, .. } = self.options;
+        let Share { index, of } = self.share;
+        let threads = u64::from(block_threads) * u64::from(blocks * machine.engine.processors());
+        let m = self.size.arcs;
+        let bound = |share: u32| (u128::from(m) * u128::from(share) / u128::from(of)) as u64;
+        let results = self.pieces.scratch;
+        machine.start_clock()?;
+        let arguments = [bound(index), bound(index + 1), m, edge, node, results];
+        machine.launch(0, "count_triangles", Grid::of(threads, block_threads)?, &arguments)?;
+        so_far.triangles = primitives::sum(machine, results, threads, Width::U64, results + 8 * MOST_THREADS)?;
+        so_far.kernel_seconds = machine.stop_clock()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! The host's part of `cuda/primitives.cuh`: scans, sums, the radix sort. Scratch memory is the caller's; what each takes is said by
+//! a `const fn` beside it.
+
+use super::machine::Machine;
+use trimill_kernels::engine::{Engine, Grid};
+use trimill_kernels::{Error, Result};
+
+/// Keys of a warp's tile, as the kernels have it.
+pub(super) const TILE: u64 = 2048;
+
+/// Values of a block's chunk in a scan.
+const SCAN_CHUNK: u64 = 4096;
+
+/// Threads of a warp.
+const WARP: u64 = 32;
+
+/// Blocks that sum, and so many sums of theirs.
+pub(super) const SUM_BLOCKS: u64 = 512;
+
+/// Bytes that [`sum`] takes: the blocks' sums and theirs.
+pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
+
+/// The width of what is scanned or summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Width {
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+}
+
+/// Bytes of scratch that [`scan`] takes for so many values: the chunks' sums and the sum of all.
+pub(super) const fn scan_bytes(len: u64, width: Width) -> u64 {
+    (len.div_ceil(SCAN_CHUNK) + 1)
+        * match width {
+            Width::U32 => 4,
+            Width::U64 => 8,
+        }
+}
+
+/// Replaces each value by the sum of those before it. Leaves the sum of all at the address that it returns.
+pub(super) fn scan<E: Engine>(
+    machine: &mut Machine<'_, E>,
+    at: u64,
+    len: u64,
+    width: Width,
+    scratch: u64,
+) -> Result<u64> {
+    let chunks = len.div_ceil(SCAN_CHUNK);
+    let ([sums, tops, apply], bytes) = match width {
+        Width::U32 => (["scan32_sums", "scan32_tops", "scan32_apply"], 4),
+        Width::U64 => (["scan64_sums", "scan64_tops", "scan64_apply"], 8),
+    };
+    let all = scratch + chunks * bytes;
+    if chunks > 0 {
+        machine.run(sums, chunks * 256, &[at, len, scratch])?;
+    }
+    let threads = chunks.next_multiple_of(WARP).clamp(WARP, 1024) as u32;
+    machine.launch(0, tops, Grid { blocks: 1, threads, shared: 0 }, &[scratch, chunks, all])?;
+    if chunks > 0 {
+        machine.run(apply, chunks * 256, &[at, len, scratch])?;
+    }
+    Ok(all)
+}
+
+/// The sum of values; waits for it. `scratch`: [`SUM_BYTES`].
+pub(super) fn sum<E: Engine>(
+    machine: &mut Machine<'_, E>,
+    at: u64,
+    len: u64,
+    width: Width,
+    scratch: u64,
+) -> Result<u64> {
+    let kernel = match width {
+        Width::U32 => "sum32",
+        Width::U64 => "sum64",
+    };
+    let total = scratch + 8 * SUM_BLOCKS;
+    let blocks = len.div_ceil(256).clamp(1, SUM_BLOCKS);
+    machine.run(kernel, blocks * 256, &[at, len, scratch])?;
+    machine.run("sum64", 256, &[scratch, blocks, total])?;
+    machine.read_u64(total)
+}
+
+/// Tiles of a list of keys.
+pub(super) const fn tiles(len: u64) -> u64 {
+    len.div_ceil(TILE)
+}
+
+/// Threads of a kernel that gives each tile a warp.
+pub(super) const fn tile_threads(len: u64) -> u64 {
+    tiles(len) * WARP
+}
+
+/// Bytes of scratch that [`sort`] takes: a count for each digit of each tile, and what scanning these takes.
+pub(super) const fn sort_bytes(len: u64) -> u64 {
+    let counts = 256 * tiles(len);
+    (4 * counts).next_multiple_of(256) + scan_bytes(counts, Width::U32)
+}
+
+/// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
+/// zero in every key are left out. Keys go back and forth between the two buffers; the result is in the one returned first.
+pub(super) fn sort<E: Engine>(
+    machine: &mut Machine<'_, E>,
+    (keys, other): (u64, u64),
+    len: u64,
+    vertices: u64,
+    scratch: u64,
+) -> Result<(u64, u64)> {
+    check_length(len)?;
+    let (mut from, mut to) = (keys, other);
+    let counts = 256 * tiles(len);
+    let sums = scratch + (4 * counts).next_multiple_of(256);
+    let digits = bits(vertices).div_ceil(8);
+    for half in [0, 32] {
+        for digit in 0..digits {
+            let shift = u64::from(half + 8 * digit);
+            machine.run("sort_count", tile_threads(len), &[from, len, shift, scratch, tiles(len)])?;
+            scan(machine, scratch, counts, Width::U32, sums)?;
+            machine.run("sort_move", tile_threads(len), &[from, to, len, shift, scratch, tiles(len)])?;
+            (from, to) = (to, from);
+        }
+    }
+    Ok((from, to))
+}
+
+/// Bits of the numbers below `vertices`; at least one.
+pub(super) const fn bits(vertices: u64) -> u32 {
+    if vertices < 3 { 1 } else { 64 - (vertices - 1).leading_zeros() }
+}
+
+/// Places in lists are 32 bits wide.
+///
+/// # Errors
+/// [`Error::Section`].
+pub(super) fn check_length(len: u64) -> Result<()> {
+    if len > u64::from(u32::MAX) {
+        return Err(Error::Section(format!("{len} edges in a list; this method has room for {}", u32::MAX)));
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Method `radix-binning`: N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018).
+//!
+//! Enters: the edge list with each edge in both directions. Algorithm 1: it is sorted, the vertices' lists are found by the
+//! transitions, each vertex of degree `d` has `d (d - 1) / 2` wedges, and the edge that would close each of them is written to the
+//! candidates E' at the place that a scan of these numbers gives. Algorithm 2: E and E' are binned together by the highest bits
+//! of both vertices (stable), buckets that are empty on one side are dropped, those with few keys on a side are counted one by one,
+//! and the rest is binned by the next bits; at the last bit every candidate of a bucket counts. Each triangle is met at its three
+//! corners, so the sum is divided by three.
+//!
+//! Choices where the paper is silent or names it as future work: candidates come in batches, so E' never is there as a whole, and
+//! a vertex's wedges may be cut by a batch. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text
+//! says on both). No dynamic parallelism: one level of all buckets is one launch of each kernel. E holds each edge once, larger
+//! vertex first, and so are candidates written. The `p` threads of the paper are warps, each with a tile of a bucket. Which parts
+//! go on to the next level is listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper
+//! takes CUB's).
+//!
+//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and at a time either the sort's `33 m` or the binning's
+//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets; see [`device_bytes`]. Time: `O(wedges x log n)`, where
+//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of less than 2^32 entries.
+
+mod bins;
+
+use super::both_ways::{self, Ways};
+use super::machine::Machine;
+use super::primitives::{self, Width, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
+use super::{ROUNDING, Work, bytes_of};
+use trimill_kernels::engine::Engine;
+use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, Size};
+
+use bins::Bins;
+
+/// How to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Bits of a level, half of them of each vertex: 2, 4, 6 or 8.
+    pub radix_bits: u32,
+    /// Buckets with at most so many keys on a side are counted one by one.
+    pub threshold: u32,
+    /// Candidates of a batch; none: four times the edges, between 2^20 and 2^30.
+    pub batch: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { radix_bits: 6, threshold: 32, batch: None }
+    }
+}
+
+/// Bytes that it takes whatever the graph: those of the smallest batch, with its tiles.
+const FIXED: u64 = 17 << 20;
+
+impl Options {
+    fn batch(&self, size: &Size) -> u64 {
+        self.batch.map_or((4 * size.arcs).clamp(1 << 20, 1 << 30), u64::from)
+    }
+}
+
+/// Where everything lies, from the arena's beginning.
+#[derive(Debug, Clone, Copy)]
+struct Pieces {
+    node: u64,
+    successors: u64,
+    edges: u64,
+    wedges: u64,
+    /// For the sort, then for the bins.
+    region: u64,
+    region_bytes: u64,
+}
+
+/// The pieces of the sort within the region.
+fn lay_sort(layout: &mut Layout, size: &Size) -> Result<[u64; 3]> {
+    let len = 2 * size.arcs;
+    let scratch = sort_bytes(len).max(scan_bytes(u64::from(size.numbered) + 1, Width::U64));
+    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    Ok([take(8 * len)?, take(8 * len)?, take(scratch)?])
+}
+
+fn lay(layout: &mut Layout, options: &Options, size: &Size) -> Result<Pieces> {
+    let vertices = u64::from(size.numbered);
+    let sorting = bytes_of(|layout| lay_sort(layout, size));
+    let region_bytes = sorting.max(bytes_of(|layout| Bins::lay(layout, options, size)));
+    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    Ok(Pieces {
+        node: take(4 * (vertices + 1))?,
+        successors: take(8 * size.arcs)?,
+        edges: take(8 * size.arcs)?,
+        wedges: take(8 * (vertices + 1))?,
+        region: take(region_bytes)?,
+        region_bytes,
+    })
+}
+
+/// What it takes: with the batch that is chosen by itself, up to four candidates an edge.
+pub(super) const FOOTPRINT: Footprint = Footprint {
+    per_resident_arc: 116,
+    per_local: 13,
+    per_numbered: 0,
+    fixed: FIXED + ROUNDING,
+    row_blocks: 0,
+    of_budget: None,
+};
+
+/// The bytes of device memory that it takes.
+pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
+    bytes_of(|layout| lay(layout, options, size))
+}
+
+pub(super) struct RadixBinning {
+    options: Options,
+    size: Size,
+    pieces: Pieces,
+    /// Where the edges are copied to.
+    keys: [u64; 3],
+    /// Rows and bytes that came.
+    rows: u64,
+    bytes: u64,
+}
+
+impl RadixBinning {
+    pub(super) fn begin<E: Engine>(machine: &mut Machine<'_, E>, options: Options, size: Size) -> Result<Self> {
+        if ![2, 4, 6, 8].contains(&options.radix_bits) || options.batch == Some(0) {
+            let found = format!("{} radix bits, batches of {:?}", options.radix_bits, options.batch);
+            return Err(Error::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
+        }
+        primitives::check_length(2 * size.arcs)?;
+        let base = machine.engine.address();
+        let Pieces { node, successors, edges, wedges, region, region_bytes } =
+            lay(machine.engine.layout(), &options, &size)?;
+        let pieces = Pieces {
+            node: base + node,
+            successors: base + successors,
+            edges: base + edges,
+            wedges: base + wedges,
+            region: base + region,
+            region_bytes,
+        };
+        let keys = lay_sort(&mut Layout::new(region_bytes), &size)?.map(|place| pieces.region + place);
+        Ok(Self { options, size, pieces, keys, rows: 0, bytes: 0 })
+    }
+
+    /// Algorithm 1 up to the scan, and E. Returns the number of wedges.
+    fn prepare<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
+        let Pieces { node, successors, edges, wedges, .. } = self.pieces;
+        let (len, vertices) = (2 * self.size.arcs, u64::from(self.size.numbered));
+        let [keys, other, scratch] = self.keys;
+        let (keys, _) = sort(machine, (keys, other), len, vertices, scratch)?;
+        machine.run("node_array", len + 1, &[keys, len, vertices, node])?;
+        machine.run("other_ends", len, &[keys, len, successors])?;
+        machine.run("count_falling", tile_threads(len), &[keys, len, scratch])?;
+        let sums = scratch + (4 * tiles(len)).next_multiple_of(256);
+        scan(machine, scratch, tiles(len), Width::U32, sums)?;
+        machine.run("move_falling", tile_threads(len), &[keys, len, scratch, edges])?;
+        machine.run("wedge_sizes", vertices + 1, &[node, vertices, wedges])?;
+        let all = scan(machine, wedges, vertices + 1, Width::U64, scratch)?;
+        machine.read_u64(all)
+    }
+}
+
+impl<E: Engine> Work<E> for RadixBinning {
+    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+        machine.start_clock()?;
+        let copied = both_ways::upload(machine, self.keys[0] + self.bytes, Ways::Both, self.rows, run)?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        self.rows += run.offsets.len() as u64 - 1;
+        self.bytes += copied;
+        so_far.copied_bytes += copied;
+        Ok(())
+    }
+
+    fn finish(&mut self, machine: &mut Machine<'_, E>, so_far: &mut Counted) -> Result<()> {
+        machine.start_clock()?;
+        let wedges = self.prepare(machine)?;
+        so_far.prepare_seconds = machine.stop_clock()?;
+        let Pieces { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
+        machine.start_clock()?;
+        let bins = Bins::lay(&mut Layout::new(region_bytes), &self.options, &self.size)?.at(region);
+        bins.begin(machine)?;
+        let batch = self.options.batch(&self.size);
+        let mut first = 0;
+        while first < wedges {
+            let many = batch.min(wedges - first);
+            let arguments = [successors, node, scanned, u64::from(self.size.numbered), first, many, bins.candidates()];
+            machine.run("candidates", many, &arguments)?;
+            bins.count(machine, edges, many)?;
+            first += many;
+        }
+        let met = bins.met(machine)?;
+        so_far.kernel_seconds = machine.stop_clock()?;
+        if !met.is_multiple_of(3) {
+            return Err(Error::Section(format!("{met} wedges are closed, which is no multiple of three")));
+        }
+        so_far.triangles = met / 3;
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Algorithm 2 without recursion: all buckets of a level are binned together, level after level.
+//!
+//! A bucket is a range of E and a range of E'. Both lists go from one buffer to the other at each level, and shrink as parts are dropped
+//! or counted. The host reads how many tiles a level has and how many buckets the next one, nothing else.
+
+use bytemuck::cast_slice;
+use trimill_kernels::engine::Engine;
+use trimill_kernels::{Layout, Result, Size};
+
+use super::Options;
+
+use crate::gpu::machine::Machine;
+use crate::gpu::primitives::{Width, bits, scan, scan_bytes};
+
+/// Keys of a warp's tile, as the kernels have it.
+const TILE: u64 = 1024;
+
+/// What one of the two lists needs.
+#[derive(Debug, Clone, Copy)]
+struct Side {
+    buffers: [u64; 2],
+    /// Begins and ends of buckets, of this level and of the next.
+    ranges: [u64; 2],
+    /// Where each bucket's tiles begin.
+    firsts: u64,
+    counts: u64,
+    sums: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bins {
+    edges: Side,
+    wedges: Side,
+    /// Buckets of the next level, 32 bits.
+    listed: u64,
+    /// Closed wedges.
+    met: u64,
+    len: u64,
+    bits: u64,
+    levels: u64,
+    threshold: u64,
+}
+
+impl Side {
+    /// `len` keys in at most `buckets` buckets, `bins` parts each.
+    fn lay(layout: &mut Layout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
+        let counts = (len / TILE + buckets) * bins + 1;
+        let sums = scan_bytes(counts, Width::U32).max(scan_bytes(buckets + 1, Width::U32));
+        let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+        Ok(Self {
+            buffers: [take(8 * len)?, take(8 * len)?],
+            ranges: [take(8 * buckets)?, take(8 * buckets)?],
+            firsts: take(4 * (buckets + 1))?,
+            counts: take(4 * counts)?,
+            sums: take(sums)?,
+        })
+    }
+
+    fn at(self, base: u64) -> Self {
+        Self {
+            buffers: self.buffers.map(|place| base + place),
+            ranges: self.ranges.map(|place| base + place),
+            firsts: base + self.firsts,
+            counts: base + self.counts,
+            sums: base + self.sums,
+        }
+    }
+
+    /// Lines 12, 14 and 16 (or 13, 15 and 18): counts the digits, scans the counts, moves the keys.
+    fn bin<E: Engine>(
+        &self,
+        machine: &mut Machine<'_, E>,
+        (from, to): (u64, u64),
+        ranges: u64,
+        buckets: u64,
+        (shift, bits): (u64, u64),
+    ) -> Result<()> {
+        machine.run("bin_tiles", buckets + 1, &[ranges, buckets, self.firsts])?;
+        let all = scan(machine, self.firsts, buckets + 1, Width::U32, self.sums)?;
+        let tiles = u64::from(machine.read_u32(all)?);
+        let counts = tiles << (2 * bits);
+        // One more than there are counts, so that the last part ends somewhere.
+        machine.fill(self.counts + 4 * counts, 0, 4)?;
+        let bucket_of = [ranges, buckets, self.firsts, tiles, shift, bits, self.counts];
+        machine.run("bin_count", 32 * tiles, &[&[from], &bucket_of[..]].concat())?;
+        scan(machine, self.counts, counts + 1, Width::U32, self.sums)?;
+        machine.run("bin_move", 32 * tiles, &[&[from, to], &bucket_of[..]].concat())
+    }
+}
+
+impl Bins {
+    pub(super) fn lay(layout: &mut Layout, options: &Options, size: &Size) -> Result<Self> {
+        let (len, batch) = (size.arcs, options.batch(size));
+        let half = options.radix_bits / 2;
+        // A bucket that goes on has more keys than the threshold on both sides; the first one is there whatever it has.
+        let buckets = len.min(batch) / (u64::from(options.threshold) + 1) + 1;
+        let bins = 1 << options.radix_bits;
+        Ok(Self {
+            edges: Side::lay(layout, len, buckets, bins)?,
+            wedges: Side::lay(layout, batch, buckets, bins)?,
+            listed: layout.take(4)?.offset,
+            met: layout.take(8)?.offset,
+            len,
+            bits: half.into(),
+            levels: bits(size.numbered.into()).div_ceil(half).into(),
+            threshold: options.threshold.into(),
+        })
+    }
+
+    /// The same at an address.
+    pub(super) fn at(self, base: u64) -> Self {
+        let (edges, wedges) = (self.edges.at(base), self.wedges.at(base));
+        Self { edges, wedges, listed: base + self.listed, met: base + self.met, ..self }
+    }
+
+    /// Where a batch of candidates is to be written.
+    pub(super) fn candidates(&self) -> u64 {
+        self.wedges.buffers[1]
+    }
+
+    /// Nothing is counted yet.
+    pub(super) fn begin<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<()> {
+        machine.fill(self.met, 0, 8)
+    }
+
+    /// Counts the candidates of a batch that are among `edges`.
+    pub(super) fn count<E: Engine>(&self, machine: &mut Machine<'_, E>, edges: u64, many: u64) -> Result<()> {
+        let Self { edges: e, wedges: w, bits, levels, .. } = *self;
+        machine.upload(e.ranges[0], cast_slice(&[0, self.len as u32]))?;
+        machine.upload(w.ranges[0], cast_slice(&[0, many as u32]))?;
+        let (mut buckets, mut edges, mut wedges) = (1, edges, self.candidates());
+        for level in 0..levels {
+            let (now, next) = (level as usize % 2, (level as usize + 1) % 2);
+            let digit = (bits * (levels - 1 - level), bits);
+            e.bin(machine, (edges, e.buffers[now]), e.ranges[now], buckets, digit)?;
+            w.bin(machine, (wedges, w.buffers[now]), w.ranges[now], buckets, digit)?;
+            (edges, wedges) = (e.buffers[now], w.buffers[now]);
+            machine.fill(self.listed, 0, 4)?;
+            let last = u64::from(level + 1 == levels);
+            let lists = [edges, e.counts, e.firsts, wedges, w.counts, w.firsts];
+            let bounds = [buckets, bits, self.threshold, last];
+            let out = [e.ranges[next], w.ranges[next], self.listed, self.met];
+            machine.run("bin_parts", (32 * buckets) << (2 * bits), &[&lists[..], &bounds, &out].concat())?;
+            buckets = machine.read_u32(self.listed)?.into();
+            if buckets == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Closed wedges of all batches.
+    pub(super) fn met<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
+        machine.read_u64(self.met)
+    }
+}

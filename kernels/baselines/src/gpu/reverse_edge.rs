@@ -1,0 +1,157 @@
+//! Method `reverse-edge`: the GPU program of the reverse-edge forward algorithm.
+//!
+//! Enters: vertices numbered by falling degree, each edge once, at its end of larger number (see the paper's figure; its fifth
+//! step of preprocessing names the other end), lists ascending. Three arrays go to the device when they are ready: `successor`,
+//! all lists one after another; `index`, where each begins; `tail`, whose list an entry of `successor` is in. A thread an edge
+//! merges the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`;
+//! these are summed. Blocks of 256 threads. With [`Options::streams`] the edges are dealt to so many queues in equal shares, a
+//! kernel each; the paper tries 16.
+//!
+//! The paper holds whole graphs. Here `successor` and `index` are the resident section, and a list that is not local is read in
+//! the row block; a row block counts the edges whose successor it covers, and each row block's results are summed by themselves.
+//!
+//! Device bytes: 12 an arc (successor, tail, result), 8 a local, one row block. `O(m^1.5)` time, and a thread for each edge in
+//! each row block.
+
+use bytemuck::cast_slice;
+use trimill_kernels::engine::{EXTRA_QUEUES, Engine, Grid};
+use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, RowBlockSlices, Size};
+
+use super::machine::Machine;
+use super::primitives::{self, SUM_BYTES, Width};
+use super::rows::Sections;
+use super::{ROUNDING, Work, bytes_of};
+
+/// How to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Threads of a block.
+    pub block_threads: u32,
+    /// Queues that the edges are dealt to.
+    pub streams: u32,
+}
+
+impl Default for Options {
+    /// The paper's, with one queue.
+    fn default() -> Self {
+        Self { block_threads: 256, streams: 1 }
+    }
+}
+
+/// The paper's several streams.
+pub const STREAMS: u32 = EXTRA_QUEUES as u32;
+
+/// Entries of `tail` that are made and copied together.
+const CHUNK: usize = 1 << 20;
+
+struct Pieces {
+    sections: Sections,
+    tail: u64,
+    result: u64,
+    sums: u64,
+}
+
+fn lay(layout: &mut Layout, size: &Size) -> Result<Pieces> {
+    let sections = Sections::lay(layout, size)?;
+    let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+    Ok(Pieces { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
+}
+
+/// What it takes.
+pub(super) const FOOTPRINT: Footprint =
+    Footprint { per_resident_arc: 12, per_local: 8, per_numbered: 0, fixed: ROUNDING, row_blocks: 1, of_budget: None };
+
+/// The bytes of device memory that it takes.
+pub(super) fn device_bytes(size: &Size) -> u64 {
+    bytes_of(|layout| lay(layout, size))
+}
+
+pub(super) struct ReverseEdge {
+    options: Options,
+    arcs: u64,
+    pieces: Pieces,
+    /// Rows and successors that came.
+    rows: u32,
+    successors: u64,
+}
+
+impl ReverseEdge {
+    pub(super) fn begin<E: Engine>(machine: &mut Machine<'_, E>, options: Options, size: Size) -> Result<Self> {
+        let Options { block_threads, streams } = options;
+        if !block_threads.is_multiple_of(32)
+            || !(32..=1024).contains(&block_threads)
+            || !(1..=STREAMS).contains(&streams)
+        {
+            return Err(Error::Shape(format!(
+                "blocks of {block_threads} threads, {streams} streams; expected a multiple of 32 up to 1024, and up to {STREAMS}"
+            )));
+        }
+        let base = machine.engine.address();
+        let Pieces { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;
+        let pieces =
+            Pieces { sections: sections.at(base), tail: base + tail, result: base + result, sums: base + sums };
+        Ok(Self { options, arcs: size.arcs, pieces, rows: 0, successors: 0 })
+    }
+
+    /// Copies the tails of a run.
+    fn tails<E: Engine>(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>) -> Result<()> {
+        let mut tails: Vec<u32> = Vec::with_capacity(CHUNK.min(run.successors.len()));
+        for row in run.offsets.windows(2) {
+            let mut left = row[1] - row[0];
+            while left > 0 {
+                let now = left.min((CHUNK - tails.len()) as u64);
+                tails.resize(tails.len() + now as usize, self.rows);
+                left -= now;
+                if tails.len() == CHUNK {
+                    self.send_tails(machine, &mut tails)?;
+                }
+            }
+            self.rows += 1;
+        }
+        self.send_tails(machine, &mut tails)
+    }
+
+    fn send_tails<E: Engine>(&mut self, machine: &mut Machine<'_, E>, tails: &mut Vec<u32>) -> Result<()> {
+        machine.upload(self.pieces.tail + 4 * self.successors, cast_slice(tails))?;
+        self.successors += tails.len() as u64;
+        tails.clear();
+        Ok(())
+    }
+}
+
+impl<E: Engine> Work<E> for ReverseEdge {
+    fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()> {
+        self.pieces.sections.resident(machine, run, so_far)?;
+        machine.start_clock()?;
+        self.tails(machine, run)?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.copied_bytes += 4 * run.successors.len() as u64;
+        Ok(())
+    }
+
+    fn row_block(
+        &mut self,
+        machine: &mut Machine<'_, E>,
+        row_block: &RowBlockSlices<'_>,
+        so_far: &mut Counted,
+    ) -> Result<()> {
+        self.pieces.sections.row_block(machine, row_block, so_far)?;
+        let Pieces { sections, tail, result, sums } = &self.pieces;
+        let Options { block_threads, streams } = self.options;
+        let queues = if streams == 1 { 0..=0 } else { 1..=streams as usize };
+        let share = self.arcs.div_ceil(u64::from(streams));
+        machine.start_clock()?;
+        machine.fork(*queues.end())?;
+        for (i, queue) in (0..).zip(queues.clone()) {
+            let (first, last) = ((i * share).min(self.arcs), ((i + 1) * share).min(self.arcs));
+            if first < last {
+                let arguments = [sections.rows, *tail, first, last, *result];
+                machine.launch(queue, "reverse_edge", Grid::of(last - first, block_threads)?, &arguments)?;
+            }
+        }
+        machine.join(*queues.end())?;
+        so_far.triangles += primitives::sum(machine, *result, self.arcs, Width::U32, *sums)?;
+        so_far.kernel_seconds += machine.stop_clock()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! The rows of a partition on the device, for the methods that count row block by row block: the resident section, and one row block.
+
+use bytemuck::cast_slice;
+use trimill_kernels::engine::Engine;
+use trimill_kernels::{Counted, Layout, ResidentSlices, Result, RowBlockSlices, Size};
+
+use super::machine::Machine;
+
+/// `Rows` of `cuda/rows.cuh`, field by field. Addresses are on the device; zero is null.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rows {
+    offsets: u64,
+    successors: u64,
+    words: u64,
+    ranks: u64,
+    row_block_offsets: u64,
+    row_block_successors: u64,
+    range_start: u64,
+    range_end: u64,
+    first_local: u64,
+    locals: u64,
+}
+
+impl Rows {
+    fn words(&self) -> [u64; 10] {
+        let Self { offsets, successors, words, ranks, row_block_offsets, row_block_successors, .. } = *self;
+        let Self { range_start, range_end, first_local, locals, .. } = *self;
+        [
+            offsets,
+            successors,
+            words,
+            ranks,
+            row_block_offsets,
+            row_block_successors,
+            range_start,
+            range_end,
+            first_local,
+            locals,
+        ]
+    }
+}
+
+/// Where the sections lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sections {
+    resident: Rows,
+    /// Where [`Rows`] are for the kernels.
+    pub(super) rows: u64,
+    slot: u64,
+    /// Rows and successors that came.
+    locals: u64,
+    arcs: u64,
+}
+
+impl Sections {
+    /// Takes their memory: 4 bytes an arc, 8 a local, a row block; places count from the arena's beginning.
+    pub(super) fn lay(layout: &mut Layout, size: &Size) -> Result<Self> {
+        let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
+        let resident = Rows {
+            offsets: take(8 * (size.locals + 1))?,
+            successors: take(4 * size.arcs)?,
+            locals: size.locals,
+            ..Rows::default()
+        };
+        Ok(Self { resident, rows: take(80)?, slot: take(size.row_block_limit)?, locals: 0, arcs: 0 })
+    }
+
+    /// The same at an address.
+    pub(super) fn at(self, base: u64) -> Self {
+        let resident = Rows {
+            offsets: base + self.resident.offsets,
+            successors: base + self.resident.successors,
+            ..self.resident
+        };
+        Self { resident, rows: base + self.rows, slot: base + self.slot, ..self }
+    }
+
+    /// Copies a run of the resident section.
+    pub(super) fn resident<E: Engine>(
+        &mut self,
+        machine: &mut Machine<'_, E>,
+        run: &ResidentSlices<'_>,
+        so_far: &mut Counted,
+    ) -> Result<()> {
+        machine.start_clock()?;
+        // The last offset of a run is the first of the next one.
+        machine.upload(self.resident.offsets + 8 * self.locals, cast_slice(run.offsets))?;
+        machine.upload(self.resident.successors + 4 * self.arcs, cast_slice(run.successors))?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        so_far.copied_bytes += (size_of_val(run.offsets) + size_of_val(run.successors)) as u64;
+        self.locals += run.offsets.len() as u64 - 1;
+        self.arcs += run.successors.len() as u64;
+        Ok(())
+    }
+
+    /// Copies a row block in place of the one before, with which all kernels are done.
+    pub(super) fn row_block<E: Engine>(
+        &mut self,
+        machine: &mut Machine<'_, E>,
+        row_block: &RowBlockSlices<'_>,
+        so_far: &mut Counted,
+    ) -> Result<()> {
+        let mut rows = Rows {
+            range_start: row_block.range.start.into(),
+            range_end: row_block.range.end.into(),
+            first_local: row_block.first_local.into(),
+            ..self.resident
+        };
+        machine.start_clock()?;
+        if !row_block.all_local {
+            // Widest first, so that each begins at a multiple of its width.
+            let (words, ranks): (&[u8], &[u8]) = (cast_slice(row_block.local_words), cast_slice(row_block.local_ranks));
+            let (offsets, successors): (&[u8], &[u8]) =
+                (cast_slice(row_block.offsets), cast_slice(row_block.successors));
+            rows.words = if words.is_empty() { 0 } else { self.slot };
+            rows.ranks = self.slot + words.len() as u64;
+            rows.row_block_offsets = rows.ranks + ranks.len() as u64;
+            rows.row_block_successors = rows.row_block_offsets + offsets.len() as u64;
+            for (to, bytes) in [
+                (self.slot, words),
+                (rows.ranks, ranks),
+                (rows.row_block_offsets, offsets),
+                (rows.row_block_successors, successors),
+            ] {
+                machine.upload(to, bytes)?;
+            }
+            so_far.copied_bytes += row_block.bytes();
+        }
+        machine.upload(self.rows, cast_slice(&rows.words()))?;
+        so_far.copy_seconds += machine.stop_clock()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_are_those_of_the_source() {
+        let source = include_str!("../../cuda/rows.cuh");
+        let declared = source.split("struct Rows {").nth(1).and_then(|rest| rest.split("};").next()).unwrap_or("");
+        let fields = declared.lines().filter_map(|line| line.split(';').next().filter(|_| line.contains(';')));
+        let names: Vec<_> = fields.filter_map(|field| field.split([' ', '*']).next_back()).collect();
+        let text = format!("{:?}", Rows::default());
+        let ours: Vec<_> =
+            text.split(['{', ',']).filter_map(|field| field.split_once(':').map(|(name, _)| name.trim())).collect();
+        assert_eq!(names, ours);
+        // In the order in which they are sent.
+        let numbered = Rows {
+            offsets: 0,
+            successors: 1,
+            words: 2,
+            ranks: 3,
+            row_block_offsets: 4,
+            row_block_successors: 5,
+            range_start: 6,
+            range_end: 7,
+            first_local: 8,
+            locals: 9,
+        };
+        assert_eq!(numbered.words(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    }
+}

@@ -1,0 +1,273 @@
+//! Every method against brute force, its kernels run on the host. The same on a GPU: `tests/gpu.rs`.
+
+mod footprints;
+mod primitives;
+
+use super::*;
+use polak::Preprocess;
+use skiff::Organisation;
+use trimill_kernels::row_block_bytes;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use trimill_kernels::testing::{Double, Pace, has_compiler};
+
+/// Counts in an arena of `spare` bytes more than is said to suffice. Resident runs are short.
+fn count(
+    method: &GpuMethod,
+    share: Share,
+    partition: &Partition,
+    row_blocks: &[OwnedRowBlock],
+    spare: u64,
+) -> Result<Counted> {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+    let size = partition.size(limit);
+    let bytes = (method.least_bytes(&size) + spare).next_multiple_of(256);
+    let mut double = Double::new(bytes, Pace::Late).unwrap();
+    let mut counting =
+        Counting::begin(&mut double, method, size, share).unwrap_or_else(|error| panic!("{method:?}: {error}"));
+    for run in partition.runs(size.locals as usize / 3 + 1) {
+        counting.resident(run).unwrap();
+    }
+    for row_block in row_blocks {
+        Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices())?;
+    }
+    let counted = counting.end()?;
+    assert!(counted.peak_bytes <= bytes);
+    Ok(counted)
+}
+
+/// Counts whole graphs and partitions in row blocks of both kinds.
+fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
+    if !has_compiler() {
+        return;
+    }
+    for (i, partition) in partitions.iter().enumerate() {
+        let expected = partition.triangles();
+        for method in methods {
+            let n = partition.numbered();
+            let whole = partition.local.iter().all(|&local| local);
+            if method.scope() != Scope::Partitions && !whole {
+                continue;
+            }
+            let all_cuts = if whole { vec![vec![]] } else { vec![vec![], vec![n / 3, n / 2]] };
+            for cuts in all_cuts {
+                let mut kinds = vec![partition.row_blocks(&cuts), partition.shared_row_blocks(&cuts)];
+                kinds.truncate(if whole { 1 } else { 2 });
+                for row_blocks in kinds {
+                    let counted = count(method, Share::ALL, partition, &row_blocks, spare);
+                    let counted = counted.unwrap_or_else(|error| panic!("{error}"));
+                    assert_eq!(counted.triangles, expected, "graph {i}, {method:?}, {cuts:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A clique, a path, a star whose hub is first, vertices without edges, and graphs with skew and long rows.
+fn graphs() -> Vec<Partition> {
+    vec![
+        Partition::whole((0..45u32).map(|b| (0..b).collect()).collect()),
+        Partition::whole((0..50u32).map(|b| b.checked_sub(1).into_iter().collect()).collect()),
+        Partition::whole((0..50u32).map(|b| (0..b.min(1)).collect()).collect()),
+        Partition::whole(vec![vec![], vec![0], vec![0, 1], vec![], vec![]]),
+        Partition::whole(vec![vec![]; 5]),
+        random(1, 200, 20, 1, 1.0),
+        random(2, 150, 5, 1, 1.0),
+        random(3, 200, 30, 2, 0.5),
+        random(4, 200, 20, 1, 0.0),
+    ]
+}
+
+#[test]
+fn polak_counts() {
+    let with = |preprocess, block_threads| {
+        GpuMethod::Polak(polak::Options { preprocess, block_threads, ..polak::Options::default() })
+    };
+    let methods = [with(Preprocess::Gpu, 64), with(Preprocess::Cpu, 64), with(Preprocess::Auto, 128)];
+    agrees(&methods, 0, &graphs());
+}
+
+#[test]
+fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(7, 250, 40, 3, 1.0);
+    let row_blocks = partition.row_blocks(&[]);
+    let method = GpuMethod::Polak(polak::Options::default());
+    let share = |index| {
+        let counted = count(&method, Share { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
+        // Room for edges in one direction only.
+        assert_eq!(counted.copied_bytes, 8 * partition.size(0).arcs);
+        counted.triangles
+    };
+    assert_eq!((0..3).map(share).sum::<u64>(), partition.triangles());
+    let counted = count(&method, Share::ALL, &partition, &row_blocks, 1 << 20).unwrap();
+    assert_eq!(counted.copied_bytes, 16 * partition.size(0).arcs);
+}
+
+#[test]
+fn reverse_edge_counts() {
+    let with = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
+    agrees(&[with(256, 1), with(64, reverse_edge::STREAMS), with(32, 3)], 0, &graphs());
+}
+
+fn skiffs(nodes: Option<u32>) -> [GpuMethod; 3] {
+    [Organisation::BlockDegree, Organisation::BlockIndex, Organisation::WarpIndex]
+        .map(|organisation| GpuMethod::Skiff(skiff::Options { organisation, block_threads: 64, nodes }))
+}
+
+#[test]
+fn skiff_counts() {
+    agrees(&skiffs(None), 1 << 16, &graphs());
+    // With no room to spare.
+    agrees(&skiffs(None)[1..2], 0, &graphs()[7..]);
+}
+
+#[test]
+fn skiff_chains_nodes_when_all_keys_fall_into_one() {
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; 20_000];
+    let keys = |many: u32, step: u32| (0..many).map(|i| 5 + i * step).collect::<Vec<_>>();
+    // One item for all keys: steps are multiples of the width times the first nodes (1, 2, 4, 8). Chains of 1 to 7 nodes.
+    let chained = [(32, 32), (33, 64), (64, 64), (100, 128), (128, 128), (150, 128), (200, 64)];
+    rows.extend(chained.map(|(many, step)| keys(many, step)));
+    // Longer than any of them, and with an arc to each.
+    rows.push((0..20_007).collect());
+    let partition = Partition::whole(rows);
+    assert_eq!(partition.triangles(), chained.iter().map(|&(many, _)| u64::from(many)).sum());
+    for nodes in [None, Some(1700)] {
+        agrees(&skiffs(nodes), 1 << 20, std::slice::from_ref(&partition));
+    }
+}
+
+#[test]
+fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(9, 300, 60, 2, 0.7);
+    let row_blocks = partition.row_blocks(&[100]);
+    for nodes in [40, 70, 1000] {
+        for method in skiffs(Some(nodes)) {
+            let counted = count(&method, Share::ALL, &partition, &row_blocks, 1 << 20).unwrap();
+            assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
+            // The double's clock takes a second for each slice of rows.
+            assert!(counted.kernel_seconds > if nodes < 100 { 6.0 } else { 1.0 }, "{counted:?}");
+        }
+    }
+    let refused = count(&skiffs(Some(3))[0], Share::ALL, &partition, &row_blocks, 1 << 20);
+    assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
+}
+
+fn binning(radix_bits: u32, threshold: u32, batch: Option<u32>) -> GpuMethod {
+    GpuMethod::RadixBinning(radix_binning::Options { radix_bits, threshold, batch })
+}
+
+#[test]
+fn radix_binning_counts() {
+    let batch = Some(1 << 15);
+    agrees(&[binning(6, 32, batch), binning(2, 4, batch), binning(8, 1, batch)], 0, &graphs());
+}
+
+#[test]
+fn radix_binning_reaches_the_last_level_and_cuts_wedges_anywhere() {
+    let graphs = [random(2, 100, 8, 1, 1.0), Partition::whole((0..20u32).map(|b| (0..b).collect()).collect())];
+    // Threshold 0: nothing is counted one by one, and every candidate goes on to the last bit.
+    agrees(&[binning(2, 0, Some(3000)), binning(4, 0, Some(1 << 14)), binning(8, 0, Some(500))], 0, &graphs);
+    agrees(&[binning(6, 2, Some(701))], 0, &graphs);
+}
+
+#[test]
+fn radix_binning_drops_what_has_nothing_on_the_other_side() {
+    // Stars: many candidates and not one edge in their buckets. A bipartite graph: candidates between sides that have none.
+    let star = Partition::whole((0..300u32).map(|b| (0..b.min(1)).collect()).collect());
+    let bipartite = Partition::whole((0..60u32).map(|b| if b < 30 { vec![] } else { (0..30).collect() }).collect());
+    agrees(&[binning(4, 0, Some(1 << 16)), binning(6, 32, Some(1 << 16))], 0, &[star, bipartite]);
+}
+
+#[test]
+fn whole_graphs_are_asked_for_with_the_bytes_that_they_take() {
+    if !has_compiler() {
+        return;
+    }
+    let size = random(1, 100, 5, 0, 0.5).size(0);
+    let method = GpuMethod::Polak(Default::default());
+    let mut double = Double::new(1 << 20, Pace::Late).unwrap();
+    let refused = Counting::begin(&mut double, &method, size, Share::ALL).map(|_| ()).unwrap_err();
+    let bytes = method.least_bytes(&size);
+    assert_eq!(refused, Error::Whole { method: "polak", bytes });
+    assert!(bytes > 16 * size.arcs);
+}
+
+#[test]
+fn runs_and_row_blocks_that_are_missing_are_noticed() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(1, 100, 5, 0, 0.5);
+    let row_blocks = partition.row_blocks(&[50]);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+    let method = GpuMethod::ReverseEdge(Default::default());
+    let size = partition.size(limit);
+    let mut double = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late).unwrap();
+    let mut counting: Box<dyn Counter<OwnedRun>> =
+        Box::new(Counting::begin(&mut double, &method, size, Share::ALL).unwrap());
+    assert!(matches!(counting.row_block(&row_blocks[0].slices()), Err(Error::Section(_))), "no resident section");
+    for run in partition.runs(1000) {
+        counting.resident(run).unwrap();
+    }
+    counting.row_block(&row_blocks[0].slices()).unwrap();
+    assert!(matches!(counting.finish(), Err(Error::Section(_))), "half of the row blocks");
+}
+
+#[test]
+fn shapes_out_of_bounds_are_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let size = random(1, 50, 5, 0, 1.0).size(0);
+    let polak = |block_threads| GpuMethod::Polak(polak::Options { block_threads, ..polak::Options::default() });
+    let reverse = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
+    let second = Share { index: 1, of: 2 };
+    for (method, share) in [
+        (polak(33), Share::ALL),
+        (polak(2048), Share::ALL),
+        (polak(64), Share { index: 1, of: 1 }),
+        (reverse(100, 1), Share::ALL),
+        (reverse(64, 0), Share::ALL),
+        (reverse(64, 17), Share::ALL),
+        (reverse(64, 1), second),
+        (binning(3, 1, None), Share::ALL),
+        (binning(2, 1, Some(0)), Share::ALL),
+        (binning(2, 1, None), second),
+        (GpuMethod::Skiff(skiff::Options { block_threads: 8, ..skiff::Options::default() }), Share::ALL),
+    ] {
+        let mut double = Double::new(1 << 20, Pace::Late).unwrap();
+        let refused = Counting::begin(&mut double, &method, size, share).map(|_| ());
+        assert!(matches!(refused, Err(Error::Shape(_))), "{method:?}: {refused:?}");
+    }
+    assert_eq!(row_block_bytes(0, 0, 0, false), 4);
+    assert!(!cuts(0, 64).is_empty());
+}
+
+#[test]
+fn every_pace_of_the_device_gives_the_count_of_brute_force() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(5, 150, 30, 2, 0.5);
+    let row_blocks = partition.row_blocks(&[70]);
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+    let size = partition.size(limit);
+    let streams = GpuMethod::ReverseEdge(reverse_edge::Options { block_threads: 32, streams: 5 });
+    for method in [streams, skiffs(None)[2]] {
+        for pace in Pace::all(1) {
+            let mut double = Double::new((method.least_bytes(&size) + (1 << 16)).next_multiple_of(256), pace).unwrap();
+            let mut counting = Counting::begin(&mut double, &method, size, Share::ALL).unwrap();
+            partition.runs(20).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
+            for row_block in &row_blocks {
+                Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
+            }
+            assert_eq!(counting.end().unwrap().triangles, partition.triangles(), "{method:?} {pace:?}");
+        }
+    }
+}

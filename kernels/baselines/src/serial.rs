@@ -1,0 +1,187 @@
+//! The CPU methods that the paper on reverse-edge forward compares, each on one thread, as there.
+//!
+//! | method | lists | an edge is kept | sorted |
+//! | --- | --- | --- | --- |
+//! | `forward` (Schank, Wagner 2005) | a vector a vertex, and one that grows while counting | once | no |
+//! | `compact-forward` (Latapy 2008) | a vector a vertex | twice | yes |
+//! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
+//! | `reverse-edge-serial` (there 'serial CUDA') | the GPU's three arrays | once | yes |
+//!
+//! Enters: rows by number in falling degree, as all of them want; the resident section in one run. Leaves: the triangles that start
+//! at locals. Intersections are merges, as in the paper, which measured them faster than bisection. The resident section that the
+//! lists are made from stays in memory beside them, and is part of the footprint.
+//!
+//! `forward` and `compact-forward` look at neighbours on both sides of a vertex, so they count whole graphs only. The other two ask for
+//! the rows of successors and nothing else: they count partitions, whose proxies' rows are read in the row block.
+
+mod compact_forward;
+mod forward;
+mod reverse_edge;
+mod reverse_edge_serial;
+mod rows;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;
+
+use std::cmp::Ordering;
+
+use trimill_kernels::{Counted, Counter, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Run, Scope, Size};
+
+use compact_forward::CompactForward;
+use forward::Forward;
+use reverse_edge::ReverseEdge;
+use reverse_edge_serial::Edges;
+
+/// One of the methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SerialMethod {
+    /// Lists that grow while vertices are met in falling degree.
+    Forward,
+    /// Sorted lists of all neighbours, merged up to the smaller end of an edge.
+    CompactForward,
+    /// Sorted lists of the neighbours of smaller number.
+    ReverseEdge,
+    /// The same as one loop over the edges, in the arrays of the GPU.
+    ReverseEdgeSerial,
+}
+
+/// Bytes of the header of a vector, and of what the allocator adds to its elements.
+const VECTOR: u64 = size_of::<Vec<u32>>() as u64 + 16;
+
+impl SerialMethod {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Forward, Self::CompactForward, Self::ReverseEdge, Self::ReverseEdgeSerial];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::CompactForward => "compact-forward",
+            Self::ReverseEdge => "reverse-edge",
+            Self::ReverseEdgeSerial => "reverse-edge-serial",
+        }
+    }
+
+    /// What it can count.
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::Forward | Self::CompactForward => Scope::WholeGraphs,
+            Self::ReverseEdge | Self::ReverseEdgeSerial => Scope::Partitions,
+        }
+    }
+
+    /// What it takes of the host's memory, the resident section included.
+    pub fn footprint(self) -> Footprint {
+        // Of its own lists.
+        let (per_arc, per_vertex) = match self {
+            Self::Forward => (2 * 4, 2 * VECTOR),
+            Self::CompactForward => (2 * 4, VECTOR),
+            Self::ReverseEdge => (4, VECTOR),
+            Self::ReverseEdgeSerial => (4, 0),
+        };
+        Footprint {
+            per_resident_arc: 4 + per_arc,
+            per_local: 4 + 8 + per_vertex,
+            per_numbered: 0,
+            // The offsets of the resident section are one more than its rows.
+            fixed: 8,
+            row_blocks: 2,
+            of_budget: None,
+        }
+    }
+
+    /// Begins a partition.
+    ///
+    /// # Errors
+    /// [`Error::Whole`]: a partition, of a method that counts whole graphs only.
+    pub fn begin<R: Run>(self, size: Size) -> Result<Box<dyn Counter<R>>> {
+        if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
+            return Err(Error::Whole { method: self.name(), bytes: self.footprint().least(&size) });
+        }
+        Ok(Box::new(Counting { method: self, resident: None, lists: None, counted: Counted::default() }))
+    }
+
+    fn lists(self, resident: &ResidentSlices<'_>) -> Box<dyn Lists> {
+        match self {
+            Self::Forward => Box::new(Forward::new(resident)),
+            Self::CompactForward => Box::new(CompactForward::new(resident)),
+            Self::ReverseEdge => Box::new(ReverseEdge::new(resident)),
+            Self::ReverseEdgeSerial => Box::new(Edges::new(resident)),
+        }
+    }
+}
+
+/// What a method makes of the resident section, and counts with.
+trait Lists: Send {
+    /// Triangles whose middle corner the row block's range covers; for methods that need the whole graph all triangles.
+    fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64;
+
+    /// Bytes of the lists at their largest.
+    fn bytes(&self) -> u64;
+}
+
+struct Counting<R> {
+    method: SerialMethod,
+    /// The resident section.
+    resident: Option<R>,
+    /// Made for the first row block.
+    lists: Option<Box<dyn Lists>>,
+    counted: Counted,
+}
+
+impl<R: Run> Counter<R> for Counting<R> {
+    fn resident(&mut self, run: R) -> Result<Option<R>> {
+        if self.resident.is_some() || run.slices().compact.is_some() {
+            return Err(Error::Section(format!(
+                "method {} takes plain rows, all resident ones at once",
+                self.method.name()
+            )));
+        }
+        self.resident = Some(run);
+        Ok(None)
+    }
+
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+        if self.lists.is_some() && self.method.scope() != Scope::Partitions {
+            // All was counted with the first row block.
+            return Ok(());
+        }
+        let Self { method, resident, lists, counted } = self;
+        let Some(resident) = resident else {
+            return Err(Error::Section("a row block before the resident section".into()));
+        };
+        let resident = resident.slices();
+        counted.triangles += lists.get_or_insert_with(|| method.lists(&resident)).count(&resident, row_block);
+        Ok(())
+    }
+
+    /// Of the lists: the resident section is the caller's to count.
+    fn bytes(&self) -> u64 {
+        self.lists.as_ref().map_or(0, |lists| lists.bytes())
+    }
+
+    fn finish(self: Box<Self>) -> Result<Counted> {
+        Ok(self.counted)
+    }
+}
+
+/// What two ascending rows have in common, by a merge.
+fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
+    let mut count = 0;
+    while let (Some((l, after_l)), Some((r, after_r))) = (left.split_first(), right.split_first()) {
+        match l.cmp(r) {
+            Ordering::Less => left = after_l,
+            Ordering::Greater => right = after_r,
+            Ordering::Equal => {
+                count += 1;
+                (left, right) = (after_l, after_r);
+            }
+        }
+    }
+    count
+}
+
+/// Bytes of the vectors of a list.
+fn vectors(list: &[Vec<u32>]) -> u64 {
+    list.iter().map(|row| VECTOR + 4 * row.capacity() as u64).sum()
+}

@@ -1,0 +1,44 @@
+//! `reverse-edge`: the reverse-edge forward algorithm, an improved compact-forward that keeps each edge once.
+//!
+//! Every vertex has its neighbours of smaller number in ascending order. A vertex `max` is taken, then `mid` from its list, and
+//! what both lists have in common are the corners `min`.
+//!
+//! The paper's figure and its comparison with compact-forward keep an edge at its end of larger number, as here; its fifth step of
+//! preprocessing names the smaller one. With that, the lists of hubs would be as long as their degrees, so the figure was followed.
+//!
+//! `O(m^1.5)` time. A list is a vector of its own, as there: the array that joins them all is `reverse-edge-serial`.
+
+use trimill_kernels::{ResidentSlices, RowBlockSlices};
+
+use super::rows::{Place, covered, place, resident_row};
+use super::{Lists, common, vectors};
+
+pub(super) struct ReverseEdge {
+    lists: Vec<Vec<u32>>,
+}
+
+impl ReverseEdge {
+    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+        Self { lists: (0..resident.offsets.len() - 1).map(|i| resident_row(resident, i).to_vec()).collect() }
+    }
+}
+
+impl Lists for ReverseEdge {
+    fn count(&mut self, _: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
+        let mut triangles = 0;
+        for of_max in &self.lists {
+            for &mid in covered(of_max, row_block) {
+                let of_mid = match place(row_block, mid) {
+                    Place::Resident(place) => &self.lists[place],
+                    Place::RowBlock(row) => row,
+                };
+                triangles += common(of_max, of_mid);
+            }
+        }
+        triangles
+    }
+
+    fn bytes(&self) -> u64 {
+        vectors(&self.lists)
+    }
+}

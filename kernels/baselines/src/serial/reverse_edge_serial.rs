@@ -1,0 +1,45 @@
+//! `reverse-edge-serial`, in the paper 'serial CUDA': the GPU program of `reverse-edge` carried out edge by edge.
+//!
+//! Three arrays: `successor`, all lists one after another, `index`, where each begins, and `tail`, of which list an entry of
+//! `successor` is. One loop over the edges takes the place of the kernel; it needs no second loop over the entries of a list.
+//!
+//! `O(m^1.5)` time, and for each row block a pass over all edges. `successor` and `index` are the resident section as it stands.
+
+use trimill_kernels::{ResidentSlices, RowBlockSlices};
+
+use super::rows::{Place, place, resident_row};
+use super::{Lists, common};
+
+pub(super) struct Edges {
+    tail: Vec<u32>,
+}
+
+impl Edges {
+    pub(super) fn new(resident: &ResidentSlices<'_>) -> Self {
+        let mut tail = Vec::with_capacity(resident.successors.len());
+        for (place, row) in (0u32..).zip(resident.offsets.windows(2)) {
+            tail.extend((row[0]..row[1]).map(|_| place));
+        }
+        Self { tail }
+    }
+}
+
+impl Lists for Edges {
+    fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64 {
+        let mut triangles = 0;
+        for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {
+            if row_block.range.contains(&successor) {
+                let row = match place(row_block, successor) {
+                    Place::Resident(local) => resident_row(resident, local),
+                    Place::RowBlock(row) => row,
+                };
+                triangles += common(resident_row(resident, tail as usize), row);
+            }
+        }
+        triangles
+    }
+
+    fn bytes(&self) -> u64 {
+        4 * self.tail.capacity() as u64
+    }
+}

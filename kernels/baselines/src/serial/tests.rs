@@ -1,0 +1,79 @@
+//! Every method on graphs with and without skew, whole and in partitions, against the count by pairs of successors.
+
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+
+use super::*;
+use SerialMethod::{CompactForward, Forward, ReverseEdge, ReverseEdgeSerial};
+
+const METHODS: [SerialMethod; 4] = [Forward, CompactForward, ReverseEdge, ReverseEdgeSerial];
+
+fn count(method: SerialMethod, partition: &Partition, row_blocks: &[OwnedRowBlock]) -> u64 {
+    let size = partition.size(0);
+    let mut counter = method.begin::<OwnedRun>(size).unwrap();
+    let run = partition.runs(usize::MAX / 2).remove(0);
+    let section = 4 * size.arcs + 12 * size.locals + 8;
+    assert!(counter.resident(run).unwrap().is_none());
+    row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+    let taken = counter.bytes() + section;
+    assert!(taken <= method.footprint().least(&size), "{method:?}: {taken}");
+    counter.finish().unwrap().triangles
+}
+
+#[test]
+fn whole_graphs_have_the_count_by_pairs_of_successors() {
+    let clique = (0..60u32).map(|b| (0..b).collect()).collect();
+    let path = (0..60u32).map(|b| b.checked_sub(1).into_iter().collect()).collect();
+    let star = (0..60u32).map(|b| (0..b.min(1)).collect()).collect();
+    for (rows, known) in [(clique, 60 * 59 * 58 / 6), (path, 0), (star, 0), (vec![], 0)] {
+        let partition = Partition::whole(rows);
+        assert_eq!(partition.triangles(), known);
+        for method in METHODS {
+            assert_eq!(count(method, &partition, &partition.row_blocks(&[])), known, "{method:?}");
+        }
+    }
+    for seed in 1..4 {
+        let partition = random(seed, 900, 70, 3, 1.0);
+        for method in METHODS {
+            for cuts in [vec![], vec![20, 40]] {
+                let expected = partition.triangles();
+                assert_eq!(count(method, &partition, &partition.row_blocks(&cuts)), expected, "{method:?}");
+                assert_eq!(count(method, &partition, &partition.shared_row_blocks(&cuts)), expected, "{method:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn partitions_are_counted_by_those_that_can() {
+    for (seed, local_share) in [(5, 0.3), (6, 0.0), (7, 0.9)] {
+        let partition = random(seed, 800, 60, 3, local_share);
+        let expected = partition.triangles();
+        for method in [ReverseEdge, ReverseEdgeSerial] {
+            for cuts in cuts(seed, 800) {
+                assert_eq!(count(method, &partition, &partition.row_blocks(&cuts)), expected, "{method:?} {cuts:?}");
+                assert_eq!(
+                    count(method, &partition, &partition.shared_row_blocks(&cuts)),
+                    expected,
+                    "{method:?} {cuts:?}"
+                );
+            }
+        }
+        for method in [Forward, CompactForward] {
+            let refused = method.begin::<OwnedRun>(partition.size(0)).map(|_| ()).unwrap_err();
+            assert!(matches!(refused, Error::Whole { .. }), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn the_resident_section_comes_first_and_in_one_run() {
+    let partition = random(8, 50, 10, 1, 0.5);
+    for method in [ReverseEdge, ReverseEdgeSerial] {
+        let mut counter = method.begin::<OwnedRun>(partition.size(0)).unwrap();
+        let early = counter.row_block(&partition.row_blocks(&[])[0].slices());
+        assert!(matches!(early, Err(Error::Section(_))), "{early:?}");
+        let mut runs = partition.runs(5).into_iter();
+        assert!(counter.resident(runs.next().unwrap()).is_ok());
+        assert!(matches!(counter.resident(runs.next().unwrap()), Err(Error::Section(_))));
+    }
+}

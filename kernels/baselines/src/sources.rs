@@ -1,0 +1,39 @@
+//! The CUDA sources of this crate.
+
+use trimill_kernels::{BLOCK, Part, Source};
+
+/// Made by `scripts/make-images`.
+const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
+
+/// A file of the folder `cuda`.
+macro_rules! part {
+    ($name:literal) => {
+        Part { name: $name, text: include_str!(concat!("../cuda/", $name)) }
+    };
+}
+
+/// A source after the primitives that all share.
+macro_rules! source {
+    ($($name:literal),*; $own:literal) => {
+        Source {
+            name: $own,
+            parts: &[BLOCK, part!("primitives.cuh"), $(part!($name),)* part!($own)],
+            images: IMAGES,
+        }
+    };
+}
+
+/// Method `polak`.
+pub(crate) static POLAK: Source = source!(; "polak.cu");
+
+/// Method `reverse-edge`.
+pub(crate) static REVERSE_EDGE: Source = source!("rows.cuh"; "reverse_edge.cu");
+
+/// Method `skiff`.
+pub(crate) static SKIFF: Source = source!("rows.cuh"; "skiff.cu");
+
+/// Method `radix-binning`.
+pub(crate) static RADIX_BINNING: Source = source!(; "radix_binning.cu");
+
+/// All sources, each of which compiles alone.
+pub static SOURCES: [&Source; 4] = [&POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];

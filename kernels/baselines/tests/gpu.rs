@@ -1,0 +1,177 @@
+//! The methods on a GPU, against brute force and closed forms, in one program: prebuilt, it can be carried to a machine with one.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use trimill_baselines::{GpuMethod, Organisation, Preprocess, polak, radix_binning, reverse_edge, skiff};
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use trimill_kernels::{Counted, Counter, Error, Form, Gpu, Method, Scope, Share};
+
+fn polaks() -> Vec<GpuMethod> {
+    let with = |preprocess, block_threads, blocks| {
+        GpuMethod::Polak(polak::Options { preprocess, block_threads, blocks, ..polak::Options::default() })
+    };
+    vec![with(Preprocess::Gpu, 64, 8), with(Preprocess::Cpu, 64, 8), with(Preprocess::Auto, 256, 3)]
+}
+
+fn reverse_edges() -> Vec<GpuMethod> {
+    let with = |block_threads, streams| GpuMethod::ReverseEdge(reverse_edge::Options { block_threads, streams });
+    vec![with(256, 1), with(256, reverse_edge::STREAMS), with(64, 3)]
+}
+
+fn skiffs(nodes: Option<u32>) -> Vec<GpuMethod> {
+    [(Organisation::BlockDegree, 64), (Organisation::BlockIndex, 256), (Organisation::WarpIndex, 256)]
+        .into_iter()
+        .map(|(organisation, block_threads)| GpuMethod::Skiff(skiff::Options { organisation, block_threads, nodes }))
+        .collect()
+}
+
+fn binnings() -> Vec<GpuMethod> {
+    [(6, 32, None), (8, 16, Some(1 << 22)), (4, 0, Some(1 << 20)), (2, 64, Some(100_003))]
+        .into_iter()
+        .map(|(radix_bits, threshold, batch)| {
+            GpuMethod::RadixBinning(radix_binning::Options { radix_bits, threshold, batch })
+        })
+        .collect()
+}
+
+/// Counts a share in an arena of `bytes`.
+fn count(
+    gpu: &mut Gpu,
+    method: &GpuMethod,
+    share: Share,
+    partition: &Partition,
+    (row_blocks, bytes): (&[OwnedRowBlock], Option<u64>),
+) -> Result<Counted, Error> {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+    let size = partition.size(limit);
+    // Some take no more than they must have, some less than their footprint says.
+    let bytes = bytes.unwrap_or_else(|| method.footprint().least(&size)).next_multiple_of(256);
+    gpu.reserve(bytes).unwrap();
+    let mut counter: Box<dyn Counter<OwnedRun>> = method.begin(gpu, size, share)?;
+    for run in partition.runs(size.locals as usize / 3 + 1) {
+        counter.resident(run)?;
+    }
+    for row_block in row_blocks {
+        counter.row_block(&row_block.slices())?;
+    }
+    let counted = counter.finish()?;
+    assert!(counted.peak_bytes <= bytes);
+    for seconds in [counted.kernel_seconds, counted.copy_seconds, counted.prepare_seconds] {
+        assert!((0.0..60.0).contains(&seconds), "{counted:?}");
+    }
+    Ok(counted)
+}
+
+/// Counts a partition, in row blocks that end at the cuts, of proxies' rows and of all rows.
+fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: &[Vec<u32>], bytes: Option<u64>) {
+    let expected = partition.triangles();
+    for method in methods {
+        for cuts in all_cuts {
+            for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
+                let counted = count(gpu, method, Share::ALL, partition, (&row_blocks, bytes));
+                let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
+                assert_eq!(counted.triangles, expected, "{method:?}, {} row blocks", row_blocks.len());
+            }
+        }
+    }
+}
+
+/// Pairs of neighbours, of all vertices.
+fn wedges(partition: &Partition) -> u64 {
+    let mut degrees: Vec<u64> = partition.rows.iter().map(|row| row.len() as u64).collect();
+    partition.rows.iter().flatten().for_each(|&successor| degrees[successor as usize] += 1);
+    degrees.iter().map(|&degree| degree * degree.saturating_sub(1) / 2).sum()
+}
+
+/// A clique, stars, a bipartite graph, one without edges, and random ones with rows of all lengths.
+fn graphs() -> Vec<Partition> {
+    let bipartite = |b: u32| if b < 100 { vec![] } else { (0..100).collect() };
+    vec![
+        Partition::whole((0..600u32).map(|b| (0..b).collect()).collect()),
+        Partition::whole((0..30_000u32).map(|b| (0..b.min(1)).collect()).collect()),
+        Partition::whole((0..1000u32).map(bipartite).collect()),
+        Partition::whole(vec![vec![]; 100]),
+        Partition::whole(vec![vec![], vec![0], vec![0, 1]]),
+        random(31, 20_000, 40, 3, 1.0),
+        random(32, 3000, 300, 10, 1.0),
+    ]
+}
+
+#[test]
+fn all_methods_of_the_papers_count_whole_graphs() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for partition in graphs() {
+        // Small batches for few wedges only.
+        let binnings = if wedges(&partition) < 20_000_000 { binnings() } else { binnings()[..1].to_vec() };
+        for methods in [polaks(), reverse_edges(), skiffs(None), binnings] {
+            // Room for both directions of all edges where the GPU prepares by itself.
+            agree(&mut gpu, &methods, &partition, &[vec![]], Some(1 << 30));
+        }
+    }
+    // With no byte more than they say they need.
+    let partition = random(33, 5000, 60, 3, 1.0);
+    for methods in [polaks(), reverse_edges(), skiffs(None), binnings()] {
+        agree(&mut gpu, &methods, &partition, &[vec![]], None);
+    }
+}
+
+#[test]
+fn partitions_are_counted_by_those_methods_of_the_papers_that_can() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    for (seed, local_share) in [(41, 0.0), (42, 0.2), (43, 0.8)] {
+        let partition = random(seed, 3000, 60, 4, local_share);
+        for methods in [reverse_edges(), skiffs(None), skiffs(Some(2000))] {
+            agree(&mut gpu, &methods, &partition, &cuts(seed, 3000), Some(64 << 20));
+        }
+        for method in [&polaks()[0], &binnings()[0]] {
+            assert_ne!(method.scope(), Scope::Partitions);
+            let refused = count(&mut gpu, method, Share::ALL, &partition, (&partition.row_blocks(&[]), None));
+            assert!(matches!(refused, Err(Error::Whole { .. })), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn tries_whose_keys_all_fall_into_one_node_are_right() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let keys = |many: u32, step: u32| (0..many).map(|i| 7 + i * step).collect::<Vec<_>>();
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; 80_000];
+    // Chains of 1 to 40 nodes, at several numbers of first nodes.
+    for (many, step) in [(31, 32), (33, 32), (64, 64), (70, 1024), (500, 32), (1200, 64), (70, 1024)] {
+        let mut row = keys(many, step);
+        row.extend(80_000..rows.len() as u32);
+        rows.push(row);
+    }
+    for step in 1..5 {
+        rows.push((0..rows.len() as u32).step_by(step).collect());
+    }
+    let partition = Partition::whole(rows);
+    assert!(partition.triangles() > 5000);
+    agree(&mut gpu, &skiffs(None), &partition, &[vec![]], Some(1 << 30));
+    agree(&mut gpu, &skiffs(Some(20_000)), &partition, &[vec![], vec![80_001]], Some(1 << 30));
+}
+
+#[test]
+fn shares_of_several_devices_add_up() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let partition = random(51, 20_000, 40, 3, 1.0);
+    let row_blocks = partition.row_blocks(&[]);
+    let method = GpuMethod::Polak(polak::Options::default());
+    let share = |gpu: &mut Gpu, share| count(gpu, &method, share, &partition, (&row_blocks, None)).unwrap().triangles;
+    for of in [2, 3, 8] {
+        let sum: u64 = (0..of).map(|i| share(&mut gpu, Share { index: i, of })).sum();
+        assert_eq!(sum, partition.triangles());
+    }
+}
+
+#[test]
+fn the_ptx_of_the_methods_counts_the_same() {
+    let Some((gpu, _alone)) = gpu() else { return };
+    drop(gpu);
+    let mut gpu = Gpu::open(0, Form::Portable).unwrap_or_else(|error| panic!("{error}"));
+    let partition = random(61, 3000, 50, 3, 1.0);
+    for method in [polaks()[0], reverse_edges()[1], skiffs(None)[2], binnings()[0]] {
+        let counted = count(&mut gpu, &method, Share::ALL, &partition, (&partition.row_blocks(&[]), None)).unwrap();
+        assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
+    }
+}

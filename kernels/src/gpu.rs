@@ -1,0 +1,194 @@
+//! A GPU that was opened: its context, a queue for copies and one for kernels, the loaded kernels, and its arena.
+//!
+//! Used by one thread at a time, any thread. Nothing but the arena is allocated on the device by this program; what the
+//! context, the driver and other programs hold is reported apart.
+
+mod engine;
+mod module;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+
+use crate::arena::{Arena, Layout};
+use crate::compact::{longest_part, scratch_bytes};
+use crate::engine::{EXTRA_QUEUES, MARKS, Queue};
+use crate::error::{Error, Result, driver};
+use crate::find::{Device, find};
+use crate::images::Form;
+use crate::staging::{Pinned, Staging};
+use crate::waiting::{USUAL_LIMIT, Waiting};
+use module::Module;
+
+/// An opened GPU.
+#[derive(Debug)]
+pub struct Gpu {
+    // Dropped in this order: what needs the streams before them, the context last.
+    arena: Option<Arena>,
+    staging: Staging,
+    waiting: Waiting,
+    marks: Vec<CudaEvent>,
+    copies: Arc<CudaStream>,
+    kernels: Arc<CudaStream>,
+    /// Made when a method asks for them.
+    extra: Vec<Arc<CudaStream>>,
+    modules: Vec<Module>,
+    form: Form,
+    /// Where the scratch piece for unpacking begins, behind the arena's pieces.
+    scratch: u64,
+    device: Device,
+    held: u64,
+    nothing: Layout,
+}
+
+impl Gpu {
+    /// Opens the GPU of this number; methods will load kernels of this form. Takes some tenths of a second, and
+    /// [`crate::STAGING_BYTES`] of page-locked host memory.
+    ///
+    /// # Errors
+    /// That there is none, or that it does not work.
+    pub fn open(ordinal: u32, form: Form) -> Result<Self> {
+        let devices = find()?.devices;
+        let count = devices.len() as u32;
+        let found = devices.into_iter().find(|device| device.ordinal == ordinal);
+        let device = found.ok_or(Error::NoSuchDevice { ordinal, count })?;
+        let opening = driver("opening the GPU");
+        let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
+        // Rows are unpacked between copies: were that to wait until a counting kernel is done, so would the copies behind it.
+        let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
+        let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
+        let kernels = context.new_stream().map_err(&opening)?;
+        // With timing.
+        let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
+        let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
+        let waiting = Waiting::new(&context, USUAL_LIMIT)?;
+        let staging = Staging::new(&context, &copies)?;
+        let (free, total) = result::mem_get_info().map_err(&opening)?;
+        let held = (total - free) as u64;
+        Ok(Self {
+            arena: None,
+            staging,
+            waiting,
+            marks,
+            copies,
+            kernels,
+            extra: Vec::new(),
+            modules: Vec::new(),
+            form,
+            scratch: 0,
+            device,
+            held,
+            nothing: Layout::new(0),
+        })
+    }
+
+    /// Abandons the device where it does not answer for so long, instead of [`crate::USUAL_LIMIT`]: all that it holds is then
+    /// never freed.
+    pub fn wait_at_most(&mut self, limit: Duration) {
+        self.waiting.at_most(limit);
+        self.staging.wait_at_most(limit);
+    }
+
+    /// What it is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Bytes of device memory that were held when it had been opened, before any arena and any kernels: the
+    /// context, the driver's own, and what other programs held.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Bytes that the driver says are free now, and all.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let (free, total) = self.context().mem_get_info().map_err(driver("asking for free memory"))?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Takes the arena from which everything is cut, of at most `bytes`. An arena taken before is freed first.
+    ///
+    /// # Errors
+    /// [`Error::DeviceMemory`]: the device refuses so many.
+    pub fn reserve(&mut self, bytes: u64) -> Result<()> {
+        self.arena = None;
+        self.arena = Some(Arena::new(self.context(), bytes)?);
+        Ok(())
+    }
+
+    /// The same; of an arena that is large enough, a piece is set apart for unpacking rows ([`Self::scratch_bytes`]).
+    ///
+    /// # Errors
+    /// As [`Self::reserve`].
+    pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> Result<()> {
+        self.reserve(bytes)?;
+        if let Some(arena) = &mut self.arena {
+            self.scratch = arena.address() + arena.set_apart(scratch_bytes(bytes));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the arena, with what is set apart; none before [`Gpu::reserve`].
+    pub fn reserved(&self) -> u64 {
+        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch_bytes()
+    }
+
+    /// Bytes that are set apart for unpacking; 0: rows cannot be unpacked here.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.arena.as_ref().map_or(0, Arena::apart)
+    }
+
+    /// The most stored bytes of a file block that can be unpacked here.
+    pub fn longest_part(&self) -> u64 {
+        longest_part(self.scratch_bytes())
+    }
+
+    /// A slice of zeros in page-locked host memory. What is copied from there is not staged.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`].
+    pub fn pinned<T: Pod>(&self, len: usize) -> Result<Pinned<T>> {
+        Pinned::new(self.context(), len)
+    }
+
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
+        self.copies.context()
+    }
+
+    fn queue(&self, queue: Queue) -> Result<&Arc<CudaStream>> {
+        match queue {
+            Queue::Copy => Ok(&self.copies),
+            Queue::Compute => Ok(&self.kernels),
+            Queue::Extra(queue) => {
+                let missing =
+                    || Error::Launch { doing: "finding its queue", reason: format!("there is no queue {queue}") };
+                self.extra.get(queue).ok_or_else(missing)
+            }
+        }
+    }
+
+    /// Makes an extra queue that is not there yet.
+    fn make_queue(&mut self, queue: Queue) -> Result<()> {
+        let Queue::Extra(queue) = queue else { return Ok(()) };
+        while queue < EXTRA_QUEUES && self.extra.len() <= queue {
+            self.extra.push(self.context().new_stream().map_err(driver("making a queue"))?);
+        }
+        Ok(())
+    }
+
+    /// Waits for a queue.
+    fn await_queue(&self, queue: Queue) -> Result<()> {
+        self.bind()?;
+        let doing = if queue == Queue::Copy { "copying to the device" } else { "waiting for the GPU" };
+        self.waiting.for_queue(self.queue(queue)?, doing)
+    }
+
+    fn bind(&self) -> Result<()> {
+        self.context().bind_to_thread().map_err(driver("binding the context"))
+    }
+}

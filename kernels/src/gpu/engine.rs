@@ -1,0 +1,97 @@
+//! A GPU as an engine: orders go to its streams.
+
+use cudarc::driver::result;
+
+use super::Gpu;
+use super::module::Module;
+use crate::arena::{Arena, Layout};
+use crate::compile::Source;
+use crate::engine::{Engine, Grid, Kernel, Mark, Queue, Scratch};
+use crate::error::{Error, Result, driver};
+use crate::images;
+
+impl Engine for Gpu {
+    fn layout(&mut self) -> &mut Layout {
+        self.arena.as_mut().map_or(&mut self.nothing, Arena::layout_mut)
+    }
+
+    fn address(&self) -> u64 {
+        self.arena.as_ref().map_or(0, Arena::address)
+    }
+
+    fn scratch(&self) -> Scratch {
+        Scratch { address: self.scratch, bytes: self.scratch_bytes() }
+    }
+
+    fn processors(&self) -> u32 {
+        self.device.multiprocessors
+    }
+
+    fn load(&mut self, source: &'static Source) -> Result<()> {
+        if self.modules.iter().all(|module| module.source != source) {
+            let image = images::image(source, self.device.compute_capability, self.form)?;
+            self.modules.push(Module::load(self.context(), source, &image)?);
+        }
+        Ok(())
+    }
+
+    unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
+        self.bind()?;
+        // SAFETY: as the caller promised.
+        unsafe { self.staging.copy(to, pieces) }
+    }
+
+    fn sent(&mut self) -> Result<()> {
+        self.staging.sent()
+    }
+
+    fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()> {
+        self.bind()?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: a piece of the arena, as callers see to.
+        unsafe { result::memset_d8_async(at, byte, bytes as usize, self.queue(queue)?.cu_stream()) }
+            .map_err(driver("filling device memory"))
+    }
+
+    fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()> {
+        self.bind()?;
+        self.make_queue(queue)?;
+        let missing = || Error::Launch { doing: "finding it", reason: format!("{} is not loaded", kernel.source.name) };
+        let module = self.modules.iter().find(|module| module.source == kernel.source).ok_or_else(missing)?;
+        module.launch(self.queue(queue)?, grid, kernel.name, parameters)
+    }
+
+    fn record(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+        self.marks[mark].record(self.queue(queue)?).map_err(driver("recording an event"))
+    }
+
+    fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()> {
+        self.make_queue(queue)?;
+        self.queue(queue)?.wait(&self.marks[mark]).map_err(driver("waiting for an event"))
+    }
+
+    fn reach(&mut self, mark: Mark) -> Result<()> {
+        self.waiting.for_event(&self.marks[mark], "waiting for the GPU")
+    }
+
+    fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
+        let milliseconds = self.marks[from].elapsed_ms(&self.marks[to]).map_err(driver("timing"))?;
+        Ok(f64::from(milliseconds) / 1000.0)
+    }
+
+    fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
+        self.await_queue(queue)?;
+        // SAFETY: a piece of the arena, as callers see to; the call returns when the copy is done.
+        unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(driver("reading the result"))
+    }
+
+    fn settle(&mut self) {
+        // For giving up: an error was reported already, or the result is not wanted.
+        let extra = (0..self.extra.len()).map(Queue::Extra);
+        for queue in [Queue::Copy, Queue::Compute].into_iter().chain(extra) {
+            let _ = self.await_queue(queue);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The kernels of a source, loaded on a GPU.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaStream, result, sys};
+
+use crate::compile::Source;
+use crate::engine::Grid;
+use crate::error::{Error, Result, driver};
+use crate::waiting::is_abandoned;
+
+/// A module of the driver's and its kernels, unloaded at the end.
+#[derive(Debug)]
+pub(super) struct Module {
+    context: Arc<CudaContext>,
+    handle: sys::CUmodule,
+    pub(super) source: &'static Source,
+    kernels: Vec<Loaded>,
+}
+
+/// A kernel, and the bytes of each of its parameters.
+#[derive(Debug)]
+struct Loaded {
+    name: &'static str,
+    function: sys::CUfunction,
+    parameters: Vec<usize>,
+}
+
+// SAFETY: the handles are names that the driver takes from any thread with the context bound.
+unsafe impl Send for Module {}
+// SAFETY: as above; nothing in it changes.
+unsafe impl Sync for Module {}
+
+impl Module {
+    /// Loads an image of a source: a CUBIN, or PTX that ends in a zero.
+    ///
+    /// # Errors
+    /// What the driver refuses.
+    pub(super) fn load(context: &Arc<CudaContext>, source: &'static Source, image: &[u8]) -> Result<Self> {
+        let loading = driver("loading the kernels");
+        context.bind_to_thread().map_err(&loading)?;
+        // SAFETY: an ELF image whose header says how long it is, or text that ends in a zero: part of the program, or just made.
+        let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(&loading)?;
+        let mut module = Self { context: Arc::clone(context), handle, source, kernels: Vec::new() };
+        for (name, parameters) in source.kernels() {
+            // SAFETY: the module was just loaded.
+            let function = unsafe { result::module::get_function(handle, CString::new(name).unwrap_or_default()) };
+            let function = function.map_err(&loading)?;
+            let parameters =
+                (0..parameters).map(|index| size_of(function, index).map_err(&loading)).collect::<Result<_>>()?;
+            module.kernels.push(Loaded { name, function, parameters });
+        }
+        Ok(module)
+    }
+
+    /// Starts a kernel with the bytes of its parameters.
+    ///
+    /// # Errors
+    /// [`Error::Launch`].
+    pub(super) fn launch(&self, queue: &CudaStream, grid: Grid, name: &str, values: &[&[u8]]) -> Result<()> {
+        let refused = |reason: String| Error::Launch { doing: "starting it", reason: format!("{name}: {reason}") };
+        let known = self.kernels.iter().find(|kernel| kernel.name == name);
+        let kernel = known.ok_or_else(|| refused(format!("not a kernel of {}", self.source.name)))?;
+        if !kernel.parameters.iter().copied().eq(values.iter().map(|value| value.len())) {
+            let found: Vec<_> = values.iter().map(|value| value.len()).collect();
+            return Err(refused(format!("parameters of {found:?} bytes; it has {:?}", kernel.parameters)));
+        }
+        let mut parameters: Vec<*mut c_void> =
+            values.iter().map(|value| value.as_ptr().cast_mut().cast::<c_void>()).collect();
+        // SAFETY: there are as many parameters as the kernel has, each of as many bytes (just checked), and the driver copies them
+        // during the call; addresses in them are pieces of the arena that stay as long as the queue works on them, as callers see to.
+        unsafe {
+            result::launch_kernel(
+                kernel.function,
+                (grid.blocks, 1, 1),
+                (grid.threads, 1, 1),
+                grid.shared,
+                queue.cu_stream(),
+                &mut parameters,
+            )
+        }
+        .map_err(|error| match driver("starting it")(error) {
+            Error::Driver { reason, .. } => refused(reason),
+            other => other,
+        })
+    }
+}
+
+/// The bytes of a parameter of a kernel.
+fn size_of(function: sys::CUfunction, index: usize) -> std::result::Result<usize, result::DriverError> {
+    let (mut offset, mut size) = (0, 0);
+    // SAFETY: the function is of a module that is loaded; both numbers outlive the call.
+    unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) }.result()?;
+    Ok(size)
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
+            // SAFETY: loaded in `load`, unloaded once. What fails here is a lost device.
+            let _ = unsafe { result::module::unload(self.handle) };
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What was made of the sources beforehand, so that nothing is compiled where the program runs.
+//!
+//! A crate with sources has an archive of images, `images.tar.zst`: for each source a CUBIN for each of [`ARCHITECTURES`], and
+//! PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on take them. Its first entry says
+//! of which sources it was made; a test holds it current, and `scripts/make-images` makes it.
+//!
+//! A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
+
+use std::io::Read;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::Version;
+use crate::compile::{Source, cubin, ptx};
+use crate::error::{Error, Result};
+use crate::nvrtc::Nvrtc;
+
+/// The compute capabilities for which there are CUBINs.
+pub const ARCHITECTURES: [Version; 5] = [version(7, 5), version(8, 0), version(8, 6), version(8, 9), version(9, 0)];
+
+/// And the one for which there is PTX: GPUs of later ones take it.
+pub const PORTABLE: Version = version(9, 0);
+
+/// The entry that says of what an archive was made.
+const STAMP: &str = "STAMP";
+
+const fn version(major: u32, minor: u32) -> Version {
+    Version { major, minor }
+}
+
+/// Which images a GPU is to load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A CUBIN where there is one for the GPU, else PTX.
+    #[default]
+    Best,
+    /// PTX.
+    Portable,
+}
+
+/// The image of a source for a GPU of this compute capability; PTX ends in a zero.
+///
+/// # Errors
+/// [`Error::Image`]: the archive has none, which a test rules out.
+pub(crate) fn image(source: &Source, capability: Version, form: Form) -> Result<Vec<u8>> {
+    let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
+    let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == Form::Best);
+    let name = match native {
+        Some(&made) => cubin_name(source, made),
+        None => ptx_name(source),
+    };
+    let missing = || Error::Image { name: name.clone() };
+    let found = entries(source.images)?.into_iter().find(|(entry, _)| *entry == name);
+    found.map(|(_, bytes)| bytes).ok_or_else(missing)
+}
+
+/// Makes an archive of sources.
+///
+/// # Errors
+/// What NVRTC does not compile.
+pub fn make(nvrtc: &Nvrtc, sources: &[&'static Source]) -> Result<Vec<u8>> {
+    let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
+    for source in sources {
+        for architecture in ARCHITECTURES {
+            made.push((cubin_name(source, architecture), cubin(nvrtc, source, architecture)?));
+        }
+        made.push((ptx_name(source), ptx(nvrtc, source, PORTABLE)?));
+    }
+    archive(&made).map_err(|error| Error::Image { name: error.to_string() })
+}
+
+/// What an archive of these sources says of itself first.
+pub fn stamp(sources: &[&'static Source]) -> String {
+    let line = |source: &&Source| format!("{} {:032x}\n", source.name, xxh3_128(source.code().as_bytes()));
+    sources.iter().map(line).collect()
+}
+
+/// The entries of an archive: names and bytes.
+///
+/// # Errors
+/// [`Error::Image`]: it is no archive.
+pub fn entries(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
+    let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
+        let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);
+        let mut entries = Vec::new();
+        for entry in archive.entries()? {
+            let mut entry = entry?;
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes)?;
+            entries.push((entry.path()?.to_string_lossy().into_owned(), bytes));
+        }
+        Ok(entries)
+    };
+    read().map_err(|error| Error::Image { name: error.to_string() })
+}
+
+fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
+    // Small once more: it is made rarely.
+    let mut archive = tar::Builder::new(zstd::Encoder::new(Vec::new(), 19)?);
+    for (name, bytes) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, bytes.as_slice())?;
+    }
+    archive.into_inner()?.finish()
+}
+
+fn stem(source: &Source) -> &'static str {
+    source.name.trim_end_matches(".cu")
+}
+
+fn cubin_name(source: &Source, Version { major, minor }: Version) -> String {
+    format!("{}.sm_{major}{minor}.cubin", stem(source))
+}
+
+fn ptx_name(source: &Source) -> String {
+    format!("{}.ptx", stem(source))
+}

@@ -1,0 +1,160 @@
+//! What a method of counting on a device is to those that use it: what it takes, and a counter for one partition.
+//!
+//! `lstc` and `packed` are methods of this crate. Others, such as those of `trimill-baselines`, use the same traits.
+
+use std::fmt::Debug;
+
+use crate::Gpu;
+use crate::error::Result;
+use crate::sections::{ResidentSlices, RowBlockSlices, Size};
+
+/// A run of resident rows, owned by whoever reads it.
+pub trait Run: Send + 'static {
+    /// Its rows.
+    fn slices(&self) -> ResidentSlices<'_>;
+}
+
+/// What a method takes of a device, in bytes: linear in the size of a partition, and never less than what is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Footprint {
+    /// For each resident arc.
+    pub per_resident_arc: u64,
+    /// For each local.
+    pub per_local: u64,
+    /// For each local or proxy.
+    pub per_numbered: u64,
+    /// For any partition.
+    pub fixed: u64,
+    /// Row blocks for which there must be room.
+    pub row_blocks: u64,
+    /// What it takes of an arena of so many bytes, where that is more than it must have; none: it never takes more.
+    pub of_budget: Option<fn(&Size, u64) -> u64>,
+}
+
+impl Footprint {
+    /// The bytes that a partition must have.
+    pub fn least(&self, size: &Size) -> u64 {
+        let &Size { locals, arcs, numbered, row_block_limit } = size;
+        self.per_resident_arc * arcs
+            + self.per_local * locals
+            + self.per_numbered * u64::from(numbered)
+            + self.row_blocks * row_block_limit
+            + self.fixed
+    }
+
+    /// The bytes that it takes of an arena of so many.
+    pub fn taken(&self, size: &Size, budget: u64) -> u64 {
+        let least = self.least(size);
+        self.of_budget.map_or(least, |of_budget| least.max(of_budget(size, budget)))
+    }
+}
+
+/// What a method can count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Any partition.
+    Partitions,
+    /// Whole graphs: each vertex local, all rows resident.
+    WholeGraphs,
+    /// Whole graphs, and a [`Share`] of their edges.
+    SharesOfGraphs,
+}
+
+/// Which part of the edges of a whole graph is counted: one of `of` equal parts. Several devices that hold the graph take one each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Which part, from 0 on.
+    pub index: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// All edges.
+    pub const ALL: Self = Self { index: 0, of: 1 };
+}
+
+/// What was counted, and what it took. Seconds are by the device's clock.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Counted {
+    /// Triangles whose lowest corner is local.
+    pub triangles: u64,
+    /// Seconds of the counting kernels.
+    pub kernel_seconds: f64,
+    /// Seconds of what the method makes of its input on the device before it counts.
+    pub prepare_seconds: f64,
+    /// Seconds of adding up sums, where they are not part of a counting kernel.
+    pub sum_seconds: f64,
+    /// Seconds from the beginning to the end of each section's copy; waiting for the host to fill the page-locked buffers is part
+    /// of it.
+    pub copy_seconds: f64,
+    /// Bytes copied to the device.
+    pub copied_bytes: u64,
+    /// The most bytes of the arena that were in use.
+    pub peak_bytes: u64,
+}
+
+/// A method, with its settings, that counts runs `R` on a GPU.
+pub trait Method<R: Run>: Debug + Send {
+    /// Its name.
+    fn name(&self) -> &'static str;
+
+    /// What it can count.
+    fn scope(&self) -> Scope;
+
+    /// What it takes.
+    fn footprint(&self) -> Footprint;
+
+    /// Whether it takes rows as they are stored ([`crate::CompactSlices`]).
+    fn takes_stored_rows(&self) -> bool {
+        false
+    }
+
+    /// Whether it does better where [`RowBlockSlices::arcs_into`] is known.
+    fn wants_arcs_into(&self) -> bool {
+        false
+    }
+
+    /// Begins a partition: takes its memory from the GPU's arena.
+    ///
+    /// # Errors
+    /// [`crate::Error::Budget`] when the arena is too small; [`crate::Error::Whole`], [`crate::Error::Shape`],
+    /// [`crate::Error::Section`]; what the device fails with.
+    fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, share: Share) -> Result<Box<dyn Counter<R> + 'g>>;
+}
+
+/// A partition being counted.
+pub trait Counter<R: Run>: Send {
+    /// Takes a run of the resident section. All runs come before the first row block, in their order. Returns a run that is no
+    /// longer needed: this one, or the one before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Section`], or what the device fails with.
+    fn resident(&mut self, run: R) -> Result<Option<R>>;
+
+    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
+    /// The slices may be changed once this returns.
+    ///
+    /// # Errors
+    /// [`crate::Error::RowBlockTooLarge`], [`crate::Error::Section`], [`crate::Error::Budget`] (a row that the method cannot hold),
+    /// or what the device fails with, which may be due to an earlier row block.
+    fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()>;
+
+    /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where rows were sent as they are stored to a
+    /// method that [wants to know](Method::wants_arcs_into). To be called after the last of them.
+    ///
+    /// # Errors
+    /// What the device fails with.
+    fn bins(&mut self) -> Result<Vec<u64>> {
+        Ok(Vec::new())
+    }
+
+    /// Bytes of the arena in use.
+    fn bytes(&self) -> u64;
+
+    /// Waits for the last row blocks and gives the result.
+    ///
+    /// # Errors
+    /// [`crate::Error::Section`] when row blocks are missing, or what the device fails with.
+    fn finish(self: Box<Self>) -> Result<Counted>;
+}

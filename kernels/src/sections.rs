@@ -1,0 +1,303 @@
+//! What counting is given, as slices, and what must hold for the kernel to stay within them.
+
+use std::ops::Range;
+
+use bytemuck::cast_slice;
+
+use crate::compact::{self, CompactSlices, Unpack};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+
+/// The size of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Local vertices.
+    pub locals: u64,
+    /// Arcs of the resident section.
+    pub arcs: u64,
+    /// Locals and proxies.
+    pub numbered: u32,
+    /// The most bytes of a row block (see [`row_block_bytes`]).
+    pub row_block_limit: u64,
+}
+
+/// A run of the resident section: the rows of some locals, in the order of their numbers.
+#[derive(Debug, Clone, Copy)]
+pub struct ResidentSlices<'a> {
+    /// Where each local's row begins among the successors of the whole section; one more at the end.
+    pub offsets: &'a [u64],
+    /// The successors of all rows, each row strictly ascending, below the row's own number; none where they are compact.
+    pub successors: &'a [u32],
+    /// The same as they are stored, for the device to unpack.
+    pub compact: Option<CompactSlices<'a>>,
+}
+
+/// A row block: the rows of the proxies in a range of numbers, and which of the range are local; or the rows of all of the
+/// range, local or not, and no words.
+#[derive(Debug, Clone)]
+pub struct RowBlockSlices<'a> {
+    /// The numbers that it covers.
+    pub range: Range<u32>,
+    /// Where each row begins in `successors`; one more at the end.
+    pub offsets: &'a [u32],
+    /// The successors of all rows, each row strictly ascending; none where they are compact.
+    pub successors: &'a [u32],
+    /// The same as they are stored, for the device to unpack.
+    pub compact: Option<CompactSlices<'a>>,
+    /// Which of the range are local, 64 a word, lowest first. Unused where all are, empty where each has a row here.
+    pub local_words: &'a [u64],
+    /// How many locals of the range come before each word.
+    pub local_ranks: &'a [u32],
+    /// How many locals come before the range.
+    pub first_local: u32,
+    /// No more resident arcs than so many lead into the range; `u64::MAX` where nobody knows. Method `packed` makes room for
+    /// so many, and does in one go what has room.
+    pub arcs_into: u64,
+    /// All of the range are local, so it has no rows.
+    pub all_local: bool,
+}
+
+impl Size {
+    /// Checks that it can be.
+    ///
+    /// # Errors
+    /// [`Error::Section`]: more locals than vertices.
+    pub fn check(&self) -> Result<()> {
+        if self.locals > u64::from(self.numbered) {
+            return Err(Error::Section("resident section: more locals than vertices".into()));
+        }
+        Ok(())
+    }
+}
+
+impl ResidentSlices<'_> {
+    /// How many successors there are.
+    pub fn arcs(&self) -> u64 {
+        self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
+    }
+
+    /// Checks all but the order within rows: a run of a partition of this size, of which `locals` rows with `arcs` successors came
+    /// before.
+    ///
+    /// # Errors
+    /// [`Error::Section`].
+    pub fn check(&self, size: &Size, locals: u64, arcs: u64) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Section(format!("resident section: {what}")));
+        let (Some(&first), Some(&last)) = (self.offsets.first(), self.offsets.last()) else {
+            return wrong("a run without offsets");
+        };
+        if first != arcs || last.checked_sub(first) != Some(self.arcs()) {
+            return wrong("offsets do not go from the successors so far to those with this run");
+        }
+        if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
+            return wrong("more rows or successors than were announced");
+        }
+        // One pass over what may be a gigabyte: where offsets descend, the difference wraps to more than any row has.
+        let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
+        if longest > last - first {
+            return wrong("offsets descend");
+        }
+        if longest > 0 && longest >= u64::from(size.numbered) {
+            return wrong("a row is as long as the numbering");
+        }
+        // The kernel looks up to a block's threads beyond a row's end.
+        if longest > u64::from(u32::MAX - 1024) {
+            return wrong("a row is too long");
+        }
+        Ok(())
+    }
+}
+
+/// Where the pieces of a row block lie on the device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowBlockPlaces {
+    /// Null where each number has its row in the row block.
+    pub(crate) words: u64,
+    pub(crate) ranks: u64,
+    pub(crate) offsets: u64,
+    pub(crate) successors: u64,
+}
+
+impl RowBlockSlices<'_> {
+    /// How many successors there are.
+    pub fn arcs(&self) -> u64 {
+        self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
+    }
+
+    /// Orders the copy of all of it to `start`, in the queue of copies.
+    ///
+    /// # Safety
+    /// As [`Engine::copy`], for all slices.
+    pub(crate) unsafe fn send<E: Engine>(&self, engine: &mut E, start: u64) -> Result<()> {
+        // SAFETY: as the caller promised.
+        unsafe { engine.copy(start, &self.pieces())? };
+        let Some(compact) = self.compact else { return Ok(()) };
+        let places = self.places(start);
+        let (offsets_at, successors_at) = (places.offsets, places.successors);
+        let order = Unpack { compact, offsets_at, wide: false, base: 0, successors_at, bin_shift: None };
+        // SAFETY: as above.
+        unsafe { compact::unpack(engine, &order) }
+    }
+
+    /// What is copied, widest first, so that each piece begins at a multiple of its width.
+    pub(crate) fn pieces(&self) -> [&[u8]; 4] {
+        [
+            cast_slice(self.local_words),
+            cast_slice(self.local_ranks),
+            cast_slice(self.offsets),
+            cast_slice(self.successors),
+        ]
+    }
+
+    /// Where these lie, one after another from `start` on.
+    pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
+        let ranks = start + size_of_val(self.local_words) as u64;
+        let offsets = ranks + size_of_val(self.local_ranks) as u64;
+        RowBlockPlaces {
+            words: if self.local_words.is_empty() { 0 } else { start },
+            ranks,
+            offsets,
+            successors: offsets + size_of_val(self.offsets) as u64,
+        }
+    }
+
+    /// Bytes that it takes on the device.
+    pub fn bytes(&self) -> u64 {
+        row_block_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.arcs(), self.all_local)
+    }
+
+    /// Checks all but the order within rows. `next`: where the row block before ended.
+    ///
+    /// # Errors
+    /// [`Error::Section`].
+    pub fn check(&self, next: u32, numbered: u32, locals: u32) -> Result<()> {
+        let wrong = |what: &str| Err(Error::Section(format!("row block from {}: {what}", self.range.start)));
+        if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
+            return wrong("it does not follow on the one before");
+        }
+        let range = self.range.len() as u64;
+        if self.offsets.first() != Some(&0) || self.offsets.last().map(|&last| u64::from(last)) != Some(self.arcs()) {
+            return wrong("its offsets do not go from 0 to the number of its successors");
+        }
+        if !self.offsets.is_sorted() {
+            return wrong("offsets descend");
+        }
+        let local = if self.all_local {
+            range
+        } else if self.offsets.len() as u64 == range + 1 {
+            if !self.local_words.is_empty() || !self.local_ranks.is_empty() {
+                return wrong("words that tell locals are of no use where each number has its row");
+            }
+            0
+        } else {
+            let words = range.div_ceil(64) as usize;
+            if self.local_words.len() != words || self.local_ranks.len() != words {
+                return wrong("the words that tell locals are not as many as its range takes");
+            }
+            let mut before = 0;
+            for (word, &rank) in self.local_words.iter().zip(self.local_ranks) {
+                if rank != before {
+                    return wrong("ranks do not count the locals");
+                }
+                before += word.count_ones();
+            }
+            u64::from(before)
+        };
+        if u64::from(self.first_local) + local > u64::from(locals) {
+            return wrong("it has more locals than there are");
+        }
+        if local + self.offsets.len() as u64 - 1 != range {
+            return wrong("its rows are not those of its proxies");
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a row block on the device: successors, offsets, and which of the range are local, where not each has a row. No padding is
+/// between them.
+pub const fn row_block_bytes(range: u32, rows: u64, arcs: u64, all_local: bool) -> u64 {
+    let words = if rows == range as u64 { 0 } else { (range as u64).div_ceil(64) };
+    if all_local { 0 } else { 12 * words + 4 * (rows + 1) + 4 * arcs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resident_sections_that_would_lead_astray_are_refused() {
+        // Of a partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
+        let size = Size { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
+        let check = |offsets: &[u64], successors: &[u32]| {
+            ResidentSlices { offsets, successors, compact: None }.check(&size, 1, 1).map_err(|error| error.to_string())
+        };
+        assert_eq!(size.check(), Ok(()));
+        assert_eq!(check(&[1, 2, 4], &[0, 0, 1]), Ok(()));
+        assert_eq!(check(&[1], &[]), Ok(()));
+        for (offsets, successors, why) in [
+            (&[][..], &[][..], "without offsets"),
+            (&[0, 1], &[0], "do not go from"),
+            (&[1, 2], &[], "do not go from"),
+            (&[1, 2, 1], &[], "descend"),
+            (&[1, 0], &[], "do not go from"),
+            (&[1, 5], &[0, 1, 2, 3], "were announced"),
+            (&[1, 1, 1, 1], &[], "were announced"),
+        ] {
+            let error = check(offsets, successors);
+            assert!(error.as_ref().is_err_and(|error| error.contains(why)), "{error:?} {why}");
+        }
+        let long = Size { arcs: 9, ..size };
+        let error = ResidentSlices { offsets: &[1, 5], successors: &[0; 4], compact: None }
+            .check(&long, 1, 1)
+            .map_err(|e| e.to_string());
+        assert!(error.is_err_and(|error| error.contains("as long as")));
+        let error = Size { numbered: 2, ..size }.check().map_err(|error| error.to_string());
+        assert!(error.is_err_and(|error| error.contains("more locals")));
+    }
+
+    #[test]
+    fn row_blocks_that_would_lead_astray_are_refused() {
+        let good = RowBlockSlices {
+            range: 2..5,
+            offsets: &[0, 1, 1],
+            successors: &[0],
+            compact: None,
+            local_words: &[0b010],
+            local_ranks: &[0],
+            first_local: 1,
+            arcs_into: u64::MAX,
+            all_local: false,
+        };
+        assert_eq!(good.check(2, 5, 2), Ok(()));
+        assert_eq!(good.bytes(), 12 + 12 + 4);
+        let every = RowBlockSlices {
+            offsets: &[0, 1, 1, 1],
+            local_words: &[],
+            local_ranks: &[],
+            first_local: 0,
+            ..good.clone()
+        };
+        assert_eq!(every.check(2, 5, 2), Ok(()));
+        assert_eq!(every.bytes(), 16 + 4);
+        let all = RowBlockSlices { offsets: &[0], successors: &[], all_local: true, first_local: 2, ..good.clone() };
+        assert_eq!(all.check(2, 5, 5), Ok(()));
+        let wrong = [
+            (good.check(3, 5, 2), "follow"),
+            (good.check(2, 4, 2), "follow"),
+            (good.check(2, 5, 1), "more locals"),
+            (all.check(2, 5, 4), "more locals"),
+            (RowBlockSlices { offsets: &[0, 1], ..good.clone() }.check(2, 5, 2), "its proxies"),
+            (RowBlockSlices { offsets: &[0, 1, 1, 1], ..good.clone() }.check(2, 5, 2), "of no use"),
+            (RowBlockSlices { offsets: &[0, 1, 1], ..every.clone() }.check(2, 5, 2), "words"),
+            (RowBlockSlices { offsets: &[0, 1, 2], ..good.clone() }.check(2, 5, 2), "number of its successors"),
+            (RowBlockSlices { offsets: &[0, 2, 1], ..good.clone() }.check(2, 5, 2), "descend"),
+            (RowBlockSlices { offsets: &[], ..good.clone() }.check(2, 5, 2), "offsets"),
+            (RowBlockSlices { local_words: &[], ..good.clone() }.check(2, 5, 2), "words"),
+            (RowBlockSlices { local_ranks: &[1], ..good.clone() }.check(2, 5, 2), "ranks"),
+            (RowBlockSlices { local_words: &[0b011], ..good.clone() }.check(2, 5, 4), "its proxies"),
+        ];
+        for (answer, why) in wrong {
+            assert!(answer.as_ref().is_err_and(|error| error.to_string().contains(why)), "{answer:?} {why}");
+        }
+    }
+}

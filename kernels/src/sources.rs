@@ -1,0 +1,39 @@
+//! The CUDA sources of this crate.
+
+use crate::compile::{Part, Source};
+
+/// Made by `scripts/make-images`.
+const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
+
+/// A file of the folder `cuda`.
+macro_rules! part {
+    ($name:literal) => {
+        Part { name: $name, text: include_str!(concat!("../cuda/", $name)) }
+    };
+}
+
+/// What kernels share that add up over warps and blocks.
+pub const BLOCK: Part = part!("block.cuh");
+
+/// Method `lstc`, and the sum that ends it.
+pub static LSTC: Source = Source { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
+
+/// Method `packed`.
+pub static PACKED: Source = Source {
+    name: "packed.cu",
+    parts: &[
+        part!("packed_words.cuh"),
+        part!("packed_rows.cuh"),
+        part!("packed_assign.cuh"),
+        part!("packed_stream.cuh"),
+        part!("packed_by_thread.cuh"),
+        part!("packed.cu"),
+    ],
+    images: IMAGES,
+};
+
+/// Rows as they are stored, to rows as they are read.
+pub static UNPACK: Source = Source { name: "unpack.cu", parts: &[BLOCK, part!("unpack.cu")], images: IMAGES };
+
+/// All sources, each of which compiles alone.
+pub static SOURCES: [&Source; 3] = [&LSTC, &PACKED, &UNPACK];

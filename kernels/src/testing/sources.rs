@@ -1,0 +1,69 @@
+//! What must hold of a crate's CUDA sources and of the images that were made of them.
+
+use std::path::Path;
+
+use super::nvrtc;
+use crate::images::{ARCHITECTURES, Form, PORTABLE, entries, image, stamp};
+use crate::{Source, Version, cubin};
+
+/// Every source compiles for the oldest architecture that serves, and for those that are measured. Needs NVRTC.
+///
+/// # Panics
+/// Where one does not.
+pub fn compile(sources: &[&'static Source]) {
+    let Some(nvrtc) = nvrtc() else { return };
+    for source in sources {
+        for (major, minor) in [(7, 5), (8, 0), (9, 0)] {
+            let image = cubin(&nvrtc, source, Version { major, minor }).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(image.get(..4), Some(b"\x7fELF".as_slice()), "{} for {major}.{minor}", source.name);
+        }
+    }
+}
+
+/// The images are of these sources, as they are now, and there is one for each GPU that serves.
+///
+/// # Panics
+/// Where that is not so.
+pub fn have_images(sources: &[&'static Source]) {
+    let archive = entries(sources[0].images).unwrap();
+    let (first, made_of) = &archive[0];
+    assert_eq!(first, "STAMP");
+    assert_eq!(String::from_utf8_lossy(made_of), stamp(sources), "a source has changed: run scripts/make-images");
+    assert_eq!(archive.len(), 1 + sources.len() * (ARCHITECTURES.len() + 1));
+    let is_elf = |bytes: &[u8]| bytes.starts_with(b"\x7fELF");
+    for source in sources {
+        assert_eq!(source.images, sources[0].images);
+        let of = |major, minor, form| image(source, Version { major, minor }, form).unwrap();
+        for architecture in ARCHITECTURES {
+            assert!(is_elf(&of(architecture.major, architecture.minor, Form::Best)), "{} {architecture}", source.name);
+        }
+        // The machine code of an earlier one of the same generation; PTX for later generations.
+        assert_eq!(of(8, 7, Form::Best), of(8, 6, Form::Best));
+        assert_ne!(of(8, 6, Form::Best), of(8, 0, Form::Best));
+        let portable = of(12, 0, Form::Best);
+        assert_eq!(portable, of(PORTABLE.major, PORTABLE.minor, Form::Portable));
+        let text = std::str::from_utf8(&portable).unwrap();
+        // What drivers from CUDA 12.8 on take, ending in a zero.
+        assert!(text.ends_with('\0') && text.contains(".version 8.7\n.target sm_90\n"), "{}", source.name);
+        for (kernel, _) in source.kernels() {
+            assert!(text.contains(&format!(".visible .entry {kernel}(")), "{kernel}");
+        }
+        assert_eq!(text.matches(".visible .entry ").count(), source.kernels().count());
+    }
+}
+
+/// Every file of a folder is part of a source.
+///
+/// # Panics
+/// Where one is not, or a source is not there.
+pub fn are_all_of(folder: &Path, sources: &[&'static Source]) {
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".cu"))
+        .collect();
+    files.sort();
+    let mut names: Vec<_> = sources.iter().map(|source| source.name.to_owned()).collect();
+    names.sort();
+    assert_eq!(files, names);
+}

@@ -1,0 +1,90 @@
+//! A partition that a GPU counts, by any method: what the host keeps of it, and what it tells the method.
+
+use std::time::Duration;
+
+use rayon::ThreadPool;
+use trimill_kernels::{Counter, ResidentSlices, Run};
+
+use super::into::ArcsInto;
+use crate::bytes::Bytes;
+use crate::count::slices::slices;
+use crate::count::translated::translated;
+use crate::count::{CounterMemory, DeviceTimes, PartitionCount, PartitionCounter};
+use crate::error::Result;
+use crate::partition::numbers::Gathered;
+use crate::partition::section::{Resident, RowBlockView};
+
+impl Run for Resident {
+    fn slices(&self) -> ResidentSlices<'_> {
+        let compact = self.compact();
+        let successors = if compact.is_some() { &[] } else { &self.successors[..] };
+        ResidentSlices { offsets: &self.offsets, successors, compact }
+    }
+}
+
+/// A partition that a GPU counts.
+pub(super) struct Counting<'a> {
+    counter: Box<dyn Counter<Resident> + 'a>,
+    /// The locals' numbers so far: all that the host keeps of the resident section.
+    numbers: Gathered,
+    /// Arcs of the resident section so far.
+    arcs: u64,
+    /// Where they lead, for a method that asks.
+    into: Option<ArcsInto>,
+    /// Whether the device has counted where they lead, since it unpacked them, and was not asked yet.
+    binned: bool,
+    /// What is set apart on the device beside what the method takes.
+    scratch: Bytes,
+}
+
+impl<'a> Counting<'a> {
+    /// `arcs_into`: counts where arcs lead, of a partition with so many locals and proxies.
+    pub(super) fn new(counter: Box<dyn Counter<Resident> + 'a>, arcs_into: Option<u32>, scratch: Bytes) -> Self {
+        let into = arcs_into.map(ArcsInto::new);
+        Self { counter, numbers: Gathered::default(), arcs: 0, into, binned: false, scratch }
+    }
+}
+
+impl PartitionCounter for Counting<'_> {
+    fn resident(&mut self, mut run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
+        let base = self.arcs;
+        self.arcs += run.size().arcs;
+        if run.offsets.first().is_some_and(|&first| first != base) {
+            // By this thread alone, since those of the pool are reading the next run.
+            run.offsets.iter_mut().for_each(|offset| *offset += base);
+        }
+        self.numbers.add(&run.numbers);
+        match &mut self.into {
+            Some(_) if run.compact().is_some() => self.binned = true,
+            Some(into) => pool.install(|| into.add(&run.successors)),
+            None => {}
+        }
+        self.counter.resident(run).map_err(translated)
+    }
+
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        if std::mem::take(&mut self.binned)
+            && let Some(into) = &mut self.into
+        {
+            into.add_bins(&self.counter.bins().map_err(translated)?);
+        }
+        let rows = Resident::rows_in(self.numbers.all(), row_block, Some(pool));
+        let arcs_into = self.into.as_ref().map_or(u64::MAX, |into| into.most(&row_block.range));
+        self.counter.row_block(&slices(&rows, row_block, arcs_into)).map_err(translated)
+    }
+
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        let counted = self.counter.finish().map_err(translated)?;
+        let [kernels, copies, preprocessing] =
+            [counted.kernel_seconds + counted.sum_seconds, counted.copy_seconds, counted.prepare_seconds]
+                .map(Duration::from_secs_f64);
+        Ok(PartitionCount {
+            triangles: counted.triangles,
+            device: Some(DeviceTimes { kernels, copies, preprocessing }),
+        })
+    }
+
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::All(Bytes(self.counter.bytes()) + self.scratch)
+    }
+}

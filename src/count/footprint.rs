@@ -1,0 +1,117 @@
+//! What a method takes of its device's memory, as the planner needs it.
+
+use trimill_kernels::Size;
+
+use crate::bytes::Bytes;
+
+/// What a method takes of a partition's device: linear in its size, and never less than what is taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Footprint {
+    /// Bytes for each resident arc.
+    pub per_resident_arc: u64,
+    /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
+    pub per_local: u64,
+    /// Bytes of the tables of one worker, in a partition of so many locals and proxies.
+    pub table: fn(numbered: u32) -> Bytes,
+    /// How many workers have a table of their own.
+    pub workers: u64,
+    /// Bytes for each local or proxy, beside these.
+    pub per_numbered: u64,
+    /// Row blocks for which there is room on the device.
+    pub row_blocks: RowBlockRoom,
+    /// Bytes for any partition.
+    pub fixed: Bytes,
+    /// What the device sets apart to unpack rows in.
+    pub scratch: Bytes,
+    /// What a method takes of a budget, where that is more than it must have; none: it never takes more.
+    pub of_budget: Option<fn(&Size, u64) -> u64>,
+}
+
+/// Row blocks for which a method has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowBlockRoom {
+    /// So many, however many a partition has.
+    Always(u64),
+    /// As many as a partition has, and no more than this.
+    UpTo(u64),
+}
+
+impl RowBlockRoom {
+    /// For a partition of so many row blocks.
+    pub fn of(self, row_blocks: u64) -> u64 {
+        match self {
+            Self::Always(many) => many,
+            Self::UpTo(most) => row_blocks.min(most),
+        }
+    }
+}
+
+impl Footprint {
+    /// Of a method without tables.
+    pub fn new(footprint: trimill_kernels::Footprint, row_blocks: RowBlockRoom, scratch: Bytes) -> Self {
+        Self {
+            per_resident_arc: footprint.per_resident_arc,
+            per_local: footprint.per_local,
+            table: |_| Bytes::ZERO,
+            workers: 1,
+            per_numbered: footprint.per_numbered,
+            row_blocks,
+            fixed: Bytes(footprint.fixed),
+            scratch,
+            of_budget: footprint.of_budget,
+        }
+    }
+
+    /// Bytes of a resident section.
+    pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {
+        Bytes(self.per_resident_arc * arcs + self.per_local * locals)
+    }
+
+    /// What is taken of a budget for a partition of this size, of which at least `least` must be.
+    pub fn taken(&self, least: Bytes, size: &Size, budget: Bytes) -> Bytes {
+        let Some(of_budget) = self.of_budget else { return least };
+        let arena = budget.saturating_sub(self.scratch);
+        least.max(Bytes(of_budget(size, arena.get())) + self.scratch)
+    }
+
+    /// Bytes for a partition of so many locals and proxies, besides its resident section and its row blocks.
+    pub fn overhead(&self, numbered: u32) -> Bytes {
+        let tables = (self.table)(numbered).get() * self.workers + self.per_numbered * u64::from(numbered);
+        Bytes(tables) + self.fixed + self.scratch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_apart_comes_on_top_of_what_a_method_takes() {
+        let least = Footprint {
+            per_resident_arc: 4,
+            per_local: 8,
+            table: |_| Bytes::ZERO,
+            workers: 1,
+            per_numbered: 0,
+            row_blocks: RowBlockRoom::Always(1),
+            fixed: Bytes(100),
+            scratch: Bytes(1000),
+            of_budget: None,
+        };
+        let more = Footprint { of_budget: Some(|_, arena| arena.min(5000)), ..least };
+        let size = Size { locals: 1, arcs: 1, numbered: 1, row_block_limit: 4 };
+        assert_eq!(least.overhead(1), Bytes(1100));
+        assert_eq!(Footprint { per_numbered: 3, table: |_| Bytes(5), workers: 2, ..least }.overhead(7), Bytes(1131));
+        for (footprint, budget, taken) in
+            [(&least, 9000, 1200), (&more, 9000, 6000), (&more, 5500, 5500), (&more, 1100, 1200)]
+        {
+            assert_eq!(footprint.taken(Bytes(1200), &size, Bytes(budget)), Bytes(taken));
+        }
+    }
+
+    #[test]
+    fn room_for_row_blocks_is_fixed_or_follows_the_partition() {
+        assert_eq!([0, 1, 9].map(|many| RowBlockRoom::Always(4).of(many)), [4, 4, 4]);
+        assert_eq!([0, 1, 9].map(|many| RowBlockRoom::UpTo(2).of(many)), [0, 1, 2]);
+    }
+}

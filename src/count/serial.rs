@@ -1,0 +1,75 @@
+//! The CPU backend with one of the published methods of one thread (`trimill-baselines`).
+
+use rayon::ThreadPool;
+use trimill_baselines::SerialMethod;
+use trimill_kernels::{Counter, Scope, Share, Size};
+
+use super::slices::slices;
+use super::translated::translated;
+use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::partition::numbers::Gathered;
+use crate::partition::section::{Resident, RowBlockView};
+
+/// The backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Serial(pub SerialMethod);
+
+impl Serial {
+    /// What the method takes.
+    pub fn footprint(self) -> Footprint {
+        let footprint = self.0.footprint();
+        Footprint::new(footprint, RowBlockRoom::UpTo(footprint.row_blocks), Bytes::ZERO)
+    }
+}
+
+impl Backend for Serial {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn method(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn footprint(&self) -> Footprint {
+        Self::footprint(*self)
+    }
+
+    fn scope(&self) -> Scope {
+        self.0.scope()
+    }
+
+    fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let counter = self.0.begin(size).map_err(translated)?;
+        Ok(Box::new(Counting { counter, numbers: Gathered::default() }))
+    }
+}
+
+struct Counting {
+    counter: Box<dyn Counter<Resident>>,
+    /// The locals' numbers.
+    numbers: Gathered,
+}
+
+impl PartitionCounter for Counting {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        self.numbers.add(&run.numbers);
+        self.counter.resident(run).map_err(translated)
+    }
+
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        let rows = Resident::rows_in(self.numbers.all(), row_block, Some(pool));
+        self.counter.row_block(&slices(&rows, row_block, u64::MAX)).map_err(translated)
+    }
+
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        let counted = self.counter.finish().map_err(translated)?;
+        Ok(PartitionCount { triangles: counted.triangles, device: None })
+    }
+
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::BesidesSections(Bytes(self.counter.bytes()))
+    }
+}
