@@ -76,8 +76,6 @@ template <bool TAIL> struct Bitmap {
     }
 };
 
-constexpr u32 BY_BLOCK_THREADS = 128;
-
 template <class Probe>
 __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe) {
     const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
@@ -88,7 +86,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
         u32 at = middle + (u32)(n * part / parts) + threadIdx.x / LANES;
         uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
         while (at < last) {
-            at += BY_BLOCK_THREADS / LANES;
+            at += OWNER_THREADS / LANES;
             const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
             const uint4 *row = g.words + arc.x;
             u32 sum = 0;
@@ -104,19 +102,19 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     }
     const u64 n = middle - begin;
     const u32 first = begin + (u32)(n * part / parts), mine = begin + (u32)(n * (part + 1) / parts) - first;
-    const u32 warp = threadIdx.x / WARP, warps = BY_BLOCK_THREADS / WARP;
+    const u32 warp = threadIdx.x / WARP, warps = OWNER_THREADS / WARP;
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
     return count + stream(g, at, last, arc, probe);
 }
 
-extern "C" __global__ void __launch_bounds__(BY_BLOCK_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
     __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
     unsigned char *hubs = (unsigned char *)bitmap;
-    for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += BY_BLOCK_THREADS) bitmap[i] = 0;
-    for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += BY_BLOCK_THREADS) tail[i] = 0;
+    for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += OWNER_THREADS) bitmap[i] = 0;
+    for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
     const u32 items = g.state[1];
     u64 count = 0;
     if (threadIdx.x == 0) taken[0] = atomicAdd(g.state + 3, 1);
@@ -127,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(BY_BLOCK_THREADS, BY_BLOCK_BLOCKS) 
         const u32 owner = (u32)item, part = (u32)(item >> 32) & 0xffff, parts = (u32)(item >> 48);
         const uint2 row = row_of(g, owner);
         const u32 *words = (const u32 *)(g.words + row.x);
-        for (u32 i = threadIdx.x; i < row.y; i += BY_BLOCK_THREADS) {
+        for (u32 i = threadIdx.x; i < row.y; i += OWNER_THREADS) {
             const u32 word = words[i];
             if (word < HUB) {
                 *(u16 *)(hubs + (word >> 16)) = (u16)word;
@@ -144,18 +142,18 @@ extern "C" __global__ void __launch_bounds__(BY_BLOCK_THREADS, BY_BLOCK_BLOCKS) 
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
-            for (u32 i = from + threadIdx.x; i < to; i += BY_BLOCK_THREADS) put(tail, words[i], g.k);
+            for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) put(tail, words[i], g.k);
             __syncthreads();
             count += stream_all(g, owner, part, parts, Bitmap<true>{hubs, tail, g.k});
             __syncthreads();
-            for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += BY_BLOCK_THREADS) tail[i] = 0;
+            for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
                 // Hubs were counted with the first words of the tail.
-                for (u32 i = threadIdx.x; i < of_hubs; i += BY_BLOCK_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+                for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
                 __syncthreads();
             }
         }
-        for (u32 i = threadIdx.x; i < of_hubs; i += BY_BLOCK_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+        for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
     }
     add_up(count, g.total);
 }
@@ -200,21 +198,19 @@ struct Search {
     __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
 };
 
-constexpr u32 BY_WARP_THREADS = 128;
-
 __device__ __forceinline__ void empty(u32 *table) {
     for (u32 i = threadIdx.x % WARP; i < (SLOTS + MORE_SLOTS) / 4; i += WARP) ((uint4 *)table)[i] = nothing();
     __syncwarp();
 }
 
-extern "C" __global__ void __launch_bounds__(BY_WARP_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
-    __shared__ __align__(16) u32 tables[BY_WARP_THREADS / WARP][SLOTS + MORE_SLOTS];
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
+    __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
     __shared__ volatile u32 items, grab; // registers are short
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
         items = g.state[0];
-        grab = min(GRAB, 1 + items / (gridDim.x * (BY_WARP_THREADS / WARP) * 8));
+        grab = min(GRAB, 1 + items / (gridDim.x * (OWNER_THREADS / WARP) * 8));
     }
     __syncthreads();
     empty(table);

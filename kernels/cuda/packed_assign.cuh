@@ -4,7 +4,6 @@
 constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
 constexpr u32 SHORT = 8;        // words of a row that a thread assigns
 constexpr u32 WIDE = 256;       // and of one that several lanes assign
-constexpr u32 SCAN = 4096;      // numbers that a block of 256 adds up
 constexpr u32 WARP_WORDS = 128;
 constexpr u32 WARP_COST = 1024; // chunks
 constexpr u32 PART = 1 << 15;   // chunks

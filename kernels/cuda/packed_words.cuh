@@ -8,7 +8,6 @@ constexpr u32 ALL = 0xffffffffu;
 constexpr u32 WARP = 32;
 constexpr u32 HUB = 1u << 29; // words below it are hubs'
 constexpr u32 HUBS = 65536;
-constexpr u32 ROW_LANES = 8;  // lanes that pack or assign a row, unless it is long
 
 // Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
 struct Arguments {

@@ -21,7 +21,6 @@ struct Part {
 constexpr u32 TAKEN = 16; // bytes of a thread
 constexpr u32 ROW_LANES = 8;
 constexpr u32 LONG_ROW = 128; // successors from which on a warp takes a row
-constexpr u32 BINS = 2048;
 
 __device__ __forceinline__ u64 offset_at(const u64 *offsets, u64 wide, u64 row) {
     return wide ? offsets[row] : ((const u32 *)offsets)[row];
@@ -65,13 +64,13 @@ __device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64
 
 // `bytes` is where byte 0 would be, a multiple of 16; `offsets` and `successors` are those of row `first_row` and arc `first_arc`,
 // and the first offset is `base`.
-extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part *parts, const u64 *offsets, u64 wide, u64 base,
+extern "C" __global__ void __launch_bounds__(UNPACK_THREADS) unpack(u64 bytes, const Part *parts, const u64 *offsets, u64 wide, u64 base,
     u64 first_row, u64 first_arc, u32 *successors, u64 *wrong, u64 *bins, u64 shift) {
-    __shared__ u32 counts[BINS];
+    __shared__ u32 counts[UNPACK_BINS];
     const Part part = parts[blockIdx.x];
     u32 *out = successors + (part.arc - first_arc);
     if (bins)
-        for (u32 i = threadIdx.x; i < BINS; i += blockDim.x) counts[i] = 0;
+        for (u32 i = threadIdx.x; i < UNPACK_BINS; i += blockDim.x) counts[i] = 0;
     bool bad = false;
     u32 done = 0;
     for (u32 at = part.begin / TAKEN * TAKEN; at < part.end; at += blockDim.x * TAKEN) {
@@ -116,6 +115,6 @@ extern "C" __global__ void __launch_bounds__(1024) unpack(u64 bytes, const Part 
     __syncthreads();
     for (u32 i = threadIdx.x; i < part.arcs; i += blockDim.x) atomicAdd(&counts[out[i] >> shift], 1u);
     __syncthreads();
-    for (u32 i = threadIdx.x; i < BINS; i += blockDim.x)
+    for (u32 i = threadIdx.x; i < UNPACK_BINS; i += blockDim.x)
         if (counts[i]) atomicAdd(&bins[i], (u64)counts[i]);
 }

@@ -68,12 +68,20 @@ pub(crate) struct Unpack<'a> {
     pub(crate) bin_shift: Option<u32>,
 }
 
+crate::shared_constants! {
+    CONSTANTS = "unpack constants";
+    /// Bins of successors by their high bits.
+    UNPACK_BINS: u32 = 2048;
+    /// Threads of a block, which takes a part.
+    UNPACK_THREADS: u32 = 1024;
+}
+
 /// Bins of successors by their high bits.
-pub const BINS: usize = 2048;
+pub const BINS: usize = UNPACK_BINS as usize;
 
 /// The bits that are left out, such that numbers below `numbered` have a bin.
 pub fn bin_shift(numbered: u32) -> u32 {
-    (0..32).find(|&shift| numbered >> shift < BINS as u32).unwrap_or(31)
+    (0..32).find(|&shift| numbered >> shift < UNPACK_BINS).unwrap_or(31)
 }
 
 /// Arenas from this size on have a scratch piece.
@@ -81,9 +89,6 @@ const LEAST_ARENA: u64 = 64 << 20;
 
 /// Parts that are unpacked together, at most.
 pub(crate) const MOST_PARTS: usize = 2048;
-
-/// Threads of a block, which takes a part.
-pub(crate) const THREADS: u32 = 1024;
 
 /// Where things lie in the scratch piece: whether anything was wrong, the bins, parts, bytes.
 pub(crate) const BINS_AT: u64 = 256;
@@ -166,7 +171,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
             if order.bin_shift.is_some() { at + BINS_AT } else { 0 },
             u64::from(order.bin_shift.unwrap_or(0)),
         ];
-        let grid = Grid { blocks: group.len() as u32, threads: THREADS, shared: 0 };
+        let grid = Grid { blocks: group.len() as u32, threads: UNPACK_THREADS, shared: 0 };
         let kernel = Kernel { source: &UNPACK, name: "unpack" };
         engine.launch(Queue::Copy, grid, kernel, &arguments.each_ref().map(bytes_of))?;
         first = end;

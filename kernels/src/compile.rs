@@ -26,6 +26,23 @@ pub struct Source {
     pub images: &'static [u8],
 }
 
+/// Constants that the host and its kernels share, written once: as Rust's, and as a part of a source.
+#[macro_export]
+macro_rules! shared_constants {
+    ($part:ident = $file:literal; $($(#[$doc:meta])* $name:ident: $type:ident = $value:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: $type = $value;)*
+
+        /// The same for the kernels.
+        pub(crate) const $part: $crate::Part = $crate::Part {
+            name: $file,
+            text: concat!(
+                "typedef unsigned int u32;\ntypedef unsigned long long u64;\n",
+                $("constexpr ", stringify!($type), " ", stringify!($name), " = ", stringify!($value), ";\n",)*
+            ),
+        };
+    };
+}
+
 impl Source {
     /// All of its text.
     pub fn code(&self) -> String {

@@ -58,9 +58,18 @@ const fn of_batch(batch: usize) -> Marks {
     Marks::of(RING + 1 + batch % RING)
 }
 
-/// Threads of a block, where the kernel does not say otherwise, and lanes that pack or assign a row.
+/// Threads of a block, where the kernel does not say otherwise.
 const THREADS: u32 = 256;
-const ROW_LANES: u32 = 8;
+
+crate::shared_constants! {
+    CONSTANTS = "packed constants";
+    /// Lanes that pack or assign a row, unless it is long.
+    ROW_LANES: u32 = 8;
+    /// Threads of a block that counts for one owner or for four.
+    OWNER_THREADS: u32 = 128;
+    /// Numbers that a block of the scan adds up.
+    SCAN: u32 = 4096;
+}
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
@@ -72,9 +81,6 @@ const LONG_ROW: u64 = 128;
 const BY_WARP_BLOCKS: u32 = 9;
 const BY_BLOCK_BLOCKS: u32 = 12;
 const OTHER_BLOCKS: u32 = 16;
-
-/// Threads of a block that counts for one owner or for four.
-const OWNER_THREADS: u32 = 128;
 
 /// What chunks can be numbered: 64 GiB.
 const REACH: u64 = 16 << 32;

@@ -1,6 +1,7 @@
 //! The CUDA sources of this crate.
 
 use crate::compile::{Part, Source};
+use crate::{compact, packed};
 
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
@@ -22,6 +23,7 @@ pub static LSTC: Source = Source { name: "lstc.cu", parts: &[part!("lstc.cu")], 
 pub static PACKED: Source = Source {
     name: "packed.cu",
     parts: &[
+        packed::CONSTANTS,
         part!("packed_words.cuh"),
         part!("packed_rows.cuh"),
         part!("packed_assign.cuh"),
@@ -33,7 +35,8 @@ pub static PACKED: Source = Source {
 };
 
 /// Rows as they are stored, to rows as they are read.
-pub static UNPACK: Source = Source { name: "unpack.cu", parts: &[BLOCK, part!("unpack.cu")], images: IMAGES };
+pub static UNPACK: Source =
+    Source { name: "unpack.cu", parts: &[compact::CONSTANTS, BLOCK, part!("unpack.cu")], images: IMAGES };
 
 /// All sources, each of which compiles alone.
 pub static SOURCES: [&Source; 3] = [&LSTC, &PACKED, &UNPACK];

@@ -8,8 +8,6 @@
 // place is written once, by the warp that owns it.
 
 constexpr u32 MOST_WARPS = 8; // of a block of 256 threads
-constexpr u64 TILE = 2048;
-constexpr u64 SCAN_CHUNK = 4096;
 
 // An exclusive scan in place, in three launches: sums of chunks, their scan by one block, all chunks.
 template <typename T> __device__ __forceinline__ void scan_sums(const T *values, u64 len, T *sums) {

@@ -63,7 +63,6 @@ extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *successo
 
 // Buckets. A bucket is a range of E and a range of E'. One level of the recursion is done for all buckets together: tiles of both
 // lists are counted, the counts scanned, the keys moved to the other buffer, and those parts of the buckets listed that go on.
-constexpr u64 BIN_TILE = 1024;
 constexpr u32 MOST_BINS = 256;
 
 struct Digit {

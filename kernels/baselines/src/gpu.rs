@@ -6,7 +6,7 @@
 mod both_ways;
 pub(crate) mod machine;
 pub mod polak;
-mod primitives;
+pub(crate) mod primitives;
 pub mod radix_binning;
 pub mod reverse_edge;
 mod rows;

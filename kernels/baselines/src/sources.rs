@@ -2,6 +2,8 @@
 
 use trimill_kernels::{BLOCK, Part, Source};
 
+use crate::gpu::primitives;
+
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
 
@@ -17,7 +19,7 @@ macro_rules! source {
     ($($name:literal),*; $own:literal) => {
         Source {
             name: $own,
-            parts: &[BLOCK, part!("primitives.cuh"), $(part!($name),)* part!($own)],
+            parts: &[primitives::CONSTANTS, BLOCK, part!("primitives.cuh"), $(part!($name),)* part!($own)],
             images: IMAGES,
         }
     };

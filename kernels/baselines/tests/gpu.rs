@@ -7,9 +7,8 @@ use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, c
 use trimill_kernels::{Counted, Counter, Error, Form, Gpu, Method, Scope, Share};
 
 fn polaks() -> Vec<GpuMethod> {
-    let with = |preprocess, block_threads, blocks| {
-        GpuMethod::Polak(polak::Options { preprocess, block_threads, blocks, ..polak::Options::default() })
-    };
+    let with =
+        |preprocess, block_threads, blocks| GpuMethod::Polak(polak::Options { preprocess, block_threads, blocks });
     vec![with(Preprocess::Gpu, 64, 8), with(Preprocess::Cpu, 64, 8), with(Preprocess::Auto, 256, 3)]
 }
 

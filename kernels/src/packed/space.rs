@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::Words;
+use super::{SCAN, Words};
 
 /// Locals of a block, the least that a batch is made of.
 pub(super) const BLOCK: u32 = 256;
@@ -23,9 +23,6 @@ pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 /// Arcs, and owners, of a batch at most. Kernels number both with 32 bits, and go on from the last one by what a block or all warps
 /// take at a time.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
-
-/// Numbers that a block of the scan adds up.
-pub(super) const SCAN: u64 = 4096;
 
 /// Where things lie in the space, in bytes from its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +82,7 @@ pub(super) fn places(piece: &Piece, owners: u64, arcs: u64) -> Places {
 
 /// Blocks of the scan over the ends of so many owners.
 pub(super) fn scan_blocks(owners: u64) -> u64 {
-    (2 * owners).div_ceil(SCAN)
+    (2 * owners).div_ceil(SCAN.into())
 }
 
 /// How many arcs come before each block of [`BLOCK`] locals; one more at the end.

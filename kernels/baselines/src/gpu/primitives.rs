@@ -5,11 +5,15 @@ use super::machine::Machine;
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{Error, Result};
 
-/// Keys of a warp's tile, as the kernels have it.
-pub(super) const TILE: u64 = 2048;
-
-/// Values of a block's chunk in a scan.
-const SCAN_CHUNK: u64 = 4096;
+trimill_kernels::shared_constants! {
+    CONSTANTS = "primitives constants";
+    /// Keys of a warp's tile.
+    TILE: u64 = 2048;
+    /// Values of a block's chunk in a scan.
+    SCAN_CHUNK: u64 = 4096;
+    /// Keys of a warp's tile when keys are binned.
+    BIN_TILE: u64 = 1024;
+}
 
 /// Threads of a warp.
 const WARP: u64 = 32;

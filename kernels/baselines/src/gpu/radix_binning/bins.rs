@@ -10,10 +10,7 @@ use trimill_kernels::{Layout, Result, Size};
 use super::Options;
 
 use crate::gpu::machine::Machine;
-use crate::gpu::primitives::{Width, bits, scan, scan_bytes};
-
-/// Keys of a warp's tile, as the kernels have it.
-const TILE: u64 = 1024;
+use crate::gpu::primitives::{BIN_TILE, Width, bits, scan, scan_bytes};
 
 /// What one of the two lists needs.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +41,7 @@ pub(super) struct Bins {
 impl Side {
     /// `len` keys in at most `buckets` buckets, `bins` parts each.
     fn lay(layout: &mut Layout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
-        let counts = (len / TILE + buckets) * bins + 1;
+        let counts = (len / BIN_TILE + buckets) * bins + 1;
         let sums = scan_bytes(counts, Width::U32).max(scan_bytes(buckets + 1, Width::U32));
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         Ok(Self {
