@@ -23,6 +23,8 @@ pub enum Kind {
     Usage,
     /// A budget, a disk, a directory or a device (exit code 3).
     Resource,
+    /// A mistake of this program: a thread that panicked, an invariant that does not hold (exit code 101).
+    Defect,
     /// Stopped from outside: Ctrl-C or SIGTERM (exit code 130).
     Interrupted,
 }
@@ -70,6 +72,11 @@ impl Error {
     /// A budget, disk, directory or device that does not allow what was asked.
     pub fn resource(found: impl Into<String>) -> Self {
         Self::new(Kind::Resource, None, found)
+    }
+
+    /// A mistake of this program.
+    pub fn defect(found: impl Into<String>) -> Self {
+        Self::new(Kind::Defect, None, found).advice("this is a defect; please report it")
     }
 
     /// Stopped from outside.

@@ -122,6 +122,8 @@ fn code(kind: Kind) -> u8 {
         Kind::Data => 1,
         Kind::Usage => 2,
         Kind::Resource => 3,
+        // What Rust's own panics give.
+        Kind::Defect => 101,
         Kind::Interrupted => signals::INTERRUPTED,
     }
 }

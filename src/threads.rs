@@ -51,7 +51,7 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
 /// The value of a thread, or an error in place of its panic.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when it panicked.
+/// [`crate::error::Kind::Defect`] when it panicked.
 pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
     result.map_err(|panic| {
         let what = panic
@@ -59,7 +59,7 @@ pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
             .map(ToString::to_string)
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_default();
-        Error::resource(format!("{who} failed: {what}")).advice("this is a defect; please report it")
+        Error::defect(format!("{who} failed: {what}"))
     })
 }
 

@@ -1,4 +1,4 @@
-//! Accidents on purpose, for tests: what happens at the N-th write, at the N-th reading, at the N-th call of a device.
+//! Accidents on purpose, in test builds only (feature `faults`): what happens at the N-th write, at the N-th reading, at the N-th call of a device.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
@@ -21,8 +21,7 @@
 //! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
 //! disk, renaming. Readings are those of inputs, buckets, spills and graph files. Calls of a device begin
 //! and finish a partition and hand it a run of the resident section or a row block; the CPU counts as one. A fault that strikes is
-//! logged, so a test that counts `N` up knows when there is no N-th call. Without the variable a call costs one more load of a
-//! pointer; a value that is none of these means nothing.
+//! logged, so a test that counts `N` up knows when there is no N-th call. A value that is none of these means nothing.
 
 use std::fs::File;
 use std::io;
@@ -36,7 +35,12 @@ use rustix::process::{Signal, getpid, kill_process};
 use crate::error::{Error, Result};
 
 /// The variable.
-pub const VARIABLE: &str = "TRIMILL_FAULT";
+const VARIABLE: &str = "TRIMILL_FAULT";
+
+/// The value of an environment variable that only test builds look at.
+pub fn hook(variable: &str) -> Option<String> {
+    if cfg!(feature = "faults") { std::env::var(variable).ok() } else { None }
+}
 
 /// What is to happen, and when.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,8 +97,11 @@ fn parse(text: &str) -> Option<Plan> {
 
 /// What is planned for this kind of call, if anything.
 fn planned(call: Call) -> Option<&'static Plan> {
+    if !cfg!(feature = "faults") {
+        return None;
+    }
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
-    let plan = PLAN.get_or_init(|| std::env::var(VARIABLE).ok().as_deref().and_then(parse)).as_ref()?;
+    let plan = PLAN.get_or_init(|| hook(VARIABLE).as_deref().and_then(parse)).as_ref()?;
     (plan.call == call).then_some(plan)
 }
 

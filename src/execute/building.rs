@@ -17,6 +17,7 @@ use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::cache::free_space;
 use crate::control::Control;
+use crate::disk::faults::hook;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
@@ -60,7 +61,7 @@ impl Building {
             disk_at_most(plan, at_a_time).saturating_sub(spills)
         };
         let chosen = |many: usize| Self { many, block, disk: disk(many) };
-        if let Some(many) = std::env::var(VARIABLE).ok().and_then(|many| many.parse().ok()) {
+        if let Some(many) = hook(VARIABLE).and_then(|many| many.parse().ok()) {
             return Ok(chosen(usize::max(many, 1)));
         }
         let each = Kept::bytes(graph.vertices()) + BUFFERS;

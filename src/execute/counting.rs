@@ -329,9 +329,7 @@ impl<'a> Work<'a> {
                 let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
                 Ok(Box::new(range.stored(stored)))
             }
-            (Item::Range(_), None) => {
-                Err(Error::resource("a rank range that was not planned").advice("this is a defect; please report it"))
-            }
+            (Item::Range(_), None) => Err(Error::defect("a rank range that was not planned")),
         }
     }
 }

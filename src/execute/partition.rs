@@ -56,7 +56,7 @@ fn spill(
 ) -> Result<PartitionReport> {
     let Planned { graph, plan, fingerprint, .. } = planned;
     let Cut::Sets(locals) = &plan.cut else {
-        return Err(Error::resource("rank ranges that are to be spilled").advice("this is a defect; please report it"));
+        return Err(Error::defect("rank ranges that are to be spilled"));
     };
     let mut dir = SpillDir::open(directory, true, *fingerprint)?;
     let parts = plan.parts();

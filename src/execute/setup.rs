@@ -17,6 +17,7 @@ use crate::count::cpu::Cpu;
 use crate::count::cuda::{Cuda, Settings};
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
+use crate::disk::faults::hook;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
@@ -145,7 +146,7 @@ impl Setup {
 
     /// Where cleaning and orienting may work.
     pub fn workspace(&self) -> Workspace<'_> {
-        let buckets = std::env::var(BUCKETS).ok().and_then(|bytes| bytes.parse().ok()).map(Bytes);
+        let buckets = hook(BUCKETS).and_then(|bytes| bytes.parse().ok()).map(Bytes);
         Workspace { graph: self.graph_memory, buckets, ..Workspace::new(self.host, &self.work_dir) }
     }
 

@@ -51,7 +51,7 @@ pub(super) fn count_shares(
     let start = Instant::now();
     let shares = counted_together(graph, backends, setup, control)?;
     let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
-        return Err(Error::resource("nothing was counted").advice("this is a defect; please report it"));
+        return Err(Error::defect("nothing was counted"));
     };
     stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
     stages.extend(device_stages(all.device, all.streamed));

@@ -102,8 +102,7 @@ impl OrientedGraph {
         (order, ids): (Vec<u32>, Vec<u64>),
     ) -> Result<Self> {
         rows.note(&mut layout, &degrees);
-        let defect =
-            || Error::resource("rows that contradict their counts").advice("this is a defect; please report it");
+        let defect = || Error::defect("rows that contradict their counts");
         Ok(Self {
             index: Index::new(rows.entries, &layout).ok_or_else(defect)?,
             degrees: Degrees::new(degrees, &layout).ok_or_else(defect)?,

@@ -47,7 +47,7 @@ fn device_is_lost(output: &Output, said: &str) {
 
 fn thread_panicked(who: &'static str) -> impl Fn(&Output, &str) {
     move |output, said| {
-        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert_eq!(output.status.code(), Some(101), "{said}");
         let error = error(said);
         assert!(error.starts_with(who) && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
         assert!(error.contains("report it") && error.contains("started again"), "{said}");
@@ -84,7 +84,7 @@ fn threads_that_build_and_read_are_named() {
             if !said.contains(STRIKES) {
                 break;
             }
-            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert_eq!(output.status.code(), Some(101), "{said}");
             if error(&said).starts_with(who) {
                 named[i] += 1;
                 assert!(said.contains("started again, the job goes on from there"), "{said}");

@@ -51,7 +51,7 @@ fn is_killed(output: &Output, said: &str) {
 }
 
 fn a_thread_panicked(output: &Output, said: &str) {
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(output.status.code(), Some(101), "{said}");
     let error = said.lines().last().unwrap();
     assert!(error.starts_with("error: ") && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
     assert!(error.contains("thread"), "{said}");

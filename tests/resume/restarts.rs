@@ -157,7 +157,7 @@ fn the_next_job_of_a_batch_runs_after_a_panic() {
     };
     let output = run("panic:30");
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
-    assert_eq!((output.status.code(), lines.len()), (Some(3), 2), "{}", stderr(&output));
+    assert_eq!((output.status.code(), lines.len()), (Some(101), 2), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(lines[0]).contains("failed: a fault of TRIMILL_FAULT"));
     assert_eq!(serde_json::from_slice::<RunResult>(lines[1]).unwrap().triangles, ROUTERS.1);
     let output = run("");
