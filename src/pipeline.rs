@@ -20,6 +20,11 @@ use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectReques
 const METIS_CHILD: &str = "metis-child";
 const BENCH_CHILD: &str = "bench-child";
 
+/// The child that runs METIS, of the program `trimill`.
+pub fn metis_helper(program: PathBuf) -> Helper {
+    Helper { program, arguments: vec![METIS_CHILD.into()] }
+}
+
 /// The stages.
 #[derive(Debug, Clone, Default)]
 pub struct Pipeline {
@@ -43,17 +48,17 @@ impl Pipeline {
     }
 
     fn metis(&self) -> Option<Helper> {
-        self.helper(&[METIS_CHILD])
+        self.program.clone().map(metis_helper)
     }
 }
 
 impl Engine for Pipeline {
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult> {
-        execute::count::count(job, self.metis(), control)
+        execute::count::count(job, None, self.metis(), control)
     }
 
     fn plan(&self, job: &Job, control: &Control) -> Result<PlanReport> {
-        execute::plan::plan(job, self.metis(), control)
+        execute::plan::plan(job, None, self.metis(), control)
     }
 
     fn partition(&self, job: &Job, control: &Control) -> Result<PartitionReport> {

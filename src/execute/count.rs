@@ -17,23 +17,24 @@ use crate::bytes::Bytes;
 use crate::clean::CleanReport;
 use crate::control::Control;
 use crate::error::{Kind, Result};
+use crate::input::arcs::ArcList;
 use crate::job::Job;
 use crate::report::{InputReport, PartitionResult, RunResult};
 use crate::run_dir::{JobRecord, RunDir, resumable};
 use crate::stream::Counted;
 
-/// Counts the triangles of a job's graph.
+/// Counts the triangles of edges in memory, or else of a job's input.
 ///
 /// # Errors
 /// What any stage reports.
-pub fn count(job: &Job, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
+pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills() {
         return super::kept::count(job, dir, control);
     }
     machine::forget_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
-    let mut input = Input::open(job, &setup, control)?;
+    let mut input = Input::of(edges, job, &setup, control)?;
     let mut record = None;
     if let Some(run) = &setup.run {
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;

@@ -48,7 +48,7 @@ struct Cleaned {
 fn base(job: &Job, control: &Control) -> Result<Cleaned> {
     let setup = Setup::new(job, None)?;
     let (graph, _) = Input::open(job, &setup, control)?.graph(&setup, control, &mut Vec::new())?;
-    let triangles = super::count::count(job, None, control)?.triangles;
+    let triangles = super::count::count(job, None, None, control)?.triangles;
     setup.pool.install(|| Cleaned::new(&graph, triangles, control))
 }
 

@@ -10,19 +10,21 @@ use crate::disk;
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::input::Source;
+use crate::input::arcs::{ArcList, ArcSource};
 use crate::job::Job;
 use crate::mapped::trim_heap;
 use crate::prepare::prepare;
 use crate::report::Stage;
 
 /// An input that is open, and what tells it from any other.
-pub struct Input {
-    source: Source,
+pub struct Input<'a> {
+    source: Box<dyn ArcSource + Send + 'a>,
+    bytes: Bytes,
     /// None where the input is no file.
     pub origin: Option<Origin>,
 }
 
-impl Input {
+impl<'a> Input<'a> {
     /// Opens the input of `job`: formats are told and headers read.
     ///
     /// # Errors
@@ -32,8 +34,23 @@ impl Input {
             let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
             let (format, header) = (source.format(), source.header());
             let origin = source.identity()?.map(|identity| Origin { format, header, identity });
-            Ok(Self { source, origin })
+            let bytes = Bytes(source.bytes());
+            Ok(Self { source: Box::new(source), bytes, origin })
         })
+    }
+
+    /// Edges in memory, or else the input of `job`.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn of(edges: Option<&'a ArcList>, job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
+        match edges {
+            Some(edges) => {
+                let bytes = Bytes::of::<(u64, u64)>(edges.arcs.len() as u64);
+                Ok(Self { source: Box::new(edges), bytes, origin: None })
+            }
+            None => Self::open(job, setup, control),
+        }
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what tells this input from any
@@ -49,10 +66,10 @@ impl Input {
     ) -> Result<(OrientedGraph, Option<Origin>)> {
         setup.pool.install(|| {
             let mut origin = self.origin.clone();
-            let (bytes, cache) = (Bytes(self.source.bytes()), setup.cache.as_ref());
+            let (bytes, cache) = (self.bytes, setup.cache.as_ref());
             let space = setup.workspace();
             let kept = origin.as_mut().filter(|_| cache.is_some());
-            let graph = prepare(&self.source, kept, bytes, space, cache, control, stages)?;
+            let graph = prepare(&*self.source, kept, bytes, space, cache, control, stages)?;
             trim_heap();
             Ok((graph, origin))
         })

@@ -127,7 +127,7 @@ impl Jobs<'_> {
     fn best(&self, settings: &str) -> Result<Best> {
         let job = self.job(settings)?;
         let results: Vec<_> =
-            (0..TIMES).map(|_| count(&job, None, &self.control.silent_part())).collect::<Result<_>>()?;
+            (0..TIMES).map(|_| count(&job, None, None, &self.control.silent_part())).collect::<Result<_>>()?;
         let first = &results[0];
         let streamed: u64 = first.partitions.iter().map(|part| part.stream_bytes.get()).sum();
         Ok(Best {

@@ -14,6 +14,7 @@ use crate::clean::{Workspace, needs};
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
+use crate::input::arcs::ArcList;
 use crate::job::{Job, Partitioner, Stream};
 use crate::memory::Needs;
 use crate::partition::locals::Locals;
@@ -26,14 +27,14 @@ use crate::plan::{Assign, Limits};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
-/// Plans a job.
+/// Plans a job, for edges in memory or else for its input.
 ///
 /// # Errors
 /// What any stage up to the plan reports; a budget below the floor.
-pub fn plan(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
+pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
-    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stages)?;
+    let prepared = Input::of(edges, job, &setup, control)?.graph(&setup, control, &mut stages)?;
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let planned = unless_damaged(planned, path.as_deref())?;

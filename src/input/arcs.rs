@@ -106,3 +106,21 @@ impl ArcSource for ArcList {
         self.arcs.len() as u64
     }
 }
+
+impl ArcSource for &ArcList {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        ArcList::scan(self, sink, control)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        ArcList::declared_vertices(self)
+    }
+
+    fn first_id(&self) -> u64 {
+        ArcList::first_id(self)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        ArcList::arcs_at_most(self)
+    }
+}

@@ -1,0 +1,153 @@
+//! A graph to be counted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Options;
+use crate::assign::Helper;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::execute;
+use crate::input::arcs::ArcList;
+use crate::input::format::Format;
+use crate::job::Job;
+use crate::job::job::STANDARD_INPUT;
+use crate::pipeline::metis_helper;
+use crate::report::{PlanReport, RunResult};
+
+/// A graph whose triangles are to be counted: files, or edges in memory.
+///
+/// It may be directed, and have loops and repeated edges: it is counted as the undirected simple graph of its edges. Nothing is
+/// read before it is counted.
+///
+/// ```
+/// use trimill::{Graph, Options};
+///
+/// // A square with a diagonal, one edge given twice, and a loop.
+/// let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (2, 0), (3, 3)]);
+/// let counted = graph.count(&Options::new())?;
+/// assert_eq!(counted.triangles, 2);
+/// assert_eq!((counted.vertices, counted.edges), (4, 5));
+/// # Ok::<(), trimill::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Graph {
+    source: Source,
+    format: Option<Format>,
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Files(Vec<PathBuf>),
+    Edges(Arc<ArcList>),
+}
+
+impl Graph {
+    /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500 or pairs, also `.gz` or
+    /// `.zst`. Its format is found from content and suffix.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("triangle.txt");
+    /// std::fs::write(&path, "0 1\n1 2\n2 0\n")?;
+    /// let counted = trimill::Graph::from_file(&path).count(&trimill::Options::new().without_cache())?;
+    /// assert_eq!(counted.triangles, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_file(path: impl Into<PathBuf>) -> Self {
+        Self::from_files([path])
+    }
+
+    /// The graph of the edges of several files.
+    pub fn from_files<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
+        Self { source: Source::Files(paths.into_iter().map(Into::into).collect()), format: None }
+    }
+
+    /// The graph of edges in memory, 16 bytes each. Ids may be any numbers below 2^64 - 1.
+    pub fn from_edges(edges: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let arcs = ArcList { arcs: edges.into_iter().collect(), declared: None };
+        Self { source: Source::Edges(Arc::new(arcs)), format: None }
+    }
+
+    /// The same with this format, where content and suffix leave it open.
+    #[must_use]
+    pub fn with_format(mut self, format: Format) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// Counts its triangles, exactly.
+    ///
+    /// Time: reading and cleaning, then the sum over all edges of the shorter one of two rows. Memory: within the budgets of
+    /// `options`. Disk: about 10 bytes an edge while it is prepared, where that does not fit memory.
+    ///
+    /// # Errors
+    /// [`Kind::Data`](crate::Kind::Data): a file is missing, malformed or damaged. [`Kind::Usage`](crate::Kind::Usage): options that
+    /// contradict each other. [`Kind::Resource`](crate::Kind::Resource): a budget below the graph's floor, a full disk, no such
+    /// device. [`Kind::Defect`](crate::Kind::Defect): a mistake of this library.
+    pub fn count(&self, options: &Options) -> Result<RunResult> {
+        self.count_with(options, &Control::silent())
+    }
+
+    /// The same, which tells an [`Observer`](crate::Observer) how far it is and can be stopped.
+    ///
+    /// ```
+    /// use trimill::{Control, Graph, Kind, Options};
+    ///
+    /// let control = Control::silent();
+    /// control.stop();
+    /// let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0)]);
+    /// let stopped = graph.count_with(&Options::new(), &control).unwrap_err();
+    /// assert_eq!(stopped.kind(), Kind::Interrupted);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::count`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
+    pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
+        execute::count::count(&self.job(options)?, self.edges(), helper(options), control)
+    }
+
+    /// What counting would take, partition by partition, and the smallest budgets that would do. Counts nothing.
+    ///
+    /// ```
+    /// use trimill::{Graph, Options};
+    ///
+    /// let complete = (0..100).flat_map(|u| (0..u).map(move |v| (u, v)));
+    /// let plan = Graph::from_edges(complete).plan(&Options::new())?;
+    /// assert_eq!(plan.partitions.len(), 1);
+    /// assert!(plan.fits && plan.smallest_device_memory <= plan.device_memory);
+    /// # Ok::<(), trimill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub fn plan(&self, options: &Options) -> Result<PlanReport> {
+        execute::plan::plan(&self.job(options)?, self.edges(), helper(options), &Control::silent())
+    }
+
+    fn edges(&self) -> Option<&ArcList> {
+        match &self.source {
+            Source::Files(_) => None,
+            Source::Edges(edges) => Some(edges),
+        }
+    }
+
+    fn job(&self, options: &Options) -> Result<Job> {
+        let mut tables = options.tables.clone();
+        match &self.source {
+            Source::Files(paths) => tables.input.paths = Some(paths.clone()),
+            Source::Edges(_) if tables.run.dir.is_some() => {
+                return Err(Error::usage("a run directory for edges in memory")
+                    .expected("a graph in a file, which can be read again on a later start"));
+            }
+            // Like standard input, they are no file.
+            Source::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
+        }
+        tables.input.format = self.format;
+        Job::resolve(None, &tables, Path::new(""))
+    }
+}
+
+fn helper(options: &Options) -> Option<Helper> {
+    options.program.clone().map(metis_helper)
+}

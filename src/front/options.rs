@@ -1,0 +1,145 @@
+//! How a graph is to be counted.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use crate::bytes::Bytes;
+use crate::job::file::Tables;
+use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
+
+/// How a graph is to be counted. What is not said has the defaults of the program, which `docs/jobs.md` lists.
+///
+/// Settings that contradict each other are refused when counting begins ([`Kind::Usage`](crate::Kind::Usage)).
+///
+/// ```
+/// use trimill::{Backend, Bytes, Options};
+///
+/// let options = Options::new()
+///     .backend(Backend::Cpu)
+///     .device_memory(Bytes::mib(512))
+///     .host_memory("4GiB".parse()?)
+///     .without_cache();
+/// # let graph = trimill::Graph::from_edges([(0, 1), (1, 2), (2, 0)]);
+/// assert_eq!(graph.count(&options)?.device_memory, Bytes::mib(512));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    pub(super) tables: Tables,
+    pub(super) program: Option<PathBuf>,
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What counts: the CPU, a GPU, or a GPU where there is one.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.tables.count.backend = Some(backend);
+        self
+    }
+
+    /// The counting method, by its name: `docs/methods.md` lists them.
+    #[must_use]
+    pub fn method(mut self, name: &str) -> Self {
+        self.tables.count.method = Some(name.into());
+        self
+    }
+
+    /// The GPUs that count; by default the driver's first.
+    #[must_use]
+    pub fn devices(mut self, devices: Devices) -> Self {
+        self.tables.count.devices = Some(devices);
+        self
+    }
+
+    /// The number of CPU threads; by default one for each core.
+    #[must_use]
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.tables.count.threads = Some(threads);
+        self
+    }
+
+    /// The most bytes of device memory, or on the CPU of memory for counting: never exceeded.
+    #[must_use]
+    pub fn device_memory(mut self, bytes: Bytes) -> Self {
+        self.tables.memory.device = Some(bytes);
+        self
+    }
+
+    /// The most bytes of host memory that the job may take, beside what the process holds already; by default half of the machine's.
+    #[must_use]
+    pub fn host_memory(mut self, bytes: Bytes) -> Self {
+        self.tables.memory.host = Some(bytes);
+        self
+    }
+
+    /// How vertices are assigned to partitions. METIS runs in a child process: see [`Self::program`].
+    #[must_use]
+    pub fn partitioner(mut self, partitioner: Partitioner) -> Self {
+        self.tables.partition.partitioner = Some(partitioner);
+        self
+    }
+
+    /// The number of partitions; by default as few as fit the budget.
+    #[must_use]
+    pub fn parts(mut self, parts: NonZeroU32) -> Self {
+        self.tables.partition.parts = Some(Parts::Exactly(parts));
+        self
+    }
+
+    /// What is dropped of each partition before it is spilled.
+    #[must_use]
+    pub fn prune(mut self, level: Prune) -> Self {
+        self.tables.partition.prune = Some(level);
+        self
+    }
+
+    /// The seed of random choices; by default 1. The count does not depend on it.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.tables.partition.seed = Some(seed);
+        self
+    }
+
+    /// The directory for temporary files, spilled partitions among them; by default the system's.
+    #[must_use]
+    pub fn work_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.tables.work.dir = Some(dir.into());
+        self.tables.spill.dir.clone_from(&self.tables.work.dir);
+        self
+    }
+
+    /// The directory where prepared graphs are kept, so that the next count of the same file begins at partitioning; by default
+    /// `trimill` in the user's cache directory.
+    #[must_use]
+    pub fn cache_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.tables.cache.dir = Some(dir.into());
+        self
+    }
+
+    /// The graph is prepared each time, and nothing is kept.
+    #[must_use]
+    pub fn without_cache(mut self) -> Self {
+        self.tables.cache.enabled = Some(false);
+        self
+    }
+
+    /// The directory that holds what is done, so that the same count, started again after any end, goes on where it was.
+    #[must_use]
+    pub fn run_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.tables.run.dir = Some(dir.into());
+        self
+    }
+
+    /// The program `trimill`, which is started for the partitioner METIS: that library traps signals and may end its process, so it
+    /// never runs in this one.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = Some(program.into());
+        self
+    }
+}
