@@ -35,87 +35,63 @@ pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
 
 #[doc(hidden)]
-pub mod input;
-
-#[doc(hidden)]
-pub mod clean;
-
-#[doc(hidden)]
-pub mod orient;
-
-#[doc(hidden)]
-pub mod prepare;
-
-#[doc(hidden)]
-pub mod graph;
-
-#[doc(hidden)]
 pub mod assign;
-
-#[doc(hidden)]
-pub mod partition;
-
-#[doc(hidden)]
-pub mod plan;
-
-#[doc(hidden)]
-pub mod spill;
-
-#[doc(hidden)]
-pub mod stream;
-
-#[doc(hidden)]
-pub mod count;
-
-#[doc(hidden)]
-pub mod report;
-
-#[doc(hidden)]
-pub mod run_dir;
-
-#[doc(hidden)]
-pub mod execute;
-
 #[doc(hidden)]
 pub mod bench;
-
-#[doc(hidden)]
-pub mod generate;
-
-#[doc(hidden)]
-pub mod job;
-
-#[doc(hidden)]
-pub mod cli;
-#[doc(hidden)]
-pub mod commands;
-#[doc(hidden)]
-pub mod pipeline;
-#[doc(hidden)]
-pub mod progress;
-#[doc(hidden)]
-pub mod request;
-#[doc(hidden)]
-pub mod signals;
-
 #[doc(hidden)]
 pub mod bytes;
 #[doc(hidden)]
+pub mod clean;
+#[doc(hidden)]
 pub mod control;
+#[doc(hidden)]
+pub mod count;
 #[doc(hidden)]
 pub mod disk;
 #[doc(hidden)]
+pub mod engine;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
+pub mod execute;
+#[doc(hidden)]
+pub mod generate;
+#[doc(hidden)]
+pub mod graph;
 mod hex;
+#[doc(hidden)]
+pub mod input;
+#[doc(hidden)]
+pub mod job;
 #[doc(hidden)]
 pub mod mapped;
 #[doc(hidden)]
 pub mod memory;
+#[doc(hidden)]
+pub mod orient;
+#[doc(hidden)]
+pub mod partition;
 mod path_text;
+#[doc(hidden)]
+pub mod pipeline;
+#[doc(hidden)]
+pub mod plan;
+#[doc(hidden)]
+pub mod prepare;
 #[doc(hidden)]
 pub mod rates;
 #[doc(hidden)]
+pub mod report;
+#[doc(hidden)]
+pub mod request;
+#[doc(hidden)]
+pub mod run_dir;
+#[doc(hidden)]
 pub mod sealed;
+#[doc(hidden)]
+pub mod spill;
+#[doc(hidden)]
+pub mod stream;
 #[doc(hidden)]
 pub mod text;
 #[doc(hidden)]

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::assign::{Helper, translated};
 use crate::bench;
-use crate::commands::engine::Engine;
 use crate::control::Control;
 use crate::disk::faults;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::execute;
 use crate::job::Job;

@@ -1,6 +1,6 @@
 //! What the commands ask the stages for, beside [`crate::job::Job`].
 //!
-//! The stages themselves stand behind [`crate::commands::engine::Engine`].
+//! The stages themselves stand behind [`crate::engine::Engine`].
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};

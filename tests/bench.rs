@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::job::{data, program};
-use trimill::commands::engine::Engine;
 use trimill::control::Control;
+use trimill::engine::Engine;
 use trimill::error::Kind;
 use trimill::job::Backend;
 use trimill::job::file::parse;

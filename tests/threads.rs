@@ -6,8 +6,8 @@ mod common;
 use std::process::Command;
 
 use common::job::{data, job, program};
-use trimill::commands::engine::Engine;
 use trimill::control::Control;
+use trimill::engine::Engine;
 use trimill::generate::Family;
 use trimill::job::Job;
 use trimill::pipeline::Pipeline;

@@ -2,7 +2,7 @@
 //!
 //! The host gives orders and goes on. Each queue carries its own out in their order, all queues beside each other. A mark, once
 //! recorded in a queue, is reached when all before it is done; another queue or the host may wait for it. [`crate::Gpu`] is one
-//! engine. The other is a double for tests ([`crate::testing`]), which runs the same kernels on the host and carries orders out as
+//! engine. The other is a double for tests (the module `testing`), which runs the same kernels on the host and carries orders out as
 //! late or as unevenly as a device might.
 
 use bytemuck::cast_slice_mut;

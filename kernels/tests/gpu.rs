@@ -14,7 +14,7 @@ mod stored;
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use trimill_kernels::{
-    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, Packed, RowBlockSlices, Shape, Share, Size,
+    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, RowBlockSlices, Shape, Share, Size,
 };
 
 /// A partition begun by a method, for runs of the tests.

@@ -1,4 +1,4 @@
-//! Accidents on purpose, in test builds only (feature `faults`): what happens at the N-th write, at the N-th reading, at the N-th call of a device.
+//! Accidents on purpose, in test builds only (feature `testing`): what happens at the N-th write, at the N-th reading, at the N-th call of a device.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
@@ -39,7 +39,7 @@ const VARIABLE: &str = "TRIMILL_FAULT";
 
 /// The value of an environment variable that only test builds look at.
 pub fn hook(variable: &str) -> Option<String> {
-    if cfg!(feature = "faults") { std::env::var(variable).ok() } else { None }
+    if cfg!(feature = "testing") { std::env::var(variable).ok() } else { None }
 }
 
 /// What is to happen, and when.
@@ -97,7 +97,7 @@ fn parse(text: &str) -> Option<Plan> {
 
 /// What is planned for this kind of call, if anything.
 fn planned(call: Call) -> Option<&'static Plan> {
-    if !cfg!(feature = "faults") {
+    if !cfg!(feature = "testing") {
         return None;
     }
     static PLAN: OnceLock<Option<Plan>> = OnceLock::new();

@@ -1,8 +1,10 @@
 //! What this machine has, and what the process took.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bytes::Bytes;
+use crate::mapped::return_freed_memory;
 
 /// The memory of the machine, or of the control group that the process is in, whichever is less.
 pub fn memory() -> Bytes {
@@ -42,8 +44,20 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Resets [`peak_memory`], so that a job in a batch reports its own.
+/// Whether the process is the program's, and not one that uses the library.
+static OWN: AtomicBool = AtomicBool::new(false);
+
+/// Says that the process is the program's: from now on, freed memory goes back to the system at once, and each job measures a peak
+/// of its own.
+pub fn own_process() {
+    OWN.store(true, Ordering::Relaxed);
+    return_freed_memory();
+}
+
+/// Resets [`peak_memory`] in a process of the program's, so that a job in a batch reports its own. Elsewhere, and where the
+/// system does not allow it, the peak is that of the whole process: larger, never smaller.
 pub fn forget_peak() {
-    // Where the system does not allow it, the peak is that of the whole process: larger, never smaller.
-    let _ = fs::write("/proc/self/clear_refs", "5");
+    if OWN.load(Ordering::Relaxed) {
+        let _ = fs::write("/proc/self/clear_refs", "5");
+    }
 }

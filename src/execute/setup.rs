@@ -22,7 +22,6 @@ use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job, SpillTo};
-use crate::mapped::return_freed_memory;
 use crate::memory::HostMemory;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::{Floor, floor};
@@ -95,7 +94,6 @@ impl Setup {
     /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
     /// ([`crate::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
-        return_freed_memory();
         let pool = threads::pool(job.threads)?;
         let host = HostMemory::new(job.host_memory.unwrap_or(default_host_memory()), pool.current_num_threads());
         let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;

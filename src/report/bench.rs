@@ -283,6 +283,8 @@ impl BenchReport {
     }
 }
 
+#[cfg(feature = "testing")]
+pub mod example;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
-pub(crate) mod tests;
+mod tests;

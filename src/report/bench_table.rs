@@ -103,7 +103,7 @@ fn prepared(graph: &GraphReport) -> String {
 }
 
 /// What a wrong count is said to be; none where it is right.
-pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
+pub fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();
     Some(format!(
@@ -183,7 +183,7 @@ pub(crate) fn rounded(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::bench::tests::example;
+    use crate::report::bench::example::example;
 
     #[test]
     fn a_table_says_it_all() {

@@ -207,7 +207,7 @@ impl Scale {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::report::bench::tests::example;
+    use crate::report::bench::example::example;
 
     /// The values of an attribute of the elements that have all of `words`.
     fn values(svg: &str, words: &[&str], attribute: &str) -> Vec<f64> {

@@ -5,13 +5,13 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use crate::bytes::Bytes;
 
 /// A column over rows of type `T`: its heading (lines broken where it is wide) and what stands in it.
-pub(crate) struct Column<T> {
-    pub(crate) heading: &'static str,
-    pub(crate) cell: fn(&T) -> String,
+pub struct Column<T> {
+    pub heading: &'static str,
+    pub cell: fn(&T) -> String,
 }
 
 /// A table of `rows`; `totals` is a last row set apart, one text a column.
-pub(crate) fn grid<'a, T: 'a>(
+pub fn grid<'a, T: 'a>(
     columns: impl IntoIterator<Item = &'a Column<T>>,
     rows: impl IntoIterator<Item = &'a T>,
     totals: Option<Vec<String>>,
@@ -101,7 +101,7 @@ pub(crate) fn list(entries: &[(&str, String)]) -> String {
 }
 
 /// `20,977,629`
-pub(crate) fn thousands(number: impl Into<u128>) -> String {
+pub fn thousands(number: impl Into<u128>) -> String {
     let digits = number.into().to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -114,7 +114,7 @@ pub(crate) fn thousands(number: impl Into<u128>) -> String {
 }
 
 /// `1.50 s` with three significant digits; whole seconds from 100 on, minutes and hours from an hour on.
-pub(crate) fn seconds(seconds: f64) -> String {
+pub fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 3600.0 => format!("{} h {:02} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
         s if s >= 100.0 => format!("{s:.0} s"),
@@ -133,7 +133,7 @@ pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
 }
 
 /// The value, or a dash.
-pub(crate) fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+pub fn or_dash<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".into(), text)
 }
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use trimill::commands::engine::Engine;
 use trimill::control::Control;
+use trimill::engine::Engine;
 use trimill::error::Result;
 use trimill::job::file::parse;
 use trimill::job::{Backend, Job};

@@ -15,7 +15,7 @@
 //! takes CUB's).
 //!
 //! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and at a time either the sort's `33 m` or the binning's
-//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets; see [`device_bytes`]. Time: `O(wedges x log n)`, where
+//! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets. Time: `O(wedges x log n)`, where
 //! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of less than 2^32 entries.
 
 mod bins;

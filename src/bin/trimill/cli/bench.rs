@@ -7,39 +7,39 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{HostArgs, SettingArgs, help};
-use crate::error::{Error, Result};
-use crate::input::Header;
-use crate::input::format::Format;
-use crate::job::file::{InputTable, Tables};
-use crate::job::job::STANDARD_INPUT;
-use crate::request::{BenchGraph, BenchRequest};
+use trimill::error::{Error, Result};
+use trimill::input::Header;
+use trimill::input::format::Format;
+use trimill::job::file::{InputTable, Tables};
+use trimill::job::job::STANDARD_INPUT;
+use trimill::request::{BenchGraph, BenchRequest};
 
 /// `trimill bench`
 #[derive(Debug, Args)]
-pub struct BenchCommand {
+pub(crate) struct BenchCommand {
     /// The graphs, a file each
     #[arg(value_name = "GRAPH", required = true)]
-    pub graphs: Vec<PathBuf>,
+    pub(crate) graphs: Vec<PathBuf>,
 
     /// The format of all of them [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub format: Option<Format>,
+    pub(crate) format: Option<Format>,
 
     /// Whether the first line of edge lists is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub header: Option<Header>,
+    pub(crate) header: Option<Header>,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
-    pub methods: Vec<String>,
+    pub(crate) methods: Vec<String>,
 
     /// What others are compared with [default: lstc, or forward without a GPU]
     #[arg(long, value_name = "NAME", help_heading = "Comparison")]
-    pub baseline: Option<String>,
+    pub(crate) baseline: Option<String>,
 
     /// Runs of each method on each graph; another one before them warms up
     #[arg(long, value_name = "N", default_value = "5", help_heading = "Comparison")]
-    pub runs: NonZeroU32,
+    pub(crate) runs: NonZeroU32,
 
     /// The most time for all runs of a method on a graph
     #[arg(
@@ -50,35 +50,35 @@ pub struct BenchCommand {
         help_heading = "Comparison",
         long_help = help::TIMEOUT
     )]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 
     /// The triangles of each graph, in the order of the graphs
     #[arg(long, value_name = "N,N", value_delimiter = ',', help_heading = "Comparison", conflicts_with = "verify")]
-    pub expect: Vec<u128>,
+    pub(crate) expect: Vec<u128>,
 
     /// Count each graph with the slow independent counter too, and compare with that
     #[arg(long, help_heading = "Comparison")]
-    pub verify: bool,
+    pub(crate) verify: bool,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub settings: SettingArgs,
+    pub(crate) settings: SettingArgs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub host: HostArgs,
+    pub(crate) host: HostArgs,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 
     /// Also write the JSON object to FILE
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Also draw a chart to FILE
     #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
-    pub svg: Option<PathBuf>,
+    pub(crate) svg: Option<PathBuf>,
 }
 
 fn seconds(typed: &str) -> Result<Duration, String> {
@@ -92,8 +92,8 @@ impl BenchCommand {
     /// What is asked for.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]: standard input, or not as many counts as graphs.
-    pub fn request(&self) -> Result<BenchRequest> {
+    /// [`trimill::error::Kind::Usage`]: standard input, or not as many counts as graphs.
+    pub(crate) fn request(&self) -> Result<BenchRequest> {
         if self.graphs.iter().any(|graph| graph.as_os_str() == STANDARD_INPUT) {
             return Err(Error::usage("standard input (`-`) cannot be counted again and again")
                 .advice("write it to a file first"));

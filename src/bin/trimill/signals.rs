@@ -10,16 +10,16 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
-use crate::error::{Error, Result};
+use trimill::error::{Error, Result};
 
 /// The exit code of a program that was stopped.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Installs all handlers. `stop` is set by the first of SIGINT and SIGTERM.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the system refuses.
-pub fn install(stop: &Arc<AtomicBool>) -> Result<()> {
+/// [`trimill::error::Kind::Resource`] when the system refuses.
+pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
     let refused = |error| Error::resource(format!("signals cannot be received ({error})"));
     flag::register(SIGXFSZ, Arc::default()).map_err(refused)?;
     for signal in [SIGINT, SIGTERM] {

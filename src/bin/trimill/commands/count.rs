@@ -1,14 +1,14 @@
 //! `trimill count`
 
-use super::engine::Engine;
 use super::{Context, Outcome, checks, job_of};
 use crate::cli::CountCommand;
-use crate::control::Control;
-use crate::error::Result;
-use crate::job::Job;
-use crate::report::{RunResult, files, tables};
-use crate::run_dir::resumable;
-use crate::threads::{WORKER, guarded};
+use trimill::control::Control;
+use trimill::engine::Engine;
+use trimill::error::Result;
+use trimill::job::Job;
+use trimill::report::{RunResult, files, tables};
+use trimill::run_dir::resumable;
+use trimill::threads::{WORKER, guarded};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;

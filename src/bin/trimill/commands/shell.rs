@@ -4,9 +4,9 @@ use clap::CommandFactory;
 
 use super::{Context, Outcome};
 use crate::cli::Cli;
-use crate::error::{Error, Result};
-use crate::job::suggest;
-use crate::report::json::unwritten;
+use trimill::error::{Error, Result};
+use trimill::job::suggest;
+use trimill::report::json::unwritten;
 
 pub(super) fn completions(shell: clap_complete::Shell, context: &mut Context<'_>) -> Result<Outcome> {
     // Through a buffer: the generator would panic where nobody reads.

@@ -1,10 +1,10 @@
 //! `trimill generate`
 
-use super::engine::Engine;
 use super::{Context, Outcome};
 use crate::cli::GenerateCommand;
-use crate::error::Result;
-use crate::report::GenerateReport;
+use trimill::engine::Engine;
+use trimill::error::Result;
+use trimill::report::GenerateReport;
 
 pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (request, as_json) = command.request()?;

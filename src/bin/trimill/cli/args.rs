@@ -6,62 +6,62 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::help;
-use crate::bytes::Bytes;
-use crate::input::Header;
-use crate::input::format::Format;
-use crate::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
-use crate::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
+use trimill::bytes::Bytes;
+use trimill::input::Header;
+use trimill::input::format::Format;
+use trimill::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
+use trimill::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
 
 /// What is counted.
 #[derive(Debug, Clone, Args)]
-pub struct InputArgs {
+pub(crate) struct InputArgs {
     /// The graph's file, or several files of one graph; `-` is standard input
     #[arg(value_name = "INPUT", required = true)]
-    pub inputs: Vec<PathBuf>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// The format [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub format: Option<Format>,
+    pub(crate) format: Option<Format>,
 
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub header: Option<Header>,
+    pub(crate) header: Option<Header>,
 }
 
 /// What may be used of the host.
 #[derive(Debug, Clone, Default, Args)]
-pub struct HostArgs {
+pub(crate) struct HostArgs {
     /// The most memory of the host, such as 512MiB or 16GB [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub host_memory: Option<Bytes>,
+    pub(crate) host_memory: Option<Bytes>,
 
     /// CPU threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Count")]
-    pub threads: Option<NonZeroUsize>,
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// The directory for temporary files of the preparation [default: beside the spill]
     #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
-    pub work_dir: Option<PathBuf>,
+    pub(crate) work_dir: Option<PathBuf>,
 
     /// The directory of prepared graphs [default: trimill in the user's cache directory]
     #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
-    pub cache_dir: Option<PathBuf>,
+    pub(crate) cache_dir: Option<PathBuf>,
 
     /// The most bytes of the whole cache; what was not used for longest goes first
     #[arg(long, value_name = "BYTES", help_heading = "Cache and work")]
-    pub cache_max: Option<Bytes>,
+    pub(crate) cache_max: Option<Bytes>,
 
     /// Neither look for a prepared graph nor keep one
     #[arg(long, help_heading = "Cache and work", conflicts_with_all = ["cache_dir", "cache_max"])]
-    pub no_cache: bool,
+    pub(crate) no_cache: bool,
 }
 
 /// Where partitions are spilled.
 #[derive(Debug, Clone, Args)]
-pub struct SpillArgs {
+pub(crate) struct SpillArgs {
     /// The directory for spilled partitions [default: the system's temporary directory]
     #[arg(long, value_name = "DIR", help_heading = "Spill")]
-    pub spill_dir: Option<PathBuf>,
+    pub(crate) spill_dir: Option<PathBuf>,
 
     /// Where partitions wait until they are counted: disk | memory; what is too much for the memory goes to disk
     #[arg(
@@ -72,34 +72,34 @@ pub struct SpillArgs {
         hide_possible_values = true,
         help_heading = "Spill"
     )]
-    pub spill: SpillTo,
+    pub(crate) spill: SpillTo,
 
     /// Keep the spilled partitions; `trimill inspect` looks at them
     #[arg(long, requires = "spill_dir", help_heading = "Spill")]
-    pub keep_spill: bool,
+    pub(crate) keep_spill: bool,
 }
 
 impl SpillArgs {
     /// The same as a job's table.
-    pub fn table(&self) -> SpillTable {
+    pub(crate) fn table(&self) -> SpillTable {
         SpillTable { to: Some(self.spill), dir: self.spill_dir.clone(), keep: Some(self.keep_spill) }
     }
 }
 
 /// How a graph is cut, within which budgets, and on what it is counted.
 #[derive(Debug, Clone, Args)]
-pub struct SettingArgs {
+pub(crate) struct SettingArgs {
     /// How vertices are assigned: auto | rank | random | contiguous | contiguous-vertices | metis | file:PATH
     #[arg(long, value_name = "NAME", default_value_t, help_heading = "Partition", long_help = help::PARTITIONER)]
-    pub partitioner: Partitioner,
+    pub(crate) partitioner: Partitioner,
 
     /// The number of partitions, or `auto`: as few as fit
     #[arg(long, value_name = "N|auto", default_value_t, help_heading = "Partition")]
-    pub parts: Parts,
+    pub(crate) parts: Parts,
 
     /// The seed of the partitioners that draw
     #[arg(long, value_name = "SEED", default_value_t = 1, help_heading = "Partition")]
-    pub seed: u64,
+    pub(crate) seed: u64,
 
     /// What is dropped from a partition: none | zero-indegree | direct [default: direct]
     #[arg(
@@ -110,72 +110,72 @@ pub struct SettingArgs {
         help_heading = "Partition",
         long_help = help::PRUNE
     )]
-    pub prune: Option<Prune>,
+    pub(crate) prune: Option<Prune>,
 
     /// Join runs of K consecutive vertices before METIS sees the graph; for graphs above its limits
     #[arg(long, value_name = "K", help_heading = "Partition")]
-    pub metis_contract: Option<NonZeroU32>,
+    pub(crate) metis_contract: Option<NonZeroU32>,
 
     /// The most memory of the device, such as 512MiB or 16GB [default: 90% of what is free on a GPU, half of the host
     /// memory on the CPU]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub device_memory: Option<Bytes>,
+    pub(crate) device_memory: Option<Bytes>,
 
     /// The most bytes of a row block [default: the planner's choice]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub block_bytes: Option<Bytes>,
+    pub(crate) block_bytes: Option<Bytes>,
 
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one
     #[arg(long, value_name = "NAME", value_enum, default_value_t, hide_possible_values = true, help_heading = "Count")]
-    pub backend: Backend,
+    pub(crate) backend: Backend,
 
     /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
-    pub devices: Option<Devices>,
+    pub(crate) devices: Option<Devices>,
 }
 
 /// What counting, planning and partitioning have in common.
 #[derive(Debug, Clone, Args)]
-pub struct JobArgs {
+pub(crate) struct JobArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub input: InputArgs,
+    pub(crate) input: InputArgs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub settings: SettingArgs,
+    pub(crate) settings: SettingArgs,
 
     /// A counting method of docs/methods.md [default: auto]
     #[arg(long, value_name = "NAME", help_heading = "Count")]
-    pub method: Option<String>,
+    pub(crate) method: Option<String>,
 
     /// Threads of a block on a GPU, a multiple of 32 [default: the method's, 128 for lstc]
     #[arg(long, value_name = "N", help_heading = "Count")]
-    pub block_threads: Option<u32>,
+    pub(crate) block_threads: Option<u32>,
 
     /// Entries of a row that lstc keeps in shared memory: 64 to 1024, or 0 for none [default: 128]
     #[arg(long, value_name = "N", help_heading = "Count")]
-    pub tile: Option<u32>,
+    pub(crate) tile: Option<u32>,
 
     /// Seconds without an answer after which a GPU is abandoned [default: 600]
     #[arg(long, value_name = "SECONDS", help_heading = "Count")]
-    pub device_timeout: Option<NonZeroU32>,
+    pub(crate) device_timeout: Option<NonZeroU32>,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub host: HostArgs,
+    pub(crate) host: HostArgs,
 }
 
 impl InputArgs {
     /// The same as a job's table.
-    pub fn table(&self) -> InputTable {
+    pub(crate) fn table(&self) -> InputTable {
         InputTable { path: None, paths: Some(self.inputs.clone()), format: self.format, header: self.header }
     }
 }
 
 impl HostArgs {
     /// Puts the host's flags where a job file has them.
-    pub fn fill(&self, tables: &mut Tables) {
+    pub(crate) fn fill(&self, tables: &mut Tables) {
         tables.memory.host = self.host_memory;
         tables.count.threads = self.threads;
         tables.work = WorkTable { dir: self.work_dir.clone() };
@@ -185,7 +185,7 @@ impl HostArgs {
 
 impl SettingArgs {
     /// Puts the settings where a job file has them.
-    pub fn fill(&self, tables: &mut Tables) {
+    pub(crate) fn fill(&self, tables: &mut Tables) {
         tables.partition = PartitionTable {
             partitioner: Some(self.partitioner.clone()),
             parts: Some(self.parts),
@@ -200,7 +200,7 @@ impl SettingArgs {
 
 impl JobArgs {
     /// The same as a job's tables; spill and output stay as they are by default.
-    pub fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         tables.count.method.clone_from(&self.method);
         (tables.count.block_threads, tables.count.tile) = (self.block_threads, self.tile);

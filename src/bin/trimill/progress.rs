@@ -1,6 +1,6 @@
 //! Progress on standard error: bars on a terminal, plain lines elsewhere, or nothing.
 //!
-//! Enters: the news of [`crate::control::Control`]. Many threads tell at once, so an advance takes one shared lock, one
+//! Enters: the news of [`trimill::control::Control`]. Many threads tell at once, so an advance takes one shared lock, one
 //! atomic addition and a look at the clock. Plain lines come at most one every [`EVERY`], over all tasks, and a task that
 //! took less than that is not mentioned.
 
@@ -13,24 +13,24 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
-use crate::bytes::Bytes;
 use crate::cli::ProgressMode;
-use crate::control::{Observer, Silent, Unit};
-use crate::report::table::{seconds, thousands};
+use trimill::bytes::Bytes;
+use trimill::control::{Observer, Silent, Unit};
+use trimill::report::table::{seconds, thousands};
 
 /// The shortest time between two plain lines.
-pub const EVERY: Duration = Duration::from_secs(3);
+pub(crate) const EVERY: Duration = Duration::from_secs(3);
 
 /// What observes the stages, and a way to write to standard error beside it.
-pub struct Progress {
+pub(crate) struct Progress {
     /// Receives the news.
-    pub observer: Arc<dyn Observer>,
+    pub(crate) observer: Arc<dyn Observer>,
     bars: Option<MultiProgress>,
 }
 
 impl Progress {
     /// `terminal` tells whether standard error is one.
-    pub fn new(mode: ProgressMode, terminal: bool) -> Self {
+    pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
             (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bars: None },
             (ProgressMode::Auto, true) => {
@@ -43,14 +43,14 @@ impl Progress {
     }
 
     /// Standard error for log lines; bars make way for them.
-    pub fn log_writer(&self) -> LogWriter {
+    pub(crate) fn log_writer(&self) -> LogWriter {
         LogWriter(self.bars.clone())
     }
 }
 
 /// Standard error; bars make way for what is written.
 #[derive(Clone)]
-pub struct LogWriter(Option<MultiProgress>);
+pub(crate) struct LogWriter(Option<MultiProgress>);
 
 impl Write for LogWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {

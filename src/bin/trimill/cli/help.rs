@@ -1,7 +1,7 @@
 //! The long texts of `--help`: examples, and what the names mean.
 
 /// Under `trimill --help`.
-pub const TRIMILL: &str = "\
+pub(crate) const TRIMILL: &str = "\
 Examples:
   trimill count crawl.graph                         count on whatever this machine has
   trimill count soc.txt.gz --device-memory 2GiB     with no more than 2 GiB on the device
@@ -18,7 +18,7 @@ Exit codes:
   130  stopped by Ctrl-C or SIGTERM; a second one ends at once";
 
 /// Under `trimill count --help`.
-pub const COUNT: &str = "\
+pub(crate) const COUNT: &str = "\
 Examples:
   trimill count crawl.graph
       BVGraph: crawl.graph with crawl.properties beside it
@@ -39,7 +39,7 @@ The number of partitions is only a start: one that does not fit the budget is sp
 The fields of the JSON object are described in docs/result.md.";
 
 /// Under `trimill run --help`.
-pub const RUN: &str = "\
+pub(crate) const RUN: &str = "\
 Examples:
   trimill run study.toml --check
   trimill run study.toml --set memory.device=2GiB --set job.crawl.partition.parts=64
@@ -51,7 +51,7 @@ table at the end says how each of them went, and the exit code is the highest of
 the batch.";
 
 /// Under `trimill plan --help`.
-pub const PLAN: &str = "\
+pub(crate) const PLAN: &str = "\
 Examples:
   trimill plan crawl.graph --device-memory 16GB
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
@@ -60,7 +60,7 @@ The graph is read and prepared (and kept in the cache), but nothing is spilled o
 code is 3 when something does not fit, and the plan says what to change.";
 
 /// Under `trimill partition --help`.
-pub const PARTITION: &str = "\
+pub(crate) const PARTITION: &str = "\
 Examples:
   trimill partition crawl.graph --parts 32 --spill-dir /scratch/crawl
   trimill inspect /scratch/crawl --verify
@@ -70,13 +70,13 @@ Leaves one file for each partition, and a manifest; docs/spill-format.md describ
 count` takes the directory in place of a graph, as often as wanted, and reads no other file.";
 
 /// Under `trimill inspect --help`.
-pub const INSPECT: &str = "\
+pub(crate) const INSPECT: &str = "\
 Examples:
   trimill inspect /scratch/crawl
   trimill inspect /scratch/crawl --verify --json";
 
 /// Under `trimill verify --help`.
-pub const VERIFY: &str = "\
+pub(crate) const VERIFY: &str = "\
 Examples:
   trimill verify karate.mtx
   trimill verify soc.txt --json
@@ -84,7 +84,7 @@ Examples:
 Shares no counting code with `trimill count`, is slow, and keeps the whole graph in memory.";
 
 /// Under `trimill bench --help`.
-pub const BENCH: &str = "\
+pub(crate) const BENCH: &str = "\
 Examples:
   trimill bench crawl.graph
       all methods that this machine can run, five times each
@@ -101,17 +101,17 @@ the reference: --expect, else --verify, else the baseline's count, else the firs
 --svg are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
 
 /// Of `--methods`.
-pub const METHODS: &str = "\
+pub(crate) const METHODS: &str = "\
 The methods, by the names of docs/methods.md [default: all that this machine can run]. `auto` is what \
 `trimill count` takes by itself. NAME@cpu and NAME@cuda tell on what; without it, as --backend says.";
 
 /// Of `--timeout`.
-pub const TIMEOUT: &str = "\
+pub(crate) const TIMEOUT: &str = "\
 The most time for all runs of a method on a graph. A method that would exceed it runs fewer times, and \
 one that does is stopped.";
 
 /// Under `trimill generate --help`.
-pub const GENERATE: &str = "\
+pub(crate) const GENERATE: &str = "\
 Examples:
   trimill generate gap-kron --scale 22 --output k22.bin
   trimill generate stars 3-4-5-9-16-25 --kind B1k --output stars.bin
@@ -122,14 +122,14 @@ The suffix of the file tells how edges are written: .bin pairs of u32 (little-en
 The same command makes the same file on any number of threads.";
 
 /// Under `trimill doctor --help`.
-pub const DOCTOR: &str = "\
+pub(crate) const DOCTOR: &str = "\
 Examples:
   trimill doctor
   trimill doctor --measure
   trimill doctor --work-dir /scratch --json";
 
 /// Under `trimill cache --help`.
-pub const CACHE: &str = "\
+pub(crate) const CACHE: &str = "\
 Examples:
   trimill cache list
   trimill cache remove crawl.graph
@@ -140,14 +140,14 @@ The cache holds prepared graphs, so that the next job on the same input starts a
 found again by path, size, time of modification and a hash of all of its file.";
 
 /// Under `trimill completions --help`.
-pub const COMPLETIONS: &str = "\
+pub(crate) const COMPLETIONS: &str = "\
 Examples:
   trimill completions bash > ~/.local/share/bash-completion/completions/trimill
   trimill completions zsh > ~/.zfunc/_trimill
   trimill completions fish > ~/.config/fish/completions/trimill.fish";
 
 /// Of `--format`.
-pub const FORMAT: &str = "\
+pub(crate) const FORMAT: &str = "\
 The format [default: found from content and suffix]:
   bvgraph        web crawls of the WebGraph framework: .graph with .properties
   text           edge lists (SNAP, KONECT, Graph Challenge, CSV)
@@ -160,7 +160,7 @@ The format [default: found from content and suffix]:
 All but bvgraph may be compressed: .gz or .zst. A file that may be of two formats is refused.";
 
 /// Of `--header`.
-pub const HEADER: &str = "\
+pub(crate) const HEADER: &str = "\
 Whether the first line of an edge list is a header [default: found from the content]:
   yes  it is passed over, whatever stands in it
   no   it is an arc
@@ -168,7 +168,7 @@ Without this option, names of columns, a single number, and `n m` are headers; t
 lines follow and no id is larger than n. A list whose first line may be either is refused.";
 
 /// Of `--partitioner`.
-pub const PARTITIONER: &str = "\
+pub(crate) const PARTITIONER: &str = "\
 How vertices are assigned to partitions:
   auto                 rank or contiguous, whichever is estimated to be sooner done
   rank                 runs of consecutive ranks in falling degree order, as few as fit: nothing is spilled,
@@ -180,7 +180,7 @@ How vertices are assigned to partitions:
   file:PATH            read from a file, as METIS and KaMinPar write it";
 
 /// Of `--prune`.
-pub const PRUNE: &str = "\
+pub(crate) const PRUNE: &str = "\
 What is dropped from a partition before it is spilled [default: direct]; makes auto take contiguous:
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does

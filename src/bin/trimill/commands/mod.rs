@@ -9,52 +9,51 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::Command;
-use crate::control::Control;
-use crate::count::method::Method;
-use crate::error::{Error, Kind, Result};
-use crate::job::file::Tables;
-use crate::job::schema::schema;
-use crate::job::{Backend, Job};
-use crate::report::json;
-use crate::text::printable;
+use trimill::control::Control;
+use trimill::count::method::Method;
+use trimill::error::{Error, Kind, Result};
+use trimill::job::file::Tables;
+use trimill::job::schema::schema;
+use trimill::job::{Backend, Job};
+use trimill::report::json;
+use trimill::text::printable;
 
-pub mod bench;
-pub mod cache;
+pub(crate) mod bench;
+pub(crate) mod cache;
 mod checks;
-pub mod count;
-pub mod engine;
-pub mod generate;
-pub mod inspect;
-pub mod partition;
-pub mod plan;
-pub mod run;
-pub mod shell;
+pub(crate) mod count;
+pub(crate) mod generate;
+pub(crate) mod inspect;
+pub(crate) mod partition;
+pub(crate) mod plan;
+pub(crate) mod run;
+pub(crate) mod shell;
 #[cfg(test)]
 mod tests;
-pub mod verify;
+pub(crate) mod verify;
 
-use engine::Engine;
+use trimill::engine::Engine;
 
 /// Where a command writes, and what stops it.
-pub struct Context<'a> {
+pub(crate) struct Context<'a> {
     /// Standard output: the answer.
-    pub out: &'a mut dyn Write,
+    pub(crate) out: &'a mut dyn Write,
     /// Standard error: what went wrong with a job of a batch, and its summary where the answer is JSON.
-    pub err: &'a mut dyn Write,
+    pub(crate) err: &'a mut dyn Write,
     /// Whether `out` is a terminal.
-    pub terminal: bool,
+    pub(crate) terminal: bool,
     /// Stops the command and hears of its progress.
-    pub control: Control,
+    pub(crate) control: Control,
 }
 
 /// How a command ended that said all it had to say: none for 'done', or the worst that went wrong on the way.
-pub type Outcome = Option<Kind>;
+pub(crate) type Outcome = Option<Kind>;
 
 /// Runs `command`.
 ///
 /// # Errors
 /// What stopped it; nothing has been said of it yet.
-pub fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> Result<Outcome> {
+pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> Result<Outcome> {
     match command {
         Command::Count(command) => count::run(engine, &command, context),
         Command::Run(command) => run::run(engine, &command, context),

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use super::engine::Engine;
 use super::{Context, Outcome};
-use crate::bytes::Bytes;
 use crate::cli::Cli;
-use crate::control::Control;
-use crate::error::{Error, Kind, Result};
-use crate::job::Job;
-use crate::report::{
+use trimill::bytes::Bytes;
+use trimill::control::Control;
+use trimill::engine::Engine;
+use trimill::error::{Error, Kind, Result};
+use trimill::job::Job;
+use trimill::report::{
     BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
     PlannedPartition, RunResult, VerifyReport,
 };
-use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use trimill::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
 /// Answers every job with 7 triangles, but some seeds mean an accident instead.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Engine for Fake {
         done: &mut dyn FnMut(&BenchReport) -> Result<()>,
     ) -> Result<BenchReport> {
         self.note(format!("bench {:?} {:?} {} {:?}", request.methods, request.baseline, request.runs, request.timeout));
-        let mut report = crate::report::bench::tests::example();
+        let mut report = trimill::report::bench::example::example();
         let methods = &mut report.graphs[0].methods;
         match request.methods.first().map(String::as_str) {
             Some("right") => methods.truncate(2),
@@ -155,7 +155,7 @@ fn count_answers_as_a_table_as_json_and_in_files() {
     let json = run(&dir, "count @/g.txt --json --output @/out");
     let result: RunResult = serde_json::from_str(&json.out).unwrap();
     assert_eq!((result.triangles, result.job), (7, None));
-    assert_eq!(crate::report::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
+    assert_eq!(trimill::report::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
     assert!(dir.join("out/partitions.tsv").is_file());
 }
 
@@ -283,7 +283,7 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
     let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
-    assert_eq!((&printed, &kept), (&crate::report::bench::tests::example(), &printed));
+    assert_eq!((&printed, &kept), (&trimill::report::bench::example::example(), &printed));
     assert!(std::fs::read_to_string(dir.join("new/b.svg")).unwrap().starts_with("<svg"));
     let late = run(&dir, "bench @/g.txt --methods late");
     assert_eq!(late.kind(), Some(Kind::Resource));

@@ -1,10 +1,10 @@
 //! `trimill plan`
 
-use super::engine::Engine;
 use super::{Context, Outcome, job_of};
 use crate::cli::PlanCommand;
-use crate::error::{Kind, Result};
-use crate::report::plan;
+use trimill::engine::Engine;
+use trimill::error::{Kind, Result};
+use trimill::report::plan;
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let report = engine.plan(&job_of(&command.tables())?, &context.control)?;

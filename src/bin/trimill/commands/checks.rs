@@ -1,19 +1,19 @@
 //! Settings without effect, and outputs that would replace another job's result: refused before anything is read.
 
 use crate::cli::SettingArgs;
-use crate::count::method::Choice;
-use crate::error::{Error, Result};
-use crate::job::file::Tables;
-use crate::job::{Backend, BatchJob, Job, Partitioner};
-use crate::report::files;
-use crate::run_dir;
+use trimill::count::method::Choice;
+use trimill::error::{Error, Result};
+use trimill::job::file::Tables;
+use trimill::job::{Backend, BatchJob, Job, Partitioner};
+use trimill::report::files;
+use trimill::run_dir;
 
 /// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
 /// that is `stated` for this very job is refused where it would have no effect; one that comes with the settings of many jobs
 /// is left out.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill::error::Kind::Usage`].
 pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
@@ -53,7 +53,7 @@ pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
 /// The same for all jobs of a batch, and [`free_output`].
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill::error::Kind::Usage`].
 pub(super) fn settle_all(jobs: &mut [BatchJob]) -> Result<()> {
     for BatchJob { job, stated, .. } in &mut *jobs {
         settle(job, stated)?;
@@ -64,7 +64,7 @@ pub(super) fn settle_all(jobs: &mut [BatchJob]) -> Result<()> {
 /// Refuses to write over a result, unless that is asked for, or it is this job's own, which goes on in its run directory.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill::error::Kind::Usage`].
 pub(super) fn free_output(job: &Job) -> Result<()> {
     let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
     match job.output.as_deref().filter(|_| !job.force && !goes_on).and_then(files::result_in) {
@@ -79,7 +79,7 @@ pub(super) fn free_output(job: &Job) -> Result<()> {
 /// Refuses settings of a comparison that would have no effect.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill::error::Kind::Usage`].
 pub(super) fn check_comparison(flags: &SettingArgs) -> Result<()> {
     if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
         return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))

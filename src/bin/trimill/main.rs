@@ -1,5 +1,10 @@
 //! The program: reads the command line, runs the command, and makes an exit code of how it ended.
 
+mod cli;
+mod commands;
+mod progress;
+mod signals;
+
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -8,22 +13,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
+use cli::{Cli, Command, Global, ProgressMode};
+use commands::{Context, Outcome};
+use progress::Progress;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use trimill::cli::{Cli, Command, Global, ProgressMode};
-use trimill::commands::{self, Context, Outcome};
 use trimill::control::Control;
 use trimill::error::{Error, Kind, Result};
+use trimill::execute::machine::own_process;
 use trimill::mapped::{end_at_once, report_failed_reads};
 use trimill::pipeline::Pipeline;
-use trimill::progress::Progress;
 use trimill::report::{Failure, json};
-use trimill::signals;
 use trimill::text::printable;
 use trimill::threads::{WORKER, guarded};
 
 fn main() -> ExitCode {
+    own_process();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let mut out = Output { out: io::stdout(), gone: false };
     let code = run(arguments, &mut out, &mut io::stderr());

@@ -1,10 +1,10 @@
 //! `trimill cache`
 
-use super::engine::Engine;
 use super::{Context, Outcome};
 use crate::cli::CacheCommand;
-use crate::error::Result;
-use crate::request::RemoveRequest;
+use trimill::engine::Engine;
+use trimill::error::Result;
+use trimill::request::RemoveRequest;
 
 pub(super) fn run(engine: &dyn Engine, command: CacheCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (report, what, as_json) = match command {

@@ -7,17 +7,17 @@
 use std::time::Instant;
 
 use super::count::Counted;
-use super::engine::Engine;
 use super::{Context, Outcome, checks, count};
-use crate::bytes::Bytes;
 use crate::cli::RunCommand;
-use crate::error::{Kind, Result};
-use crate::job::{Batch, BatchJob, Job};
-use crate::report::failure::{Failure, kind_name};
-use crate::report::other::{SummaryLine, summary};
-use crate::report::table::{Column, grid, or_dash};
-use crate::report::{json, tables};
-use crate::text::{printable, shown};
+use trimill::bytes::Bytes;
+use trimill::engine::Engine;
+use trimill::error::{Kind, Result};
+use trimill::job::{Batch, BatchJob, Job};
+use trimill::report::failure::{Failure, kind_name};
+use trimill::report::other::{SummaryLine, summary};
+use trimill::report::table::{Column, grid, or_dash};
+use trimill::report::{json, tables};
+use trimill::text::{printable, shown};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::checks::check_comparison;
-use super::engine::Engine;
 use super::{Context, Outcome, count};
-use crate::bench::child::{follow_parent, serve};
 use crate::cli::BenchCommand;
-use crate::disk;
-use crate::error::{Error, Kind, Result};
-use crate::report::bench::BenchReport;
-use crate::report::{bench_table, chart, files};
+use trimill::bench::child::{follow_parent, serve};
+use trimill::disk;
+use trimill::engine::Engine;
+use trimill::error::{Error, Kind, Result};
+use trimill::report::bench::BenchReport;
+use trimill::report::{bench_table, chart, files};
 
 pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_comparison(&command.settings)?;

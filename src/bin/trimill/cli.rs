@@ -1,23 +1,23 @@
 //! The command line as typed. What it means is made elsewhere: a job's flags become [`Tables`], the same as a job file's,
-//! and [`crate::job::Job::resolve`] makes a job of both.
+//! and [`trimill::job::Job::resolve`] makes a job of both.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::bytes::Bytes;
-use crate::job::file::{OutputTable, RunTable, SpillTable, Tables};
-use crate::job::overrides::Override;
+use trimill::bytes::Bytes;
+use trimill::job::file::{OutputTable, RunTable, SpillTable, Tables};
+use trimill::job::overrides::Override;
 
 mod args;
 mod bench;
 mod generate;
-pub mod help;
+pub(crate) mod help;
 
-pub use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
-pub use bench::BenchCommand;
-pub use generate::{FamilyCommand, GenerateCommand};
+pub(crate) use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
+pub(crate) use bench::BenchCommand;
+pub(crate) use generate::GenerateCommand;
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
 ///
@@ -25,36 +25,36 @@ pub use generate::{FamilyCommand, GenerateCommand};
 /// device in row blocks of bounded size. Without a GPU the same pipeline runs on the CPU.
 #[derive(Debug, Parser)]
 #[command(name = "trimill", version, max_term_width = 110, after_help = help::TRIMILL, propagate_version = false)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 
     /// What all commands understand.
     #[command(flatten)]
-    pub global: Global,
+    pub(crate) global: Global,
 }
 
 /// Flags that all commands understand.
 #[derive(Debug, Clone, Args)]
-pub struct Global {
+pub(crate) struct Global {
     /// How progress is shown on standard error: bars on a terminal and plain lines elsewhere, always plain lines, or
     /// nothing
     #[arg(long, global = true, value_enum, default_value_t, value_name = "HOW", help_heading = "General")]
-    pub progress: ProgressMode,
+    pub(crate) progress: ProgressMode,
 
     /// Tells more on standard error; twice tells everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet", help_heading = "General")]
-    pub verbose: u8,
+    pub(crate) verbose: u8,
 
     /// Tells nothing on standard error but errors
     #[arg(short, long, global = true, help_heading = "General")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ProgressMode {
+pub(crate) enum ProgressMode {
     /// Bars on a terminal, plain lines elsewhere.
     #[default]
     Auto,
@@ -66,7 +66,7 @@ pub enum ProgressMode {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Count the triangles of a graph
     #[command(after_help = help::COUNT)]
     Count(CountCommand),
@@ -124,153 +124,153 @@ pub enum Command {
 
 /// `trimill count`
 #[derive(Debug, Args)]
-pub struct CountCommand {
+pub(crate) struct CountCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub job: JobArgs,
+    pub(crate) job: JobArgs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub spill: SpillArgs,
+    pub(crate) spill: SpillArgs,
 
     /// Keep what is done in DIR, so that the same command goes on where it was, however it ended
     #[arg(long, value_name = "DIR", help_heading = "Resume")]
-    pub run_dir: Option<PathBuf>,
+    pub(crate) run_dir: Option<PathBuf>,
 
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
     #[arg(long, value_name = "DIR", help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Replace a result that is in the directory of --output already
     #[arg(long, requires = "output", help_heading = "Output")]
-    pub force: bool,
+    pub(crate) force: bool,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill plan`
 #[derive(Debug, Args)]
-pub struct PlanCommand {
+pub(crate) struct PlanCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub job: JobArgs,
+    pub(crate) job: JobArgs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub spill: SpillArgs,
+    pub(crate) spill: SpillArgs,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill partition`
 #[derive(Debug, Args)]
-pub struct PartitionCommand {
+pub(crate) struct PartitionCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub job: JobArgs,
+    pub(crate) job: JobArgs,
 
     /// The directory that receives the partitions and their manifest
     #[arg(long, value_name = "DIR", required = true, help_heading = "Spill")]
-    pub spill_dir: PathBuf,
+    pub(crate) spill_dir: PathBuf,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill verify`
 #[derive(Debug, Args)]
-pub struct VerifyCommand {
+pub(crate) struct VerifyCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub input: InputArgs,
+    pub(crate) input: InputArgs,
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub host: HostArgs,
+    pub(crate) host: HostArgs,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill run`
 #[derive(Debug, Args)]
-pub struct RunCommand {
+pub(crate) struct RunCommand {
     /// The job file
     #[arg(value_name = "JOB.toml")]
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
 
     /// Check everything, input files too, and print what would run; runs nothing
     #[arg(long)]
-    pub check: bool,
+    pub(crate) check: bool,
 
     /// Change a setting of all jobs (partition.parts=8) or of one (job.NAME.partition.parts=8); may be repeated, the
     /// last one wins
     #[arg(long, value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
 
     /// Run only the job called NAME; may be repeated
     #[arg(long, value_name = "NAME")]
-    pub only: Vec<String>,
+    pub(crate) only: Vec<String>,
 
     /// Print one JSON object a line, one for each job, instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 impl RunCommand {
     /// The `--set`s.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for one that is wrong.
-    pub fn overrides(&self) -> crate::error::Result<Vec<Override>> {
+    /// [`trimill::error::Kind::Usage`] for one that is wrong.
+    pub(crate) fn overrides(&self) -> trimill::error::Result<Vec<Override>> {
         self.set.iter().map(|typed| Override::parse(typed)).collect()
     }
 }
 
 /// `trimill inspect`
 #[derive(Debug, Args)]
-pub struct InspectCommand {
+pub(crate) struct InspectCommand {
     /// A spilled partition, or a directory with a manifest
-    pub spill: PathBuf,
+    pub(crate) spill: PathBuf,
 
     /// Decode everything and compare every checksum
     #[arg(long)]
-    pub verify: bool,
+    pub(crate) verify: bool,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill doctor`
 #[derive(Debug, Args)]
-pub struct DoctorCommand {
+pub(crate) struct DoctorCommand {
     /// The directory that a job would work in
     #[arg(long, value_name = "DIR")]
-    pub work_dir: Option<PathBuf>,
+    pub(crate) work_dir: Option<PathBuf>,
 
     /// The directory of the cache
     #[arg(long, value_name = "DIR")]
-    pub cache_dir: Option<PathBuf>,
+    pub(crate) cache_dir: Option<PathBuf>,
 
     /// Measure how fast this machine is, for about half a minute, and keep that in the cache directory: `auto` then chooses by it
     #[arg(long)]
-    pub measure: bool,
+    pub(crate) measure: bool,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// `trimill cache`
 #[derive(Debug, Subcommand)]
-pub enum CacheCommand {
+pub(crate) enum CacheCommand {
     /// List the prepared graphs
     List {
         #[command(flatten)]
@@ -301,19 +301,19 @@ pub enum CacheCommand {
 
 /// What all cache commands understand.
 #[derive(Debug, Clone, Args)]
-pub struct CacheArgs {
+pub(crate) struct CacheArgs {
     /// The directory of the cache [default: trimill in the user's cache directory]
     #[arg(long, value_name = "DIR")]
-    pub cache_dir: Option<PathBuf>,
+    pub(crate) cache_dir: Option<PathBuf>,
 
     /// Print one JSON object instead of a table
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 impl Command {
     /// Whether its answer is JSON, a failure too.
-    pub fn answers_json(&self) -> bool {
+    pub(crate) fn answers_json(&self) -> bool {
         match self {
             Self::Count(command) => command.json,
             Self::Run(command) => command.json,
@@ -335,7 +335,7 @@ impl Command {
 
 impl CountCommand {
     /// The same as a job's tables.
-    pub fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         Tables {
             spill: self.spill.table(),
             run: RunTable { dir: self.run_dir.clone() },
@@ -347,14 +347,14 @@ impl CountCommand {
 
 impl PlanCommand {
     /// The same as a job's tables.
-    pub fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         Tables { spill: self.spill.table(), ..self.job.tables() }
     }
 }
 
 impl PartitionCommand {
     /// The same as a job's tables; the spill is kept.
-    pub fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         Tables {
             spill: SpillTable { to: None, dir: Some(self.spill_dir.clone()), keep: Some(true) },
             ..self.job.tables()
@@ -364,7 +364,7 @@ impl PartitionCommand {
 
 impl VerifyCommand {
     /// The same as a job's tables.
-    pub fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> Tables {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         self.host.fill(&mut tables);
         tables

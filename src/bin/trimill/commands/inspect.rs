@@ -1,11 +1,11 @@
 //! `trimill inspect` and `trimill doctor`: what is there.
 
-use super::engine::Engine;
 use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
-use crate::error::Result;
-use crate::report::{DoctorReport, generic};
-use crate::request::{DoctorRequest, InspectRequest};
+use trimill::engine::Engine;
+use trimill::error::Result;
+use trimill::report::{DoctorReport, generic};
+use trimill::request::{DoctorRequest, InspectRequest};
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };

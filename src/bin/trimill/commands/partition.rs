@@ -1,10 +1,10 @@
 //! `trimill partition`
 
-use super::engine::Engine;
 use super::{Context, Outcome, job_of};
 use crate::cli::PartitionCommand;
-use crate::error::Result;
-use crate::report::{PartitionReport, files};
+use trimill::engine::Engine;
+use trimill::error::Result;
+use trimill::report::{PartitionReport, files};
 
 pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;

@@ -7,37 +7,37 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 
 use super::{HostArgs, help};
-use crate::bytes::Bytes;
-use crate::error::Result;
-use crate::generate::{Family, StarKind, parse_leaves};
-use crate::input::Header;
-use crate::input::format::Format;
-use crate::job::Job;
-use crate::job::file::{InputTable, Tables};
-use crate::request::GenerateRequest;
+use trimill::bytes::Bytes;
+use trimill::error::Result;
+use trimill::generate::{Family, StarKind, parse_leaves};
+use trimill::input::Header;
+use trimill::input::format::Format;
+use trimill::job::Job;
+use trimill::job::file::{InputTable, Tables};
+use trimill::request::GenerateRequest;
 
 /// `trimill generate`
 #[derive(Debug, Args)]
-pub struct GenerateCommand {
+pub(crate) struct GenerateCommand {
     /// What to make
     #[command(subcommand)]
-    pub family: FamilyCommand,
+    pub(crate) family: FamilyCommand,
 }
 
 /// Where the graph goes.
 #[derive(Debug, Clone, Args)]
-pub struct FileArgs {
+pub(crate) struct FileArgs {
     /// The file: .bin for pairs of u32, little-endian; .txt for text
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
 
     /// CPU threads [default: all cores]
     #[arg(long, value_name = "N", help_heading = "Count")]
-    pub threads: Option<NonZeroUsize>,
+    pub(crate) threads: Option<NonZeroUsize>,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 fn edge_file(typed: &str) -> Result<PathBuf, String> {
@@ -50,7 +50,7 @@ fn edge_file(typed: &str) -> Result<PathBuf, String> {
 
 /// The leaves of each star of a product, written `3-4-5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaves(pub Vec<u64>);
+pub(crate) struct Leaves(pub Vec<u64>);
 
 impl FromStr for Leaves {
     type Err = String;
@@ -62,31 +62,31 @@ impl FromStr for Leaves {
 
 /// A graph that another is made of.
 #[derive(Debug, Clone, Args)]
-pub struct GraphArgs {
+pub(crate) struct GraphArgs {
     /// The graph's file; it is cleaned first
     #[arg(value_name = "GRAPH")]
-    pub graph: PathBuf,
+    pub(crate) graph: PathBuf,
 
     /// The format of GRAPH [default: found from content and suffix]
     #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub format: Option<Format>,
+    pub(crate) format: Option<Format>,
 
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub header: Option<Header>,
+    pub(crate) header: Option<Header>,
 
     /// The most memory of the host for cleaning [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
-    pub host_memory: Option<Bytes>,
+    pub(crate) host_memory: Option<Bytes>,
 
     /// The directory for temporary files
     #[arg(long, value_name = "DIR", help_heading = "Cache and work")]
-    pub work_dir: Option<PathBuf>,
+    pub(crate) work_dir: Option<PathBuf>,
 }
 
 /// The families.
 #[derive(Debug, Subcommand)]
-pub enum FamilyCommand {
+pub(crate) enum FamilyCommand {
     /// The Kronecker graph of the GAP Benchmark Suite: 16 * 2^scale draws
     GapKron {
         /// log2 of the number of vertices
@@ -205,7 +205,7 @@ pub enum FamilyCommand {
 
 impl FamilyCommand {
     /// Where the graph goes.
-    pub fn file(&self) -> &FileArgs {
+    pub(crate) fn file(&self) -> &FileArgs {
         match self {
             Self::GapKron { file, .. }
             | Self::GapUrand { file, .. }
@@ -237,8 +237,8 @@ impl GenerateCommand {
     /// What the engine is asked for, and whether the answer is JSON.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`].
-    pub fn request(self) -> Result<(GenerateRequest, bool)> {
+    /// [`trimill::error::Kind::Usage`].
+    pub(crate) fn request(self) -> Result<(GenerateRequest, bool)> {
         use FamilyCommand as C;
         let mut base = None;
         let (family, file) = match self.family {
