@@ -26,6 +26,11 @@
 
 mod front;
 
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 pub use bytes::Bytes;
 pub use control::{Control, Observer, Unit};
 pub use error::{Error, Kind, Result};

@@ -10,7 +10,7 @@ use crate::clean::{Workspace, clean};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::graph::file::{Place, open};
+use crate::graph::file::{Location, open};
 use crate::input::arcs::ArcSource;
 use crate::orient::orient;
 use crate::orient::rows::{self, Made, orient_rows};
@@ -71,7 +71,7 @@ impl Making<'_> {
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, input_bytes, .. } = *self;
         let dir = cache.map_or(space.dir, Cache::dir);
-        let place = cache.map_or(rows::Place::Memory(space.graph, dir), |_| rows::Place::File(dir));
+        let place = cache.map_or(rows::Destination::Memory(space.graph, dir), |_| rows::Destination::File(dir));
         let start = Instant::now();
         let rows = orient_rows(source, &mut || self.was_read(), place, space, control);
         if let Some(made) = rows.map_err(|error| self.or_changed(error))? {
@@ -124,7 +124,7 @@ impl Making<'_> {
     fn keep(&self, oriented: crate::orient::Oriented, cache: Option<&Cache>) -> Result<OrientedGraph> {
         match cache.zip(self.origin.as_deref()) {
             Some((cache, origin)) => cache.store(origin, oriented),
-            None => open(Place::Temporary(oriented.file)),
+            None => open(Location::Temporary(oriented.file)),
         }
     }
 }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use targets::{Place, TARGETS, Target};
 use trimill::bytes::Bytes;
 use trimill::control::Control;
-use trimill::graph::file::{Place as GraphPlace, open};
+use trimill::graph::file::{Location, open};
 use trimill::graph::{Direction, RowRun};
 
 /// So many inputs that break a property are looked for.
@@ -81,7 +81,7 @@ fn graph_files_written_by_hand_are_graphs() {
         let (_, bytes) = seeds.iter().find(|(seed, _)| seed == name).expect(name);
         let path = dir.path().join(name);
         std::fs::write(&path, targets::graph_file::sealed(bytes)).unwrap();
-        let graph = open(GraphPlace::Cached(path)).unwrap();
+        let graph = open(Location::Cached(path)).unwrap();
         assert_eq!((graph.edges(), graph.first_arc(graph.vertices()).unwrap()), (edges, edges), "{name}");
         let degrees: u32 = graph.out_degrees().unwrap().iter().sum();
         let mut passed = 0;

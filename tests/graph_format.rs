@@ -15,7 +15,7 @@ use trimill::clean::Workspace;
 use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
 use trimill::engine::Engine;
-use trimill::graph::file::{Place, open};
+use trimill::graph::file::{Location, open};
 use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
@@ -53,7 +53,7 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
 fn opened(dir: &Path) -> OrientedGraph {
     let path = dir.join("fixture");
     fs::write(&path, fs::read(fixture()).unwrap()).unwrap();
-    open(Place::Cached(path)).unwrap()
+    open(Location::Cached(path)).unwrap()
 }
 
 /// Run by hand, once for each version of the format: `cargo test --test graph_format -- --ignored`.

@@ -5,7 +5,7 @@
 use trimill::bytes::Bytes;
 use trimill::control::Control;
 use trimill::error::{Error, Result};
-use trimill::graph::file::{Layout, Place as FilePlace, open, read_layout};
+use trimill::graph::file::{Layout, Location, open, read_layout};
 use trimill::graph::{Direction, OrientedGraph};
 
 use super::{Place, before_zero, clean, is_told, seal};
@@ -47,7 +47,7 @@ fn spread(layout: Option<&Layout>, mut bytes: &[u8]) -> Vec<u8> {
 fn file(place: &Place, bytes: &[u8]) {
     let path = place.write("g.trimgraf", bytes);
     let layout = read_layout(&path);
-    let graph = match open(FilePlace::Cached(path.clone())) {
+    let graph = match open(Location::Cached(path.clone())) {
         Ok(graph) => graph,
         Err(error) => return is_told(&error, &path),
     };

@@ -2,7 +2,7 @@
 //!
 //! All that this program puts on a device lies in one arena of at most the budget, so the budget cannot be exceeded and what
 //! was used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes
-//! its pieces when it begins, one after another, and gives them back together. [`Layout`] is the bookkeeping and touches no device.
+//! its pieces when it begins, one after another, and gives them back together. [`ArenaLayout`] is the bookkeeping and touches no device.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ pub const fn padded(bytes: u64) -> u64 {
 
 /// A piece of an arena: where it begins, in bytes from the arena's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct Allocation {
     /// In bytes.
     pub offset: u64,
 }
 
 /// How much of an arena is in use.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub struct ArenaLayout {
     capacity: u64,
     used: u64,
 }
 
-impl Layout {
+impl ArenaLayout {
     /// Nothing in use.
     pub fn new(capacity: u64) -> Self {
         Self { capacity, used: 0 }
@@ -53,10 +53,10 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::Budget`] when they are not left.
-    pub fn take(&mut self, bytes: u64) -> Result<Piece> {
+    pub fn take(&mut self, bytes: u64) -> Result<Allocation> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
-            Some(end) if end <= self.capacity => Ok(Piece { offset: std::mem::replace(&mut self.used, end) }),
+            Some(end) if end <= self.capacity => Ok(Allocation { offset: std::mem::replace(&mut self.used, end) }),
             _ => Err(Error::Budget { asked: bytes, used: self.used, capacity: self.capacity }),
         }
     }
@@ -67,12 +67,12 @@ impl Layout {
     }
 }
 
-/// Device memory under a [`Layout`], freed at the end.
+/// Device memory under a [`ArenaLayout`], freed at the end.
 #[derive(Debug)]
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
     address: u64,
-    layout: Layout,
+    layout: ArenaLayout,
     /// Bytes at its end that are no part of the layout.
     apart: u64,
 }
@@ -94,13 +94,13 @@ impl Arena {
                 Error::DeviceMemory { asked: capacity, free: free as u64, total: total as u64 }
             })?
         };
-        Ok(Self { context: Arc::clone(context), address, layout: Layout::new(capacity), apart: 0 })
+        Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
     /// Sets so many bytes at its end apart, a multiple of [`ALIGNMENT`]; before anything is in use. Returns where they begin.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
-        (self.layout, self.apart) = (Layout::new(left), bytes);
+        (self.layout, self.apart) = (ArenaLayout::new(left), bytes);
         left
     }
 
@@ -110,12 +110,12 @@ impl Arena {
     }
 
     /// What is in use.
-    pub(crate) fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &ArenaLayout {
         &self.layout
     }
 
     /// The same, to be changed.
-    pub(crate) fn layout_mut(&mut self) -> &mut Layout {
+    pub(crate) fn layout_mut(&mut self) -> &mut ArenaLayout {
         &mut self.layout
     }
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_capacity_is_never_exceeded() {
-        let mut layout = Layout::new(1024);
+        let mut layout = ArenaLayout::new(1024);
         assert_eq!(layout.take(257).unwrap().offset, 0);
         assert_eq!((layout.take(1).unwrap().offset, layout.used()), (512, 768));
         assert_eq!(layout.take(257), Err(Error::Budget { asked: 257, used: 768, capacity: 1024 }));
@@ -158,7 +158,7 @@ mod tests {
     }
     #[test]
     fn pieces_begin_past_2_to_the_32_bytes() {
-        let mut layout = Layout::new(1 << 37);
+        let mut layout = ArenaLayout::new(1 << 37);
         assert_eq!(layout.take((1 << 34) + 4).unwrap().offset, 0);
         assert_eq!(layout.take(1 << 33).unwrap().offset, (1 << 34) + 256);
         assert_eq!(layout.take(1).unwrap().offset, (1 << 34) + (1 << 33) + 256);

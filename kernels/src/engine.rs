@@ -7,7 +7,7 @@
 
 use bytemuck::cast_slice_mut;
 
-use crate::arena::Layout;
+use crate::arena::ArenaLayout;
 use crate::compile::Source;
 use crate::error::{Error, Result};
 
@@ -84,7 +84,7 @@ pub struct Scratch {
 /// A device. Callers pass addresses of the arena and of the scratch piece only.
 pub trait Engine {
     /// The arena's bookkeeping.
-    fn layout(&mut self) -> &mut Layout;
+    fn layout(&mut self) -> &mut ArenaLayout;
 
     /// Where the arena begins.
     fn address(&self) -> u64;

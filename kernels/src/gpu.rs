@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
-use crate::arena::{Arena, Layout};
+use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
 use crate::engine::{EXTRA_QUEUES, MARKS, Queue};
 use crate::error::{Error, Result, driver};
@@ -40,7 +40,7 @@ pub struct Gpu {
     scratch: u64,
     device: Device,
     held: u64,
-    nothing: Layout,
+    nothing: ArenaLayout,
 }
 
 impl Gpu {
@@ -80,7 +80,7 @@ impl Gpu {
             scratch: 0,
             device,
             held,
-            nothing: Layout::new(0),
+            nothing: ArenaLayout::new(0),
         })
     }
 

@@ -32,7 +32,7 @@ mod staging;
 pub mod testing;
 mod waiting;
 
-pub use arena::{ALIGNMENT, Layout, Piece, padded};
+pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
 pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
 pub use compile::{Part, Source, cubin, ptx};
 pub use error::{Error, Result};

@@ -22,7 +22,7 @@ mod tests;
 use bytemuck::{bytes_of, cast_slice};
 
 use crate::Gpu;
-use crate::arena::{ALIGNMENT, Piece, padded};
+use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue};
 use crate::error::Result;
@@ -130,8 +130,8 @@ struct Counting<'g, E: Engine> {
     list: u64,
     /// Locals that may start a triangle, so far: a block each.
     work: u32,
-    sums: Piece,
-    slots: [Piece; SLOTS],
+    sums: Allocation,
+    slots: [Allocation; SLOTS],
     /// Blocks of a launch, at most.
     longest_grid: u32,
     /// Row blocks so far.
@@ -154,7 +154,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
         let peak = layout.used();
         let base = engine.address();
-        let at = |piece: Piece| base + piece.offset;
+        let at = |piece: Allocation| base + piece.offset;
         let arguments = Arguments {
             offsets: at(offsets),
             successors: at(successors),

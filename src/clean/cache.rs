@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::graph::file::{self, Layout, Place, open, open_file};
+use crate::graph::file::{self, Layout, Location, open, open_file};
 use crate::input::Header;
 use crate::input::format::Format;
 use crate::input::identity::Identity;
@@ -251,7 +251,7 @@ impl Cache {
             None => Bytes((free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
         };
         if oriented.file_bytes > most {
-            return open(Place::Temporary(oriented.file));
+            return open(Location::Temporary(oriented.file));
         }
         let path = self.path_of(origin)?;
         // Before it has a name that others may remove.

@@ -4,7 +4,7 @@ use crate::partition::numbers::Numbers;
 use crate::partition::section::{Resident, RowBlockView, RowsIn};
 
 /// Where a successor's row is.
-pub(super) enum Place<'a> {
+pub(super) enum RowLocation<'a> {
     /// In the resident section, so many rows after the first.
     Resident(usize),
     /// In the row block: the row itself.
@@ -25,17 +25,17 @@ impl<'a> SuccessorRows<'a> {
 
     /// Where the row of `b` is, a number in the row block's range.
     #[inline(always)]
-    pub(super) fn place(&self, b: u32) -> Place<'a> {
+    pub(super) fn place(&self, b: u32) -> RowLocation<'a> {
         let place = b - self.row_block.range.start;
         match &self.rows {
-            RowsIn::Resident { first } => Place::Resident(first + place as usize),
-            RowsIn::RowBlock { .. } => Place::RowBlock(self.row_block.row(place as usize)),
+            RowsIn::Resident { first } => RowLocation::Resident(first + place as usize),
+            RowsIn::RowBlock { .. } => RowLocation::RowBlock(self.row_block.row(place as usize)),
             RowsIn::Both { first, local } => {
                 let before = local.rank(place);
                 if local.contains(place) {
-                    Place::Resident(first + before as usize)
+                    RowLocation::Resident(first + before as usize)
                 } else {
-                    Place::RowBlock(self.row_block.row((place - before) as usize))
+                    RowLocation::RowBlock(self.row_block.row((place - before) as usize))
                 }
             }
         }
@@ -45,8 +45,8 @@ impl<'a> SuccessorRows<'a> {
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
         match self.place(b) {
-            Place::Resident(place) => self.resident.row(place),
-            Place::RowBlock(row) => row,
+            RowLocation::Resident(place) => self.resident.row(place),
+            RowLocation::RowBlock(row) => row,
         }
     }
 }

@@ -207,7 +207,7 @@ mod tests {
             let code = text.split("#[cfg(test)]").next().unwrap().replace("NewFile::create", "");
             seen += 1;
             for call in WRITES {
-                let found = code.lines().find(|line| line.contains(call));
+                let found = code.lines().find(|line| line.contains(call) && !line.trim_start().starts_with("//"));
                 assert!(found.is_none(), "{}: {found:?}", path.display());
             }
         }

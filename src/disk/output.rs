@@ -85,13 +85,13 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
 #[derive(Debug)]
 pub struct Output {
     name: PathBuf,
-    place: Place,
+    sink: Sink,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Sink {
     New(NewFile, PathBuf),
-    There(File),
+    Existing(File),
 }
 
 impl Output {
@@ -100,24 +100,24 @@ impl Output {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a directory, [`crate::error::Kind::Resource`] for what cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
-        let place = match Target::of(path)? {
+        let sink = match Target::of(path)? {
             Target::Renamed(to) => {
-                Place::New(NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED)?.known_as(path), to)
+                Sink::New(NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED)?.known_as(path), to)
             }
             Target::Through => {
                 let opened = step(|| File::options().write(true).open(path));
-                Place::There(opened.map_err(|e| Error::write(path, e))?)
+                Sink::Existing(opened.map_err(|e| Error::write(path, e))?)
             }
-            Target::Open(file) => Place::There(file.into()),
+            Target::Open(file) => Sink::Existing(file.into()),
         };
-        Ok(Self { name: path.to_path_buf(), place })
+        Ok(Self { name: path.to_path_buf(), sink })
     }
 
     /// The new file, which can be written at any position; none where the bytes must come in their order.
     pub fn new_file(&self) -> Option<&NewFile> {
-        match &self.place {
-            Place::New(file, _) => Some(file),
-            Place::There(_) => None,
+        match &self.sink {
+            Sink::New(file, _) => Some(file),
+            Sink::Existing(_) => None,
         }
     }
 
@@ -126,9 +126,9 @@ impl Output {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
-        match self.place {
-            Place::New(file, to) => file.persist(&to),
-            Place::There(_) => Ok(()),
+        match self.sink {
+            Sink::New(file, to) => file.persist(&to),
+            Sink::Existing(_) => Ok(()),
         }
     }
 
@@ -141,9 +141,9 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.place {
-            Place::New(file, _) => file.write(bytes),
-            Place::There(file) => pass(bytes, |bytes| file.write_all(bytes)).map(|()| bytes.len()),
+        match &mut self.sink {
+            Sink::New(file, _) => file.write(bytes),
+            Sink::Existing(file) => pass(bytes, |bytes| file.write_all(bytes)).map(|()| bytes.len()),
         }
     }
 
@@ -192,9 +192,9 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     }
     let dirs: Vec<PathBuf> = written
         .iter()
-        .filter_map(|output| match &output.place {
-            Place::New(_, to) => Some(parent(to).to_path_buf()),
-            Place::There(_) => None,
+        .filter_map(|output| match &output.sink {
+            Sink::New(_, to) => Some(parent(to).to_path_buf()),
+            Sink::Existing(_) => None,
         })
         .collect();
     written.into_iter().try_for_each(Output::finish)?;

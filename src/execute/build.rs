@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::room::{Room, Taken};
+use super::room::{FreeSpace, Taken};
 use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Kind, Result};
@@ -44,7 +44,7 @@ pub struct Builder<'a> {
     /// Where the spills go that have no room in memory.
     pub dir: &'a Path,
     /// Room for spills in memory.
-    pub room: &'a Room,
+    pub room: &'a FreeSpace,
     /// Marks the spills of this job.
     pub fingerprint: u128,
 }

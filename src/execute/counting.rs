@@ -18,7 +18,7 @@ use super::building::{Builders, Building};
 use super::count::partition_result;
 use super::planned::Planned;
 use super::queue::{Queue, Taken};
-use super::room::Room;
+use super::room::FreeSpace;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
@@ -127,7 +127,7 @@ pub(super) fn count_partitions(
     let mut backends = std::mem::take(&mut planned.backends);
     let (plan, parts) = (&planned.plan, planned.plan.parts());
     let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
-    let room = Room::new(planned.spills);
+    let room = FreeSpace::new(planned.spills);
     let place = match &plan.cut {
         Cut::Ranges(..) => None,
         Cut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
@@ -225,7 +225,7 @@ pub(super) fn builder<'a>(
     planned: &'a Planned,
     locals: &'a Locals,
     job: &Job,
-    (dir, room): (&'a std::path::Path, &'a Room),
+    (dir, room): (&'a std::path::Path, &'a FreeSpace),
 ) -> Builder<'a> {
     let Planned { graph, plan, fingerprint, .. } = planned;
     Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room }

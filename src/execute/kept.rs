@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Partitioner, Parts, Stream};
 use crate::partition::section::RowBlockSize;
 use crate::partition::sizes::PartitionSize;
-use crate::plan::predict::{Layout, Prediction, predict};
+use crate::plan::predict::{Prediction, RowBlockTotals, predict};
 use crate::report::RunResult;
 use crate::spill::manifest::MANIFEST_NAME;
 use crate::spill::{Manifest, ManifestGraph, SpillReader};
@@ -147,7 +147,7 @@ fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (Partitio
         })
         .collect();
     let largest_row_block = row_blocks.iter().copied().max().unwrap_or_default();
-    let layout = Layout {
+    let layout = RowBlockTotals {
         row_blocks: row_blocks.len() as u64,
         largest_row_block,
         two_row_blocks: Bytes(largest_row_block.get() * row_blocks.len().min(2) as u64),

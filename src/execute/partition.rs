@@ -10,7 +10,7 @@ use super::counting::builder;
 use super::graph::{Input, unless_damaged};
 use super::machine;
 use super::planned::{Planned, planned};
-use super::room::Room;
+use super::room::FreeSpace;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
@@ -63,7 +63,7 @@ fn spill(
     let order: Vec<u32> = (0..parts).collect();
     let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
     dir.check_space(building.disk_at_least())?;
-    let room = Room::new(Bytes::ZERO);
+    let room = FreeSpace::new(Bytes::ZERO);
     let builder = builder(planned, locals, job, (directory, &room));
     let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());

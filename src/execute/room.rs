@@ -7,16 +7,16 @@ use crate::bytes::Bytes;
 
 /// Free bytes, shared by all who take and return them.
 #[derive(Debug, Clone)]
-pub struct Room(Arc<AtomicU64>);
+pub struct FreeSpace(Arc<AtomicU64>);
 
 /// Bytes taken; free again when dropped.
 #[derive(Debug)]
 pub struct Taken {
-    room: Room,
+    room: FreeSpace,
     bytes: u64,
 }
 
-impl Room {
+impl FreeSpace {
     /// So many bytes, all free.
     pub fn new(bytes: Bytes) -> Self {
         Self(Arc::new(AtomicU64::new(bytes.get())))
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_comes_back() {
-        let room = Room::new(Bytes(100));
+        let room = FreeSpace::new(Bytes(100));
         let mut first = room.take(Bytes(60)).unwrap();
         assert!(room.take(Bytes(41)).is_none());
         first.settle(Bytes(30));

@@ -178,7 +178,7 @@ impl GraphWriter {
 }
 
 /// Where an opened graph file lies, and whether it goes away with the graph.
-pub enum Place {
+pub enum Location {
     /// In the cache: it stays.
     Cached(PathBuf),
     /// In a working directory: removed when the graph is dropped.
@@ -189,10 +189,10 @@ pub enum Place {
 ///
 /// # Errors
 /// [`crate::error::Kind::Data`] when it is no graph file, of another version, cut or damaged, or no oriented graph.
-pub fn open(place: Place) -> Result<OrientedGraph> {
+pub fn open(place: Location) -> Result<OrientedGraph> {
     match place {
-        Place::Cached(path) => open_file(&File::open(&path).map_err(|e| Error::read(&path, e))?, &path),
-        Place::Temporary(temporary) => {
+        Location::Cached(path) => open_file(&File::open(&path).map_err(|e| Error::read(&path, e))?, &path),
+        Location::Temporary(temporary) => {
             let mut graph = open_file(temporary.as_file(), temporary.path())?;
             if let Store::File { file, .. } = &mut graph.store {
                 file.temporary = Some(temporary);

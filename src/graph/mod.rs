@@ -18,7 +18,7 @@ pub use layout::Layout;
 pub use offset::Offset;
 pub use oriented::{GraphSize, OrientedGraph};
 pub use pass::{Direction, RowRun};
-pub(crate) use store::Piece;
+pub(crate) use store::BlockBytes;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

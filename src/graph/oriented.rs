@@ -24,7 +24,7 @@ use super::file::{Checksums, Layout, RowsWritten, section};
 use super::index::{DegreeRun, Degrees, Index};
 use super::layout::REMAKE;
 use super::offset::Offset;
-use super::store::{Piece, Store};
+use super::store::{BlockBytes, Store};
 use crate::bytes::Bytes;
 use crate::clean::CleanReport;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl OrientedGraph {
     pub(crate) fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
-        pieces: Vec<Piece>,
+        pieces: Vec<BlockBytes>,
         degrees: Vec<DegreeRun>,
         (order, ids): (Vec<u32>, Vec<u64>),
     ) -> Result<Self> {

@@ -26,7 +26,7 @@ impl GraphFile {
 
 /// The bytes of some consecutive file blocks, in memory.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct BlockBytes {
     /// Where they begin among the bytes of all blocks.
     pub(crate) position: u64,
     pub(crate) bytes: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) enum Store {
     /// In memory.
     Memory {
         /// The blocks, in their order.
-        pieces: Vec<Piece>,
+        pieces: Vec<BlockBytes>,
         /// The vertex of each rank.
         order: Vec<u32>,
         /// The input's ids, where they are not consecutive.

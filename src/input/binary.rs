@@ -21,13 +21,13 @@ use crate::error::{Error, Result};
 
 /// How a record is laid out.
 #[derive(Debug, Clone, Copy)]
-enum Layout {
+enum Record {
     U32,
     U64,
     Packed,
 }
 
-impl Layout {
+impl Record {
     const fn bytes(self) -> u64 {
         match self {
             Self::U32 => 8,
@@ -40,7 +40,7 @@ impl Layout {
 /// A graph in one or several files of records.
 pub(super) struct Binary {
     files: Vec<InputFile>,
-    layout: Layout,
+    layout: Record,
     window: u64,
 }
 
@@ -48,9 +48,9 @@ impl Binary {
     /// Checks sizes. `format`: one of the three.
     pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: Sizes) -> Result<Self> {
         let layout = match format {
-            Format::Graph500 => Layout::Packed,
-            Format::BinU64 => Layout::U64,
-            _ => Layout::U32,
+            Format::Graph500 => Record::Packed,
+            Format::BinU64 => Record::U64,
+            _ => Record::U32,
         };
         let record = layout.bytes();
         for file in &files {
@@ -73,12 +73,12 @@ impl Binary {
     pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
         let window = file.window(range.start, range.end)?;
         match self.layout {
-            Layout::U32 => {
+            Record::U32 => {
                 for &[tail, head] in words(&window) {
                     batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
                 }
             }
-            Layout::U64 => {
+            Record::U64 => {
                 for (number, &[tail, head]) in words(&window).iter().enumerate() {
                     let (tail, head) = (u64::from_le_bytes(tail), u64::from_le_bytes(head));
                     if tail.max(head) == u64::MAX {
@@ -89,7 +89,7 @@ impl Binary {
                     batch.push(tail, head)?;
                 }
             }
-            Layout::Packed => {
+            Record::Packed => {
                 for &[tail, head, high] in words(&window) {
                     let high = u64::from(u32::from_le_bytes(high));
                     batch.push(

@@ -11,12 +11,12 @@ use crate::control::{Control, Task};
 use crate::error::Result;
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::order;
-use crate::graph::{OrientedGraph, Piece};
+use crate::graph::{BlockBytes, OrientedGraph};
 use crate::lock;
 
 /// Where the graph is to be.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum Destination<'a> {
     /// In a file in this directory.
     File(&'a Path),
     /// In memory, if it takes at most so much of it, else in a file in this directory.
@@ -38,7 +38,7 @@ pub enum Made {
 /// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
 pub(super) fn make(
     arcs: &RankedArcs,
-    place: Place<'_>,
+    place: Destination<'_>,
     layout: Layout,
     (vertices, rank_of): (&Vertices, &[u32]),
     source: String,
@@ -47,10 +47,10 @@ pub(super) fn make(
     let order = order(rank_of, &vertices.present);
     let ids = || vertices.ids(&InputIds::Plain);
     match place {
-        Place::Memory(most, _) if at_most(&layout) <= most => {
+        Destination::Memory(most, _) if at_most(&layout) <= most => {
             let pieces = Mutex::new(Vec::new());
             let hold = |position, bytes| {
-                lock(&pieces).push(Piece { position, bytes });
+                lock(&pieces).push(BlockBytes { position, bytes });
                 Ok(())
             };
             let rows = arcs.rows(hold, task, control)?;
@@ -60,7 +60,7 @@ pub(super) fn make(
             let graph = OrientedGraph::in_memory(layout, rows, pieces, arcs.degrees().to_vec(), (order, ids))?;
             Ok(Made::Memory(Box::new(graph)))
         }
-        Place::Memory(_, dir) | Place::File(dir) => {
+        Destination::Memory(_, dir) | Destination::File(dir) => {
             let mut writer = GraphWriter::create(dir, layout)?;
             writer.order(&order)?;
             drop(order);

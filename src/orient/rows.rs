@@ -33,7 +33,7 @@ use crate::input::MOST_VERTICES;
 use crate::input::arcs::ArcSource;
 use crate::input::rows::AdjacencyRows;
 
-pub use super::place::{Made, Place};
+pub use super::place::{Destination, Made};
 
 /// Successors that are read at a time.
 const CHUNK: u64 = 1 << 15;
@@ -53,7 +53,7 @@ const ALWAYS_PLAIN: u64 = 1 << 22;
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,
-    place: Place<'_>,
+    place: Destination<'_>,
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<Made>> {

@@ -29,7 +29,7 @@ pub struct Prediction {
 
 /// How the sections of a partition lie: its row blocks, and its bytes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct RowBlockTotals {
     /// Row blocks.
     pub row_blocks: u64,
     /// The largest row block.
@@ -42,7 +42,7 @@ pub struct Layout {
     pub spill: Bytes,
 }
 
-impl Layout {
+impl RowBlockTotals {
     /// The most that follows from the size: full row blocks, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
         let (numbered, row_block_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
@@ -64,7 +64,7 @@ impl Layout {
 }
 
 /// Predicts what a partition takes under a method and a budget.
-pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &Layout, budget: Bytes) -> Prediction {
+pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTotals, budget: Bytes) -> Prediction {
     let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
     let numbered = size.numbered() as u32;
     let resident = footprint.resident(size.locals, size.resident_arcs);

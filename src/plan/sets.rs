@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::predict::{Layout, Prediction, predict};
+use super::predict::{Prediction, RowBlockTotals, predict};
 use super::ranges::ranges;
 use super::{Assign, Cut, Divided, Limits, Plan, divided, undivided};
 use crate::bytes::Bytes;
@@ -143,7 +143,7 @@ pub(crate) fn sized(
     control: &Control,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let sizes = sizes(graph, locals, limits.prune, limits.host_block, control)?;
-    let predicted = |size| predict(size, footprint, &Layout::bound(size, row_block_limit), limits.device);
+    let predicted = |size| predict(size, footprint, &RowBlockTotals::bound(size, row_block_limit), limits.device);
     let predictions = sizes.iter().map(predicted).collect();
     Ok((sizes, predictions))
 }

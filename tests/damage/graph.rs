@@ -9,7 +9,7 @@ use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
 use trimill::error::{Error, Kind, Result};
 use trimill::graph::Direction;
-use trimill::graph::file::{Place, open, read_layout};
+use trimill::graph::file::{Location, open, read_layout};
 use trimill::input::arcs::ArcList;
 use trimill::input::{Format, Identity};
 use trimill::memory::HostMemory;
@@ -49,7 +49,7 @@ fn is_told(error: &Error, path: &Path, what: &str) {
 
 /// Opening must fail.
 fn is_refused(path: &Path, what: &str) {
-    is_told(&failure(open(Place::Cached(path.to_path_buf()))), path, what);
+    is_told(&failure(open(Location::Cached(path.to_path_buf()))), path, what);
 }
 
 /// All that a graph file says: the vertex and the input's id of each rank, the degrees, the rows.
@@ -63,7 +63,7 @@ struct Contents {
 
 /// Reads a graph file whole, each section in the way that is in use; the error of each that cannot be read.
 fn read(path: &Path) -> Result<(Contents, [Option<Error>; 3])> {
-    let graph = open(Place::Cached(path.to_path_buf()))?;
+    let graph = open(Location::Cached(path.to_path_buf()))?;
     let mut rows = Vec::new();
     let passed = graph.pass(Bytes(1), Direction::Rising, &Control::silent(), |block| {
         rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
@@ -253,5 +253,5 @@ fn cuts_and_additions_at_every_border_are_found() {
         is_refused(&path, "more at the end");
     }
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(failure(open(Place::Cached(path))).kind(), Kind::Data);
+    assert_eq!(failure(open(Location::Cached(path))).kind(), Kind::Data);
 }

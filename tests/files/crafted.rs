@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trimill::error::{Kind, Result};
-use trimill::graph::file::{Layout, Place as FilePlace, open, read_layout};
+use trimill::graph::file::{Layout, Location, open, read_layout};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::job::count;
@@ -110,7 +110,7 @@ fn is_near(layout: &Layout) -> bool {
 
 /// Opens a graph file and reads all of it.
 fn read(path: &Path) -> Result<()> {
-    read_all(&open(FilePlace::Cached(path.to_path_buf()))?)
+    read_all(&open(Location::Cached(path.to_path_buf()))?)
 }
 
 /// Every number of the footer set to others, wherever it stands.

@@ -16,7 +16,7 @@ use trimill::input::arcs::ArcSource;
 use trimill::input::{ArcSink, Source};
 use trimill::memory::HostMemory;
 use trimill::orient::orient;
-use trimill::orient::rows::{Made, Place, orient_rows};
+use trimill::orient::rows::{Destination, Made, orient_rows};
 use trimill::prepare::prepare;
 use webgraph::prelude::CompFlags;
 
@@ -51,18 +51,18 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
     let source = open(path).unwrap();
     let made = |place| orient_rows(&source, &mut || Ok("x".into()), place, space, &control).unwrap();
-    let Some(Made::File(rows)) = made(Place::File(dir.path())) else {
-        assert!(made(Place::Memory(Bytes::mib(64), dir.path())).is_none());
+    let Some(Made::File(rows)) = made(Destination::File(dir.path())) else {
+        assert!(made(Destination::Memory(Bytes::mib(64), dir.path())).is_none());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the unfinished file is removed");
         return false;
     };
     let general = orient(clean(&General(&source), space, &control).unwrap(), "x", dir.path(), space, &control).unwrap();
     let bytes = std::fs::read(&rows.file).unwrap();
     assert!(bytes == std::fs::read(&general.file).unwrap(), "{}", path.display());
-    let Some(Made::Memory(in_memory)) = made(Place::Memory(Bytes::mib(64), dir.path())) else {
+    let Some(Made::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
-    same(&in_memory, &open_graph(file::Place::Temporary(general.file)).unwrap());
+    same(&in_memory, &open_graph(file::Location::Temporary(general.file)).unwrap());
     // The sections end where the footer begins; a page of header is before them.
     let footer_at = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
     assert_eq!(in_memory.held_bytes(), Bytes(footer_at - 4096));

@@ -27,7 +27,8 @@ fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], en
 /// One object: the failure, or the answer where only its files could not be written.
 fn answers_or_fails(output: &Output, error: &str) {
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    if said["error"]["kind"] == "resource" {
+    let kind = &said["error"]["kind"];
+    if kind == "resource" || kind == "defect" {
         let message = said["error"]["message"].as_str().unwrap();
         assert_eq!(error, format!("error: {message}"));
     } else {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use trimill::control::Control;
-use trimill::graph::file::{Place as GraphPlace, open};
+use trimill::graph::file::{Location, open};
 use trimill::report::RunResult;
 use trimill::run_dir::PartitionRecord;
 use trimill::sealed;
@@ -143,7 +143,7 @@ impl Place {
                 Some("spill") => {
                     SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
                 }
-                Some("trimgraf") => open(GraphPlace::Cached(path.clone())).and_then(|graph| read_all(&graph)).is_ok(),
+                Some("trimgraf") => open(Location::Cached(path.clone())).and_then(|graph| read_all(&graph)).is_ok(),
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
                 _ => name == "lock",
             };

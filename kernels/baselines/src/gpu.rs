@@ -17,8 +17,8 @@ mod tests;
 
 use trimill_kernels::engine::Engine;
 use trimill_kernels::{
-    ALIGNMENT, Counted, Counter, Error, Footprint, Gpu, Layout, Method, ResidentSlices, Result, RowBlockSlices, Run,
-    Scope, Share, Size, Source,
+    ALIGNMENT, ArenaLayout, Counted, Counter, Error, Footprint, Gpu, Method, ResidentSlices, Result, RowBlockSlices,
+    Run, Scope, Share, Size, Source,
 };
 
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
@@ -261,8 +261,8 @@ impl<E: Engine> Drop for Counting<'_, E> {
 }
 
 /// The bytes of an arena that `lay` takes pieces from.
-fn bytes_of<T>(lay: impl FnOnce(&mut Layout) -> Result<T>) -> u64 {
-    let mut layout = Layout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
+fn bytes_of<T>(lay: impl FnOnce(&mut ArenaLayout) -> Result<T>) -> u64 {
+    let mut layout = ArenaLayout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
     // More than any device has: what overflows that is refused there.
     lay(&mut layout).map_or(u64::MAX, |_| layout.used())
 }

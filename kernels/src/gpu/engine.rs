@@ -4,14 +4,14 @@ use cudarc::driver::result;
 
 use super::Gpu;
 use super::module::Module;
-use crate::arena::{Arena, Layout};
+use crate::arena::{Arena, ArenaLayout};
 use crate::compile::Source;
 use crate::engine::{Engine, Grid, Kernel, Mark, Queue, Scratch};
 use crate::error::{Error, Result, driver};
 use crate::images;
 
 impl Engine for Gpu {
-    fn layout(&mut self) -> &mut Layout {
+    fn layout(&mut self) -> &mut ArenaLayout {
         self.arena.as_mut().map_or(&mut self.nothing, Arena::layout_mut)
     }
 

@@ -1,7 +1,7 @@
 //! A row block's way: copied to its slot, then counted in pieces, each against batches of locals.
 
 use super::arguments::Arguments;
-use super::space::{BLOCK, Batch, MOST, Piece, places, scan_blocks};
+use super::space::{BLOCK, Batch, BlockRange, MOST, places, scan_blocks};
 use super::{
     BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, blocks,
     grid_blocks, lanes_for, launch, of_batch, of_row_block,
@@ -98,7 +98,7 @@ impl<E: Engine> Counting<'_, E> {
     fn batch(
         &mut self,
         arguments: &mut Arguments,
-        piece: &Piece,
+        piece: &BlockRange,
         batch: &Batch,
         others: u64,
         begins: bool,
@@ -188,12 +188,12 @@ fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     place - row_block.local_ranks[word] - (row_block.local_words[word] & ((1 << bit) - 1)).count_ones()
 }
 
-fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32) -> Piece {
+fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32) -> BlockRange {
     let numbers = u64::from(end - start);
     if row_block.all_local {
-        return Piece { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true };
+        return BlockRange { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true };
     }
     let (first, last) = (row_of(row_block, start), row_of(row_block, end));
     let arcs = u64::from(row_block.offsets[last as usize] - row_block.offsets[first as usize]);
-    Piece { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false }
+    BlockRange { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false }
 }

@@ -40,7 +40,7 @@ pub(super) struct Places {
 /// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` successors come with the row block; none where all
 /// are local. No more than `into` resident arcs lead there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct BlockRange {
     pub(super) numbers: u64,
     pub(super) rows: u64,
     pub(super) arcs: u64,
@@ -48,7 +48,7 @@ pub(super) struct Piece {
     pub(super) all_local: bool,
 }
 
-impl Piece {
+impl BlockRange {
     /// Bytes of its packed rows.
     pub(super) fn words(&self) -> u64 {
         if self.all_local { 0 } else { Words::of(self.rows, self.arcs).bytes() }
@@ -61,7 +61,7 @@ impl Piece {
 }
 
 /// Where a piece and a batch lie: `owners` of at most `arcs` arcs.
-pub(super) fn places(piece: &Piece, owners: u64, arcs: u64) -> Places {
+pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
     let mut at = 0;
     let mut next = |bytes: u64| {
         let begin = at;
@@ -125,7 +125,7 @@ impl Blocks {
     }
 
     /// The locals of a range of blocks, and the arcs that they can have into a piece.
-    pub(super) fn batch(&self, first: u32, end: u32, piece: &Piece) -> Batch {
+    pub(super) fn batch(&self, first: u32, end: u32, piece: &BlockRange) -> Batch {
         let (begin, past) = (first * BLOCK, (u64::from(end) * u64::from(BLOCK)).min(u64::from(self.locals)) as u32);
         let arcs = self.before[end as usize] - self.before[first as usize];
         let count = past - begin;
@@ -133,14 +133,20 @@ impl Blocks {
     }
 
     /// The most that a batch of one block takes against a piece.
-    fn least(&self, piece: &Piece) -> u64 {
+    fn least(&self, piece: &BlockRange) -> u64 {
         let arcs = self.largest.min(u64::from(BLOCK) * piece.numbers);
         places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
     }
 
     /// The end of the longest piece of a range, from its start on, of at most `limit` bytes and with which a batch fits the
     /// space. `piece(end)` says what one takes.
-    pub(super) fn cut_piece(&self, range: Range<u32>, limit: u64, space: u64, piece: impl Fn(u32) -> Piece) -> u32 {
+    pub(super) fn cut_piece(
+        &self,
+        range: Range<u32>,
+        limit: u64,
+        space: u64,
+        piece: impl Fn(u32) -> BlockRange,
+    ) -> u32 {
         let fits = |end: u32| {
             let piece = piece(end);
             piece.bytes() <= limit && self.least(&piece) <= space
@@ -149,7 +155,7 @@ impl Blocks {
     }
 
     /// The longest batch from block `first` on, with `others` owners besides.
-    pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &Piece, others: u64) -> u32 {
+    pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &BlockRange, others: u64) -> u32 {
         let fits = |end: u32| {
             let batch = self.batch(first, end, piece);
             let owners = u64::from(batch.count) + others;
@@ -184,7 +190,7 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
 pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64) -> u64 {
     let others = if row_block == 0 { 0 } else { numbered };
     let piece =
-        Piece { numbers: others, rows: row_block / 4, arcs: row_block / 4, into: arcs, all_local: row_block == 0 };
+        BlockRange { numbers: others, rows: row_block / 4, arcs: row_block / 4, into: arcs, all_local: row_block == 0 };
     places(&piece, locals + others, arcs).end + row_block
 }
 
@@ -211,7 +217,7 @@ mod tests {
         for space in [LEAST + row, LEAST + row + 5000, 1 << 20, 1 << 30] {
             let piece = |end: u32| {
                 let numbers = u64::from(end - 100);
-                Piece { numbers, rows: numbers, arcs: 900 * numbers, into: u64::MAX, all_local: false }
+                BlockRange { numbers, rows: numbers, arcs: 900 * numbers, into: u64::MAX, all_local: false }
             };
             let end = blocks.cut_piece(100..3000, space / 2, space, piece);
             assert!(end > 100 && (end == 101 || piece(end).bytes() <= space / 2));
@@ -237,7 +243,7 @@ mod tests {
         let mut blocks = Blocks::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
-        let all = Piece { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
+        let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
         let space = preferred(1000, 10_000, 1000, 0);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
@@ -250,7 +256,7 @@ mod tests {
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
         blocks.end();
-        let piece = Piece { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
+        let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
         assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
         let mut blocks = Blocks::default();
         blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn places_do_not_overlap() {
-        let piece = Piece { numbers: 7, rows: 3, arcs: 100, into: u64::MAX, all_local: false };
+        let piece = BlockRange { numbers: 7, rows: 3, arcs: 100, into: u64::MAX, all_local: false };
         let p = places(&piece, 50, 3000);
         assert!(
             p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000

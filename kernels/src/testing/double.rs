@@ -8,7 +8,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::emulated;
-use crate::arena::Layout;
+use crate::arena::ArenaLayout;
 use crate::compile::Source;
 use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Queue, Scratch};
 use crate::error::Result;
@@ -55,7 +55,7 @@ const QUEUES: usize = 2 + EXTRA_QUEUES;
 #[derive(Debug)]
 pub struct Double {
     memory: Vec<u64>,
-    layout: Layout,
+    layout: ArenaLayout,
     scratch: u64,
     queues: Vec<VecDeque<Order>>,
     /// How often each mark was recorded, by the host and in its queue.
@@ -80,7 +80,7 @@ impl Double {
         let seed = if let Pace::Random(seed) = pace { seed } else { 0 };
         let double = Self {
             memory: Vec::new(),
-            layout: Layout::new(bytes),
+            layout: ArenaLayout::new(bytes),
             scratch: 0,
             queues: (0..QUEUES).map(|_| VecDeque::new()).collect(),
             recorded: [0; MARKS],
@@ -167,7 +167,7 @@ impl Double {
 }
 
 impl Engine for Double {
-    fn layout(&mut self) -> &mut Layout {
+    fn layout(&mut self) -> &mut ArenaLayout {
         &mut self.layout
     }
 

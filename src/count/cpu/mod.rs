@@ -37,7 +37,7 @@ use crate::lock;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
-use worker::{Around, Room, Run, Worker, count_put_off, count_run};
+use worker::{Around, Capacity, Run, Worker, count_put_off, count_run};
 
 /// Runs for each thread, at least: so many that the threads end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -51,7 +51,7 @@ const LARGEST_RUN: u64 = 1 << 19;
 pub struct Cpu {
     workers: u64,
     hubs: u32,
-    room: Room,
+    room: Capacity,
 }
 
 impl Cpu {
@@ -62,7 +62,7 @@ impl Cpu {
         let threads = rayon::current_num_threads() as u64;
         let hubs = hubs::largest_count(Bytes(share)).min(vertices);
         let marks = per_worker(vertices).get();
-        let room = Room::new(hubs, Bytes((share / threads).saturating_sub(marks)));
+        let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room }
     }

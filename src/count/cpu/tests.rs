@@ -48,7 +48,7 @@ impl Rows {
 }
 
 fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
-    Cpu { workers, hubs, room: Room::holding(hubs, postponed) }
+    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed) }
 }
 
 #[test]

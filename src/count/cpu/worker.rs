@@ -46,7 +46,7 @@ struct Postponed {
 
 /// The sizes of a worker's arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct Capacity {
     /// Arcs that are put off at a time; 0 for none.
     postponed: usize,
     /// Packed words.
@@ -55,7 +55,7 @@ pub(super) struct Room {
     blocks: usize,
 }
 
-impl Room {
+impl Capacity {
     /// As much as is of use with so many hubs and takes at most `share` bytes, but never less than one row needs.
     pub(super) fn new(hubs: u32, share: Bytes) -> Self {
         if hubs <= DIRECT {
@@ -68,7 +68,7 @@ impl Room {
             .unwrap_or(Self::holding(hubs, 0))
     }
 
-    /// Room for `postponed` arcs, and for half as many packed words on top of the longest row's.
+    /// Capacity for `postponed` arcs, and for half as many packed words on top of the longest row's.
     pub(super) fn holding(hubs: u32, postponed: usize) -> Self {
         Self { postponed, packed: postponed / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
     }
@@ -84,7 +84,7 @@ impl Room {
 /// What a worker holds.
 #[derive(Debug)]
 pub(super) struct Worker {
-    room: Room,
+    room: Capacity,
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
     /// Words of packed rows that are not empty; this and the following once there is a hub.
@@ -100,7 +100,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(numbered: u32, room: Room) -> Self {
+    pub(super) fn new(numbered: u32, room: Capacity) -> Self {
         Self {
             room,
             marks: vec![0; (numbered as usize).div_ceil(64)],

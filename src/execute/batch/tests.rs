@@ -9,7 +9,7 @@ use super::*;
 use crate::clean::Workspace;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::execute::room::Room;
+use crate::execute::room::FreeSpace;
 use crate::graph::OrientedGraph;
 use crate::input::arcs::ArcList;
 use crate::memory::HostMemory;
@@ -17,7 +17,7 @@ use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
 use crate::partition::sizes::sizes;
-use crate::plan::predict::{Layout, predict};
+use crate::plan::predict::{RowBlockTotals, predict};
 use crate::plan::{Cut as PlanCut, Plan};
 use crate::prepare::prepare;
 use crate::spill::SpillReader;
@@ -45,7 +45,7 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
 fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit: Bytes) -> Plan {
     let sizes = sizes(graph, locals, level, Bytes::mib(1), &Control::silent()).unwrap();
     let footprint = Cpu::new(Bytes::ZERO, graph.vertices()).footprint();
-    let bound = |size| predict(size, &footprint, &Layout::bound(size, row_block_limit), Bytes::ZERO);
+    let bound = |size| predict(size, &footprint, &RowBlockTotals::bound(size, row_block_limit), Bytes::ZERO);
     let predictions = sizes.iter().map(bound).collect();
     let (parts_asked, cut) = (locals.parts(), PlanCut::Sets(locals.clone()));
     Plan { cut, row_block_limit, sizes, predictions, times: Default::default(), parts_asked, estimates: None }
@@ -63,7 +63,7 @@ fn spills(
     (block, many): (Bytes, usize),
 ) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let room = Room::new(Bytes::ZERO);
+    let room = FreeSpace::new(Bytes::ZERO);
     let builder = Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
     let parts: Vec<u32> = (0..plan.parts()).collect();
     let batches = BatchBuilder::new(builder, block);

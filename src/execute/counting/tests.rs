@@ -243,7 +243,7 @@ fn a_thread_that_panics_stops_all_and_is_named() {
             let error = count_on(&[Fate::PanicsAt(at); 2], more, dir.path()).err().unwrap();
             let text = error.to_string();
             assert!(text.starts_with("the thread that counts on GPU ") && text.contains("a device on fire"), "{text}");
-            assert_eq!((error.kind(), spills(dir.path())), (Kind::Resource, 0));
+            assert_eq!((error.kind(), spills(dir.path())), (Kind::Defect, 0));
         }
     }
 }

@@ -23,7 +23,7 @@ use super::machine::Machine;
 use super::primitives::{self, SUM_BYTES, Width, scan, sort, sort_bytes, tile_threads, tiles};
 use super::{ROUNDING, Work, bytes_of};
 use trimill_kernels::engine::{Engine, Grid};
-use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, Share, Size};
+use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, Share, Size};
 
 /// Who drops backward edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +73,7 @@ struct Pieces {
     scratch: u64,
 }
 
-fn lay(layout: &mut Layout, size: &Size, ways: Ways) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &Size, ways: Ways) -> Result<Pieces> {
     let len = size.arcs * ways.keys();
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok(Pieces {

@@ -25,7 +25,7 @@ use super::machine::Machine;
 use super::primitives::{self, Width, scan, scan_bytes, sort, sort_bytes, tile_threads, tiles};
 use super::{ROUNDING, Work, bytes_of};
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, Size};
+use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, Size};
 
 use bins::Bins;
 
@@ -68,14 +68,14 @@ struct Pieces {
 }
 
 /// The pieces of the sort within the region.
-fn lay_sort(layout: &mut Layout, size: &Size) -> Result<[u64; 3]> {
+fn lay_sort(layout: &mut ArenaLayout, size: &Size) -> Result<[u64; 3]> {
     let len = 2 * size.arcs;
     let scratch = sort_bytes(len).max(scan_bytes(u64::from(size.numbered) + 1, Width::U64));
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok([take(8 * len)?, take(8 * len)?, take(scratch)?])
 }
 
-fn lay(layout: &mut Layout, options: &Options, size: &Size) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Pieces> {
     let vertices = u64::from(size.numbered);
     let sorting = bytes_of(|layout| lay_sort(layout, size));
     let region_bytes = sorting.max(bytes_of(|layout| Bins::lay(layout, options, size)));
@@ -134,7 +134,7 @@ impl RadixBinning {
             region: base + region,
             region_bytes,
         };
-        let keys = lay_sort(&mut Layout::new(region_bytes), &size)?.map(|place| pieces.region + place);
+        let keys = lay_sort(&mut ArenaLayout::new(region_bytes), &size)?.map(|place| pieces.region + place);
         Ok(Self { options, size, pieces, keys, rows: 0, bytes: 0 })
     }
 
@@ -173,7 +173,7 @@ impl<E: Engine> Work<E> for RadixBinning {
         so_far.prepare_seconds = machine.stop_clock()?;
         let Pieces { node, successors, edges, wedges: scanned, region, region_bytes } = self.pieces;
         machine.start_clock()?;
-        let bins = Bins::lay(&mut Layout::new(region_bytes), &self.options, &self.size)?.at(region);
+        let bins = Bins::lay(&mut ArenaLayout::new(region_bytes), &self.options, &self.size)?.at(region);
         bins.begin(machine)?;
         let batch = self.options.batch(&self.size);
         let mut first = 0;

@@ -15,7 +15,7 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::{EXTRA_QUEUES, Engine, Grid};
-use trimill_kernels::{Counted, Error, Footprint, Layout, ResidentSlices, Result, RowBlockSlices, Size};
+use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Size};
 
 use super::machine::Machine;
 use super::primitives::{self, SUM_BYTES, Width};
@@ -51,7 +51,7 @@ struct Pieces {
     sums: u64,
 }
 
-fn lay(layout: &mut Layout, size: &Size) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Pieces> {
     let sections = Sections::lay(layout, size)?;
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     Ok(Pieces { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })

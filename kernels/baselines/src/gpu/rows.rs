@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{Counted, Layout, ResidentSlices, Result, RowBlockSlices, Size};
+use trimill_kernels::{ArenaLayout, Counted, ResidentSlices, Result, RowBlockSlices, Size};
 
 use super::machine::Machine;
 
@@ -54,7 +54,7 @@ pub(super) struct Sections {
 
 impl Sections {
     /// Takes their memory: 4 bytes an arc, 8 a local, a row block; places count from the arena's beginning.
-    pub(super) fn lay(layout: &mut Layout, size: &Size) -> Result<Self> {
+    pub(super) fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Self> {
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         let resident = Rows {
             offsets: take(8 * (size.locals + 1))?,

@@ -34,7 +34,7 @@ mod organise;
 use bytemuck::cast_slice;
 use trimill_kernels::engine::{Engine, Grid};
 use trimill_kernels::{
-    ALIGNMENT, Counted, Error, Footprint, Layout, ResidentSlices, Result, RowBlockSlices, Size, padded,
+    ALIGNMENT, ArenaLayout, Counted, Error, Footprint, ResidentSlices, Result, RowBlockSlices, Size, padded,
 };
 
 use super::machine::Machine;
@@ -97,7 +97,7 @@ struct Pieces {
     sums: u64,
 }
 
-fn lay(layout: &mut Layout, size: &Size, organisation: Organisation) -> Result<Pieces> {
+fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Result<Pieces> {
     let sections = Sections::lay(layout, size)?;
     let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
     let (units, starts) = match organisation {

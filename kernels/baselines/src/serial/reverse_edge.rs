@@ -10,7 +10,7 @@
 
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
-use super::rows::{Place, covered, place, resident_row};
+use super::rows::{RowLocation, covered, place, resident_row};
 use super::{Lists, common, vectors};
 
 pub(super) struct ReverseEdge {
@@ -29,8 +29,8 @@ impl Lists for ReverseEdge {
         for of_max in &self.lists {
             for &mid in covered(of_max, row_block) {
                 let of_mid = match place(row_block, mid) {
-                    Place::Resident(place) => &self.lists[place],
-                    Place::RowBlock(row) => row,
+                    RowLocation::Resident(place) => &self.lists[place],
+                    RowLocation::RowBlock(row) => row,
                 };
                 triangles += common(of_max, of_mid);
             }

@@ -7,7 +7,7 @@
 
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
-use super::rows::{Place, place, resident_row};
+use super::rows::{RowLocation, place, resident_row};
 use super::{Lists, common};
 
 pub(super) struct Edges {
@@ -30,8 +30,8 @@ impl Lists for Edges {
         for (&successor, &tail) in resident.successors.iter().zip(&self.tail) {
             if row_block.range.contains(&successor) {
                 let row = match place(row_block, successor) {
-                    Place::Resident(local) => resident_row(resident, local),
-                    Place::RowBlock(row) => row,
+                    RowLocation::Resident(local) => resident_row(resident, local),
+                    RowLocation::RowBlock(row) => row,
                 };
                 triangles += common(resident_row(resident, tail as usize), row);
             }

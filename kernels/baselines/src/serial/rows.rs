@@ -3,7 +3,7 @@
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 /// Where a successor's row is.
-pub(super) enum Place<'a> {
+pub(super) enum RowLocation<'a> {
     /// In the resident section: so many rows after its first.
     Resident(usize),
     /// In the row block: the row itself.
@@ -16,20 +16,20 @@ pub(super) fn resident_row<'a>(resident: &ResidentSlices<'a>, local: usize) -> &
 }
 
 /// Where the row of `b` is, a number in the row block's range.
-pub(super) fn place<'a>(row_block: &RowBlockSlices<'a>, b: u32) -> Place<'a> {
+pub(super) fn place<'a>(row_block: &RowBlockSlices<'a>, b: u32) -> RowLocation<'a> {
     let number = (b - row_block.range.start) as usize;
     let row = |row: usize| {
         let ends = [row, row + 1].map(|end| row_block.offsets[end] as usize);
-        Place::RowBlock(&row_block.successors[ends[0]..ends[1]])
+        RowLocation::RowBlock(&row_block.successors[ends[0]..ends[1]])
     };
     let first = row_block.first_local as usize;
     if row_block.all_local {
-        return Place::Resident(first + number);
+        return RowLocation::Resident(first + number);
     }
     let Some(word) = row_block.local_words.get(number / 64) else { return row(number) };
     let below = word & ((1 << (number % 64)) - 1);
     let before = row_block.local_ranks[number / 64] as usize + below.count_ones() as usize;
-    if word >> (number % 64) & 1 == 1 { Place::Resident(first + before) } else { row(number - before) }
+    if word >> (number % 64) & 1 == 1 { RowLocation::Resident(first + before) } else { row(number - before) }
 }
 
 /// The entries of an ascending row that lie in the row block's range.

@@ -5,7 +5,7 @@
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::{Layout, Result, Size};
+use trimill_kernels::{ArenaLayout, Result, Size};
 
 use super::Options;
 
@@ -40,7 +40,7 @@ pub(super) struct Bins {
 
 impl Side {
     /// `len` keys in at most `buckets` buckets, `bins` parts each.
-    fn lay(layout: &mut Layout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
+    fn lay(layout: &mut ArenaLayout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
         let counts = (len / BIN_TILE + buckets) * bins + 1;
         let sums = scan_bytes(counts, Width::U32).max(scan_bytes(buckets + 1, Width::U32));
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
@@ -86,7 +86,7 @@ impl Side {
 }
 
 impl Bins {
-    pub(super) fn lay(layout: &mut Layout, options: &Options, size: &Size) -> Result<Self> {
+    pub(super) fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Self> {
         let (len, batch) = (size.arcs, options.batch(size));
         let half = options.radix_bits / 2;
         // A bucket that goes on has more keys than the threshold on both sides; the first one is there whatever it has.
