@@ -46,6 +46,8 @@ pub mod bench;
 #[doc(hidden)]
 pub mod bytes;
 #[doc(hidden)]
+pub mod cache;
+#[doc(hidden)]
 pub mod clean;
 #[doc(hidden)]
 pub mod control;

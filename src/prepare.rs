@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::bytes::Bytes;
-use crate::clean::cache::{Cache, Origin};
+use crate::cache::{Cache, Origin};
 use crate::clean::{Workspace, clean};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};

@@ -12,7 +12,6 @@
 //! [`PER_ID`] or [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
 
 pub mod buckets;
-pub mod cache;
 pub mod ids;
 pub mod workspace;
 

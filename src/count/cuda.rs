@@ -20,11 +20,7 @@ use super::translated::translated;
 use super::{Backend, Device, Footprint, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::graph::GraphSize;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
-use crate::plan::choose::{Candidate, MethodEstimate, choose};
-use crate::plan::{Floor, floor};
-use crate::rates::Rates;
 use buffers::Buffers;
 use counting::Counting;
 
@@ -95,28 +91,27 @@ impl Cuda {
         Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK })
     }
 
-    /// Chooses between methods, where that was left to it, once the budget is reserved; the estimates of each. Row blocks have at
-    /// most `largest_row_block`.
-    pub fn choose(&mut self, graph: &GraphSize, largest_row_block: Bytes, rates: &Rates) -> Vec<MethodEstimate> {
+    /// The methods between which the choice is left to whoever knows the graph, of so many vertices and edges, with what they take;
+    /// none where the job named its method. To be asked once the budget is reserved.
+    pub fn choices(&self, vertices: u32, edges: u64) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
         }
-        let (budget, (shape, asked)) = (self.gpu.reserved(), self.shape);
-        let only = asked || !packed_takes(graph.vertices, graph.edges, budget);
-        let (lstc, packed) = (Lstc { shape }, Packed);
+        let (shape, asked) = self.shape;
         let scratch = Bytes(self.gpu.scratch_bytes());
-        let footprints = [footprint(&lstc, scratch), footprint(&packed, scratch)];
-        let candidates = [
-            Candidate { name: "lstc", footprint: &footprints[0], speed: rates.lstc() },
-            Candidate { name: "packed", footprint: &footprints[1], speed: rates.packed() },
-        ];
-        let candidates = if only { &candidates[..1] } else { &candidates[..] };
-        let (chosen, estimates) = choose(graph, candidates, (Bytes(budget), largest_row_block), rates.gpu_arcs);
-        match chosen {
-            0 => (self.name, self.method) = (CudaMethod::Lstc, Box::new(lstc)),
-            _ => (self.name, self.method) = (CudaMethod::Packed, Box::new(packed)),
+        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, scratch))];
+        if !asked && packed_takes(vertices, edges, self.gpu.reserved()) {
+            choices.push((CudaMethod::Packed, footprint(&Packed, scratch)));
         }
-        estimates
+        choices
+    }
+
+    /// Takes one of the [choices](Self::choices).
+    pub fn take(&mut self, choice: CudaMethod) {
+        match choice {
+            CudaMethod::Packed => (self.name, self.method) = (choice, Box::new(Packed)),
+            _ => (self.name, self.method) = (CudaMethod::Lstc, Box::new(Lstc { shape: self.shape.0 })),
+        }
     }
 
     /// Resident rows pass in runs of so many bytes from now on.
@@ -132,9 +127,9 @@ impl Cuda {
         self.gpu.reserve(self.gpu.reserved()).map_err(translated)
     }
 
-    /// The smallest budget for a graph.
-    pub fn floor(&self, graph: &GraphSize) -> Floor {
-        floor(graph, &footprint(&*self.method, Bytes::ZERO))
+    /// What the method takes where nothing is set apart for stored rows.
+    pub fn least_footprint(&self) -> Footprint {
+        footprint(&*self.method, Bytes::ZERO)
     }
 
     /// Bytes of the device that are free now.

@@ -15,7 +15,7 @@ use super::build::{Builder, Built, disk_at_most};
 use super::host::LEAST_BLOCK;
 use super::setup::Setup;
 use crate::bytes::Bytes;
-use crate::clean::cache::free_space;
+use crate::cache::free_space;
 use crate::control::Control;
 use crate::disk::faults::hook;
 use crate::error::Result;

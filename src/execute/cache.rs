@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::setup::{NO_CACHE, default_cache_dir};
 use crate::bytes::Bytes;
-use crate::clean::cache::{Cache, Entry};
+use crate::cache::{Cache, Entry};
 use crate::error::{Error, Result};
 use crate::report::{CacheEntry, CacheReport};
 use crate::request::RemoveRequest;

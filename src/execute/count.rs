@@ -4,24 +4,22 @@
 //! (`super::counting`); in the graph stream nothing is built or spilled.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::counting::{Known, count_partitions};
+use super::counting::count_partitions;
 use super::graph::{Input, unless_damaged};
 use super::machine;
 use super::planned::planned;
+use super::results::input_report;
 use super::setup::Setup;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
-use crate::bytes::Bytes;
-use crate::clean::CleanReport;
 use crate::control::Control;
 use crate::error::{Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
-use crate::report::{InputReport, PartitionResult, RunResult};
+use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, resumable};
-use crate::stream::Counted;
 
 /// Counts the triangles of edges in memory, or else of a job's input.
 ///
@@ -95,46 +93,4 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         setup.tidy(job);
     }
     Ok(result)
-}
-
-/// What the report says of the input.
-pub(super) fn input_report(report: &CleanReport) -> InputReport {
-    InputReport {
-        vertices_declared: Some(report.vertices_declared),
-        arcs: report.arcs,
-        loops_removed: report.loops_removed,
-        duplicates_removed: report.duplicates_removed,
-        arcs_added: report.arcs_added,
-        arcs_without_reverse: report.arcs_without_reverse,
-    }
-}
-
-/// What the report says of a partition.
-pub(super) fn partition_result(
-    known: Known<'_>,
-    part: u32,
-    counted: &Counted,
-    spill: Bytes,
-    time: Duration,
-) -> PartitionResult {
-    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
-    PartitionResult {
-        id: part,
-        local_vertices: size.locals,
-        proxies_induced: size.proxies_induced,
-        proxies_kept: size.proxies_kept,
-        arcs_induced: size.arcs_induced,
-        arcs_kept: size.arcs_kept,
-        resident_bytes: predicted.resident,
-        row_blocks: counted.row_blocks,
-        largest_block_bytes: counted.largest_row_block,
-        spill_bytes: spill,
-        stream_bytes: counted.streamed,
-        peak_bytes_predicted: predicted.peak,
-        peak_bytes: counted.peak,
-        triangles: counted.triangles,
-        seconds: time.as_secs_f64(),
-        device: None,
-        resumed: false,
-    }
 }

@@ -15,9 +15,9 @@ use trimill_kernels::Share;
 
 use super::build::{Builder, Built, file_name};
 use super::building::{Builders, Building};
-use super::count::partition_result;
 use super::planned::Planned;
 use super::queue::{Queue, Taken};
+use super::results::{Known, partition_result};
 use super::room::FreeSpace;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
@@ -33,8 +33,6 @@ use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::lock;
 use crate::partition::locals::Locals;
-use crate::partition::sizes::PartitionSize;
-use crate::plan::predict::Prediction;
 use crate::plan::{Cut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
@@ -82,13 +80,6 @@ pub(super) struct Ranges<'a> {
     graph: &'a OrientedGraph,
     ranges: &'a [Range<u32>],
     blocks: &'a RowBlocks,
-}
-
-/// What is known of all partitions before they are counted.
-#[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
-    pub(super) sizes: &'a [PartitionSize],
-    pub(super) predictions: &'a [Prediction],
 }
 
 /// What the threads of all devices have in common.
@@ -197,7 +188,7 @@ pub(super) fn count_partitions(
             let mut dir = spills.dir.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
             if dir.is_kept() {
                 all.kept.sort_by_key(|spill| spill.header.partition);
-                let manifest = super::partition::manifest(job, planned, &all.kept);
+                let manifest = planned.manifest(job, &all.kept);
                 let path = manifest.write(dir.path())?;
                 dir.wrote(&path);
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::setup::Setup;
 use crate::bytes::Bytes;
-use crate::clean::cache::Origin;
+use crate::cache::Origin;
 use crate::control::Control;
 use crate::disk;
 use crate::error::{Kind, Result};

@@ -5,13 +5,12 @@
 //! is for counting (on GPUs five eighths of it) and for more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
-use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::count::cuda;
 use crate::error::Result;
 use crate::graph::GraphSize;
 use crate::job::{Job, SpillTo, Stream};
-use crate::memory::{HostFloor, Needs};
+use crate::memory::{HostFloor, HostMemory, Needs};
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
@@ -46,15 +45,15 @@ pub struct Division {
 /// What a job asks of the host's memory beside what counts.
 pub(super) struct Asked<'a> {
     job: &'a Job,
-    setup: &'a Setup,
+    host: HostMemory,
     size: GraphSize,
     held: Bytes,
 }
 
 impl<'a> Asked<'a> {
     /// For a graph, of which so many bytes are in memory.
-    pub(super) fn new(job: &'a Job, setup: &'a Setup, (size, held): (GraphSize, Bytes)) -> Self {
-        Self { job, setup, size, held }
+    pub(super) fn new(job: &'a Job, host: HostMemory, (size, held): (GraphSize, Bytes)) -> Self {
+        Self { job, host, size, held }
     }
 
     /// Divides the budget; `least`: what counting takes at least.
@@ -62,7 +61,7 @@ impl<'a> Asked<'a> {
     /// # Errors
     /// [`crate::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes) -> Result<Division> {
-        let host = self.setup.host;
+        let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
         let streaming = counting(self.streaming());
         if self.job.stream == Some(Stream::Graph) || self.job.kept_spills().is_some() {
@@ -93,7 +92,7 @@ impl<'a> Asked<'a> {
 
     /// The floors of what the job may do.
     pub(super) fn floors(&self, least: Bytes) -> Vec<HostFloor> {
-        let host = self.setup.host;
+        let host = self.host;
         let graph = host.floor(&self.streaming().buffers(least));
         let partitions = [host.floor(&self.planning()), host.floor(&self.building().buffers(least))];
         match self.job.stream {
@@ -105,7 +104,7 @@ impl<'a> Asked<'a> {
 
     /// What is there whatever is done.
     fn always(&self, needs: Needs) -> Needs {
-        let threads = self.setup.host.threads();
+        let threads = self.host.threads();
         let row = 12 * u64::from(self.size.longest_row);
         needs
             .fixed("the graph in memory", self.held)
@@ -123,7 +122,7 @@ impl<'a> Asked<'a> {
 
     /// With the least that building takes, apart from `Self::always`.
     fn building(&self) -> Needs {
-        let (threads, n) = (self.setup.host.threads(), self.size.vertices);
+        let (threads, n) = (self.host.threads(), self.size.vertices);
         self.always(Needs::to("count by the partition stream"))
             .array(PER_BUILT, (n.into(), "vertices"))
             .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))

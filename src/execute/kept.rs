@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::build::Built;
-use super::count::input_report;
-use super::counting::{Item, Known, Work, count_all, together_of};
+use super::counting::{Item, Work, count_all, together_of};
 use super::machine;
 use super::queue::Queue;
+use super::results::{Known, input_report};
 use super::setup::{Chosen, Setup, host_holds};
 use super::workers::all_or_cause;
 use trimill_kernels::Scope;

@@ -24,6 +24,7 @@ pub mod plan;
 mod planned;
 mod queue;
 mod reserve;
+mod results;
 mod room;
 pub mod setup;
 pub mod spill_dir;

@@ -20,8 +20,6 @@ use crate::error::{Error, Result};
 use crate::job::{Job, SpillTo, Stream};
 use crate::plan::Cut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
-use crate::spill::manifest::MANIFEST_VERSION;
-use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 
 /// Spills the partitions of a job.
 ///
@@ -99,7 +97,7 @@ fn spill(
         },
     )?;
     let start = Instant::now();
-    dir.wrote(&manifest(job, planned, &spills).write(directory)?);
+    dir.wrote(&planned.manifest(job, &spills).write(directory)?);
     dir.complete();
     let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
     stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
@@ -116,25 +114,4 @@ fn spill(
         partitioner: planned.partitioner.to_string(),
         ..PartitionReport::of(job)
     })
-}
-
-/// The manifest of a job's spills.
-pub(super) fn manifest(job: &Job, planned: &Planned, spills: &[SpillSummary]) -> Manifest {
-    let Planned { graph, partitioner, plan, fingerprint, .. } = planned;
-    let partitions = spills.iter().map(ManifestPartition::from).collect();
-    Manifest {
-        version: MANIFEST_VERSION,
-        fingerprint: *fingerprint,
-        job: ManifestJob {
-            input: job.title(),
-            partitioner: partitioner.to_string(),
-            prune: job.prune.to_string(),
-            seed: job.seed.to_string(),
-            parts: plan.parts().to_string(),
-        },
-        vertices: u64::from(graph.vertices()),
-        edges: graph.edges(),
-        graph: Some(ManifestGraph { size: graph.size(), wedges: graph.wedges(), report: graph.report().clone() }),
-        partitions,
-    }
 }

@@ -10,7 +10,7 @@ use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
-use crate::clean::cache::Origin;
+use crate::cache::Origin;
 use crate::control::Control;
 use crate::count::method::LEAST_OF_A_GPU;
 use crate::count::{Backend, Footprint};
@@ -26,6 +26,8 @@ use crate::plan::ranges::ranges;
 use crate::plan::sets::{self, Vertices};
 use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, replan};
 use crate::report::Stage;
+use crate::spill::manifest::MANIFEST_VERSION;
+use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
 
 /// A job that is ready to be built and counted.
 pub(super) struct Planned {
@@ -64,6 +66,29 @@ pub(super) struct Planned {
     pub(super) peak: Bytes,
 }
 
+impl Planned {
+    /// The manifest of a job's spills.
+    pub(super) fn manifest(&self, job: &Job, spills: &[SpillSummary]) -> Manifest {
+        let Self { graph, partitioner, plan, fingerprint, .. } = self;
+        let partitions = spills.iter().map(ManifestPartition::from).collect();
+        Manifest {
+            version: MANIFEST_VERSION,
+            fingerprint: *fingerprint,
+            job: ManifestJob {
+                input: job.title(),
+                partitioner: partitioner.to_string(),
+                prune: job.prune.to_string(),
+                seed: job.seed.to_string(),
+                parts: plan.parts().to_string(),
+            },
+            vertices: u64::from(graph.vertices()),
+            edges: graph.edges(),
+            graph: Some(ManifestGraph { size: graph.size(), wedges: graph.wedges(), report: graph.report().clone() }),
+            partitions,
+        }
+    }
+}
+
 /// Takes a job whose graph is there up to its plan: that of the run directory, where an earlier start made one. With the graph
 /// comes what tells its input from any other. `spills_whole`: whether a graph that is one partition is spilled, too.
 pub(super) fn planned(
@@ -85,7 +110,7 @@ pub(super) fn planned(
     let sharing = Job { stream: settled.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver) = (chosen.division, chosen.driver);
-    let host_floors = Asked::new(&sharing, setup, of_graph).floors(chosen.least_on_host);
+    let host_floors = Asked::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());

@@ -10,8 +10,8 @@ use super::machine;
 use super::reserve::reserve;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
+use crate::cache::Cache;
 use crate::clean::Workspace;
-use crate::clean::cache::Cache;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::{Cuda, Settings};
@@ -23,7 +23,7 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job, SpillTo};
 use crate::memory::HostMemory;
-use crate::plan::choose::MethodEstimate;
+use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
@@ -155,7 +155,7 @@ impl Setup {
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
-        let asked = Asked::new(job, self, graph);
+        let asked = Asked::new(job, self.host, graph);
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, &graph.0, &asked),
             Choice::Cuda(method) => self.cuda(method, job, &graph.0, &asked),
@@ -235,13 +235,13 @@ impl Setup {
         // Where the method is open, that of the smallest.
         let least = floor(graph, &workers[0].footprint()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
-        let choose = |worker: &mut Cuda| {
+        // Of one budget, all count by the same method.
+        let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
+        for worker in &mut workers {
             worker.pass_in_runs_of(chunk);
-            worker.choose(graph, largest_row_block, &self.rates)
-        };
-        // Of one budget, all choose alike.
-        let methods = workers.iter_mut().map(choose).last().unwrap_or_default();
-        let least = workers[0].floor(graph);
+            chosen.into_iter().for_each(|method| worker.take(method));
+        }
+        let least = floor(graph, &workers[0].least_footprint());
         if floor(graph, &workers[0].footprint()).device > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
@@ -257,6 +257,28 @@ impl Setup {
             least_on_host,
             driver,
         })
+    }
+
+    /// The method that counts a graph soonest on a GPU, where that is left open, and the estimates of all.
+    fn chosen(
+        &self,
+        worker: &Cuda,
+        graph: &GraphSize,
+        (device, largest_row_block): (Bytes, Bytes),
+    ) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
+        let choices = worker.choices(graph.vertices, graph.edges);
+        let candidates: Vec<Candidate<'_>> = choices
+            .iter()
+            .map(|(method, footprint)| {
+                let speed = if *method == CudaMethod::Packed { self.rates.packed() } else { self.rates.lstc() };
+                Candidate { name: method.name(), footprint, speed }
+            })
+            .collect();
+        if candidates.is_empty() {
+            return (None, Vec::new());
+        }
+        let (chosen, estimates) = choose(graph, &candidates, (device, largest_row_block), self.rates.gpu_arcs);
+        (Some(choices[chosen].0), estimates)
     }
 
     /// Bytes of a row block when the graph is passed over.

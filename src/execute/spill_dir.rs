@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::bytes::Bytes;
-use crate::clean::cache::free_space;
+use crate::cache::free_space;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Result};
 use crate::spill::Manifest;

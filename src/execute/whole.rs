@@ -4,10 +4,10 @@
 
 use std::time::Instant;
 
-use super::count::partition_result;
-use super::counting::{Known, device_result};
+use super::counting::device_result;
 use super::planned::Planned;
 use super::queue::Queue;
+use super::results::{Known, partition_result};
 use super::setup::Setup;
 use super::stage_times::device_stages;
 use super::workers::{all_or_cause, counted_by_all};

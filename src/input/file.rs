@@ -13,31 +13,13 @@ use std::path::{Path, PathBuf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 
+use super::compression::Compression;
 use super::spool::{Spool, plain_at_least};
 use super::stat::{Stat, changed};
 use crate::control::{Control, Task};
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::mapped::Window;
-
-/// How the bytes of a file are compressed, as its first bytes tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
-    Gzip,
-    Zstd,
-}
-
-impl Compression {
-    fn of(head: &[u8]) -> Option<Self> {
-        if head.starts_with(&[0x1f, 0x8b, 8]) {
-            Some(Self::Gzip)
-        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            Some(Self::Zstd)
-        } else {
-            None
-        }
-    }
-}
 
 /// How long a pipe may be silent before the wish to stop is looked at: a signal does not end the waiting.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };

@@ -27,6 +27,7 @@ mod bvgraph_bits;
 mod bvgraph_rows;
 mod columns;
 mod compressed;
+mod compression;
 mod contents;
 mod detect;
 mod file;

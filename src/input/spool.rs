@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::file::Compression;
+use super::compression::Compression;
 use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::choices::{Backend, Partitioner, Parts};
 use super::devices::{Devices, SpillTo};
-use super::schema::{budget, tile};
+use super::limits::{budget, tile};
 use super::suggest;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};

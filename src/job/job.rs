@@ -13,6 +13,7 @@ use trimill_kernels::Shape;
 use super::choices::{Backend, Partitioner, Parts, Stream};
 use super::devices::{Devices, SpillTo};
 use super::file::Tables;
+use super::limits::MOST_MEMORY;
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
@@ -23,9 +24,6 @@ use crate::threads;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
-
-/// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
-pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]

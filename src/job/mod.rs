@@ -9,6 +9,7 @@ pub mod devices;
 pub mod file;
 #[allow(clippy::module_inception)]
 pub mod job;
+mod limits;
 pub mod overrides;
 mod place;
 pub mod schema;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean::cache::Origin;
+use crate::cache::Origin;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::input::{FileIdentity, Identity};

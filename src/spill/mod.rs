@@ -18,6 +18,7 @@ pub mod manifest;
 mod reader;
 mod reading;
 mod report;
+mod slot;
 mod store;
 mod verify;
 mod writer;

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::codec::Codec;
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum, damaged};
 use super::index::{Index, RowBlockInfo};
-use super::reading::Slot;
+use super::slot::Slot;
 use super::store::Store;
 use super::writer::SpillSummary;
 use crate::error::{Error, Result};

@@ -18,18 +18,11 @@ use super::codec::{Codec, Decoder};
 use super::format::damaged;
 use super::index::{Block, RowBlockInfo};
 use super::reader::{SpillReader, resized};
+use super::slot::Slot;
 use super::store::Store;
 use crate::error::Result;
 use crate::lock;
 use crate::partition::section::{Resident, RowBlock};
-
-/// What a thread decodes with.
-pub(super) struct Slot {
-    decoder: Decoder,
-    stored: Vec<u8>,
-    block: Vec<u8>,
-    lengths: Vec<u32>,
-}
 
 /// A part of a spill, for messages.
 #[derive(Debug, Clone, Copy)]
@@ -304,7 +297,7 @@ impl SpillReader {
         let spare = lock(&self.slots).pop();
         let mut slot = match spare {
             Some(slot) => slot,
-            None => Slot { decoder: Decoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() },
+            None => Slot::new()?,
         };
         let done = work(&mut slot);
         lock(&self.slots).push(slot);

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use trimill::bytes::Bytes;
+use trimill::cache::{Cache, Origin};
 use trimill::clean::Workspace;
-use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
 use trimill::error::{Error, Kind, Result};
 use trimill::graph::Direction;

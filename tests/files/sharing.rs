@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use trimill::bytes::Bytes;
+use trimill::cache::{Cache, Origin};
 use trimill::clean::Workspace;
-use trimill::clean::cache::{Cache, Origin};
 use trimill::control::Control;
 use trimill::input::arcs::ArcList;
 use trimill::input::identity::Stat;

@@ -1,0 +1,59 @@
+//! What is measured, as reports have it.
+
+use std::time::Duration;
+
+use crate::bytes::Bytes;
+use crate::clean::CleanReport;
+use crate::partition::sizes::PartitionSize;
+use crate::plan::predict::Prediction;
+use crate::report::{InputReport, PartitionResult};
+use crate::stream::Counted;
+
+/// What is known of all partitions before they are counted.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    pub(super) sizes: &'a [PartitionSize],
+    pub(super) predictions: &'a [Prediction],
+}
+
+/// What the report says of the input.
+pub(super) fn input_report(report: &CleanReport) -> InputReport {
+    InputReport {
+        vertices_declared: Some(report.vertices_declared),
+        arcs: report.arcs,
+        loops_removed: report.loops_removed,
+        duplicates_removed: report.duplicates_removed,
+        arcs_added: report.arcs_added,
+        arcs_without_reverse: report.arcs_without_reverse,
+    }
+}
+
+/// What the report says of a partition.
+pub(super) fn partition_result(
+    known: Known<'_>,
+    part: u32,
+    counted: &Counted,
+    spill: Bytes,
+    time: Duration,
+) -> PartitionResult {
+    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
+    PartitionResult {
+        id: part,
+        local_vertices: size.locals,
+        proxies_induced: size.proxies_induced,
+        proxies_kept: size.proxies_kept,
+        arcs_induced: size.arcs_induced,
+        arcs_kept: size.arcs_kept,
+        resident_bytes: predicted.resident,
+        row_blocks: counted.row_blocks,
+        largest_block_bytes: counted.largest_row_block,
+        spill_bytes: spill,
+        stream_bytes: counted.streamed,
+        peak_bytes_predicted: predicted.peak,
+        peak_bytes: counted.peak,
+        triangles: counted.triangles,
+        seconds: time.as_secs_f64(),
+        device: None,
+        resumed: false,
+    }
+}

@@ -1,0 +1,23 @@
+//! Limits of settings, and what the schema says of them.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::bytes::{Bytes, PATTERN};
+
+/// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
+pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
+
+/// A size above zero.
+pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "integer", "null"],
+        "minimum": 1,
+        "maximum": MOST_MEMORY.get(),
+        "pattern": format!("^(?![0.]*[^0-9.]*$){}", PATTERN.trim_start_matches('^'))
+    })
+}
+
+/// The tile of method `lstc`.
+pub(super) fn tile(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [{ "enum": [0, null] }, { "type": "integer", "minimum": 64, "maximum": 1024 }] })
+}

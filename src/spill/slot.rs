@@ -1,0 +1,19 @@
+//! What a thread decodes the blocks of a spill with.
+
+use super::codec::Decoder;
+use crate::error::Result;
+
+/// A decoder and its buffers.
+pub(super) struct Slot {
+    pub(super) decoder: Decoder,
+    pub(super) stored: Vec<u8>,
+    pub(super) block: Vec<u8>,
+    pub(super) lengths: Vec<u32>,
+}
+
+impl Slot {
+    /// With empty buffers.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { decoder: Decoder::new()?, stored: Vec::new(), block: Vec::new(), lengths: Vec::new() })
+    }
+}
