@@ -1,6 +1,8 @@
 //! What the program refuses: the exit code, what the message names, and that nothing is left behind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -182,7 +184,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a small file system cannot be mounted here");
+        common::skipped("a small file system cannot be mounted here");
         return;
     }
     let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());

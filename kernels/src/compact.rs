@@ -4,11 +4,14 @@
 //! pass of the host's over them but a checksum. The device needs a scratch piece for them ([`Engine::scratch`]): a
 //! run passes through it a group of parts at a time, copies and kernels one after another in the queue of copies.
 
+pub(crate) mod constants;
+
 use bytemuck::{Pod, Zeroable, bytes_of, cast_slice, cast_slice_mut};
 
 use crate::engine::{Engine, Grid, Kernel, Queue};
 use crate::error::{Error, Result};
 use crate::sources::UNPACK;
+use constants::{UNPACK_BINS, UNPACK_THREADS};
 
 /// The rows of a file block within a run: `Part` of `unpack.cu`, field by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -66,14 +69,6 @@ pub(crate) struct Unpack<'a> {
     pub(crate) successors_at: u64,
     /// Whether they are counted in bins, and the bits that they lose to find theirs.
     pub(crate) bin_shift: Option<u32>,
-}
-
-crate::shared_constants! {
-    CONSTANTS = "unpack constants";
-    /// Bins of successors by their high bits.
-    UNPACK_BINS: u32 = 2048;
-    /// Threads of a block, which takes a part.
-    UNPACK_THREADS: u32 = 1024;
 }
 
 /// Bins of successors by their high bits.

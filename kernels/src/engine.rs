@@ -8,8 +8,8 @@
 use bytemuck::cast_slice_mut;
 
 use crate::arena::ArenaLayout;
-use crate::compile::Source;
 use crate::error::{Error, Result};
+use crate::source::Source;
 
 /// A queue of orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,10 @@ use std::io::Read;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::Version;
-use crate::compile::{Source, cubin, ptx};
+use crate::compile::{cubin, ptx};
 use crate::error::{Error, Result};
 use crate::nvrtc::Nvrtc;
+use crate::source::Source;
 
 /// The compute capabilities for which there are CUBINs.
 pub const ARCHITECTURES: [Version; 5] = [version(7, 5), version(8, 0), version(8, 6), version(8, 9), version(9, 0)];

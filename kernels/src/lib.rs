@@ -25,6 +25,7 @@ mod nvrtc;
 mod order;
 mod packed;
 mod sections;
+mod source;
 mod sources;
 mod staging;
 #[cfg(any(test, feature = "testing"))]
@@ -34,7 +35,7 @@ mod waiting;
 
 pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
 pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
-pub use compile::{Part, Source, cubin, ptx};
+pub use compile::{cubin, ptx};
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find};
 pub use gpu::Gpu;
@@ -44,6 +45,7 @@ pub use method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use packed::{Packed, takes as packed_takes};
 pub use sections::{ResidentSlices, RowBlockSlices, Size, row_block_bytes};
+pub use source::{Part, Source};
 pub use sources::{BLOCK, LSTC, PACKED, SOURCES, UNPACK};
 pub use staging::{BYTES as STAGING_BYTES, Pinned};
 pub use waiting::{USUAL_LIMIT, any_abandoned};

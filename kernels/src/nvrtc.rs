@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use cudarc::nvrtc::sys::{nvrtcProgram, nvrtcResult};
 use libloading::{Library, Symbol};
 
-use crate::compile::Source;
 use crate::error::{Error, Result};
+use crate::source::Source;
 use crate::{Absence, Version};
 
 /// The environment variable that names NVRTC's library.

@@ -15,6 +15,7 @@
 //! for 256 locals. Numbers must be below 1,879,048,192.
 
 mod arguments;
+pub(crate) mod constants;
 mod counter;
 mod resident;
 mod row_blocks;
@@ -35,6 +36,7 @@ use crate::order::{Marks, Order};
 use crate::sections::Size;
 use crate::sources::PACKED;
 use arguments::Arguments;
+use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::Owning;
 use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, preferred};
 
@@ -60,16 +62,6 @@ const fn of_batch(batch: usize) -> Marks {
 
 /// Threads of a block, where the kernel does not say otherwise.
 const THREADS: u32 = 256;
-
-crate::shared_constants! {
-    CONSTANTS = "packed constants";
-    /// Lanes that pack or assign a row, unless it is long.
-    ROW_LANES: u32 = 8;
-    /// Threads of a block that counts for one owner or for four.
-    OWNER_THREADS: u32 = 128;
-    /// Numbers that a block of the scan adds up.
-    SCAN: u32 = 4096;
-}
 
 /// Lanes of a warp.
 const WARP: u32 = 32;

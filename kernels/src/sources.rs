@@ -1,7 +1,8 @@
 //! The CUDA sources of this crate.
 
-use crate::compile::{Part, Source};
-use crate::{compact, packed};
+use crate::compact::constants as unpack_constants;
+use crate::packed::constants as packed_constants;
+use crate::source::{Part, Source};
 
 /// Made by `scripts/make-images`.
 const IMAGES: &[u8] = include_bytes!("../images.tar.zst");
@@ -23,7 +24,7 @@ pub static LSTC: Source = Source { name: "lstc.cu", parts: &[part!("lstc.cu")], 
 pub static PACKED: Source = Source {
     name: "packed.cu",
     parts: &[
-        packed::CONSTANTS,
+        packed_constants::TEXT,
         part!("packed_words.cuh"),
         part!("packed_rows.cuh"),
         part!("packed_assign.cuh"),
@@ -36,7 +37,7 @@ pub static PACKED: Source = Source {
 
 /// Rows as they are stored, to rows as they are read.
 pub static UNPACK: Source =
-    Source { name: "unpack.cu", parts: &[compact::CONSTANTS, BLOCK, part!("unpack.cu")], images: IMAGES };
+    Source { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
 /// All sources, each of which compiles alone.
 pub static SOURCES: [&Source; 3] = [&LSTC, &PACKED, &UNPACK];

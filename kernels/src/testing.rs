@@ -6,12 +6,20 @@ mod emulated;
 pub mod partitions;
 pub mod sources;
 
+use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use double::{Double, Pace};
 pub use emulated::has_compiler;
 
 use crate::{Form, Gpu, Nvrtc, find};
+
+/// Says that the test that calls it is skipped, also where the output of tests that pass is not shown.
+pub fn skipped(reason: &dyn std::fmt::Display) {
+    let test = std::thread::current();
+    // A test that is skipped does not fail because nobody listens.
+    let _ = writeln!(std::io::stderr(), "skipped: {}: {reason}", test.name().unwrap_or("a test"));
+}
 
 /// A GPU, one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
 /// `TRIMILL_REQUIRE_GPU=1` its lack fails the test. With `TRIMILL_TEST_PTX=1` its kernels come from PTX.
@@ -20,7 +28,7 @@ pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(reason) = find() {
         assert!(std::env::var_os("TRIMILL_REQUIRE_GPU").is_none_or(|v| v != "1"), "{reason}");
-        eprintln!("skipped: {reason}");
+        skipped(&reason);
         return None;
     }
     let portable = std::env::var_os("TRIMILL_TEST_PTX").is_some_and(|v| v == "1");
@@ -34,7 +42,7 @@ pub fn nvrtc() -> Option<Nvrtc> {
         Ok(nvrtc) => Some(nvrtc),
         Err(reason) => {
             assert!(std::env::var_os("TRIMILL_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{reason}");
-            eprintln!("skipped: {reason}");
+            skipped(&reason);
             None
         }
     }

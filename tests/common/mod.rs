@@ -5,6 +5,7 @@ pub(crate) mod job;
 pub(crate) mod sections;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 use trimill::bytes::Bytes;
 use trimill::clean::Workspace;
@@ -14,6 +15,11 @@ use trimill::graph::{Direction, OrientedGraph};
 use trimill::input::arcs::ArcList;
 use trimill::memory::HostMemory;
 use trimill::prepare::prepare;
+
+/// Says that something is not tested here, also where the output of tests that pass is not shown.
+pub(crate) fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+}
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
 pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {

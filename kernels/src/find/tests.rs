@@ -60,7 +60,7 @@ fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]>
     let found = made.then(|| found_with(&folder));
     fs::remove_dir_all(&folder).unwrap();
     if found.is_none() {
-        eprintln!("skipped: no C compiler to make a driver for the test");
+        crate::testing::skipped(&"no C compiler to make a driver for the test");
     }
     found
 }
@@ -69,7 +69,7 @@ fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]>
 fn a_machine_without_a_driver_is_told_so() {
     // SAFETY: as in `find`.
     if unsafe { sys::is_culib_present() } {
-        eprintln!("skipped: this machine has a CUDA driver: {:?}", find());
+        crate::testing::skipped(&format!("this machine has a CUDA driver: {:?}", find()));
     } else {
         assert_eq!(find(), Err(Absence::NoDriverLibrary));
     }

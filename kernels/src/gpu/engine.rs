@@ -5,10 +5,10 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
-use crate::compile::Source;
 use crate::engine::{Engine, Grid, Kernel, Mark, Queue, Scratch};
 use crate::error::{Error, Result, driver};
 use crate::images;
+use crate::source::Source;
 
 impl Engine for Gpu {
     fn layout(&mut self) -> &mut ArenaLayout {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
-use crate::compile::Source;
 use crate::engine::Grid;
 use crate::error::{Error, Result, driver};
+use crate::source::Source;
 use crate::waiting::is_abandoned;
 
 /// A module of the driver's and its kernels, unloaded at the end.

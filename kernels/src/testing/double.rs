@@ -9,9 +9,9 @@ use rand::{RngExt, SeedableRng};
 
 use super::emulated;
 use crate::arena::ArenaLayout;
-use crate::compile::Source;
 use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Queue, Scratch};
 use crate::error::Result;
+use crate::source::Source;
 
 /// When orders are carried out.
 #[derive(Debug, Clone, Copy)]

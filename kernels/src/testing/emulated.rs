@@ -8,8 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libloading::Library;
 
-use crate::compile::Source;
 use crate::engine::{Grid, Kernel};
+use crate::source::Source;
 
 /// The libraries that were made, by source. Whoever uses one holds the lock, since it has one block of threads.
 static MADE: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
@@ -27,7 +27,7 @@ pub fn has_compiler() -> bool {
     if !there {
         let reason = format!("no C++ compiler: {}", compiler());
         assert!(std::env::var_os("TRIMILL_REQUIRE_CXX").is_none_or(|v| v != "1"), "{reason}");
-        eprintln!("skipped: {reason}");
+        super::skipped(&reason);
     }
     there
 }

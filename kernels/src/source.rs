@@ -1,0 +1,61 @@
+//! The type of a CUDA source, of the files that it is put together from, and of constants that it shares with the host.
+//!
+//! Sources have no includes, so no headers of the toolkit are needed.
+
+/// A file of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// What is in it.
+    pub text: &'static str,
+}
+
+/// A CUDA source that is part of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Its name.
+    pub name: &'static str,
+    /// Its files, in the order in which they are compiled as one.
+    pub parts: &'static [Part],
+    /// What was made of it, with other sources of its crate: see [`crate::images`].
+    pub images: &'static [u8],
+}
+
+/// Constants that the host and its kernels share, written once: as Rust's, and as a part of a source.
+#[macro_export]
+macro_rules! shared_constants {
+    ($part:ident = $file:literal; $($(#[$doc:meta])* $name:ident: $type:ident = $value:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: $type = $value;)*
+
+        /// The same for the kernels.
+        pub(crate) const $part: $crate::Part = $crate::Part {
+            name: $file,
+            text: concat!(
+                "typedef unsigned int u32;\ntypedef unsigned long long u64;\n",
+                $("constexpr ", stringify!($type), " ", stringify!($name), " = ", stringify!($value), ";\n",)*
+            ),
+        };
+    };
+}
+
+impl Source {
+    /// All of its text.
+    pub fn code(&self) -> String {
+        self.parts.iter().map(|Part { name, text }| format!("#line 1 \"{name}\"\n{text}")).collect()
+    }
+
+    /// The kernels that it defines: their names, and how many parameters each has.
+    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let definitions = |part: &'static Part| part.text.split("extern \"C\" __global__ void ").skip(1);
+        self.parts.iter().flat_map(definitions).filter_map(|rest| {
+            let rest = match rest.strip_prefix("__launch_bounds__(") {
+                Some(bounds) => bounds.split_once(')')?.1,
+                None => rest,
+            };
+            let (name, rest) = rest.split_once('(')?;
+            let (parameters, _) = rest.split_once(')')?;
+            Some((name.trim(), parameters.split(',').count()))
+        })
+    }
+}
