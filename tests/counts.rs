@@ -19,7 +19,7 @@ use trimill::report::RunResult;
 /// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
 const PUBLISHED: [(&str, u64, u64, u64, u64, u128, u128); 12] = [
     ("cnr-2000.graph", 3_216_152, 87_442, 325_557, 2_738_969, 20_977_629, 7_861_227_192),
-    ("dblp-2010.graph", 1_615_400, 0, 300_647, 807_700, 1_676_652, 12_786_731),
+    ("cnr-symmetric.graph", 2_057_910, 0, 128_927, 1_028_955, 5_979_903, 2_028_606_713),
     ("soc-Slashdot0902.txt.gz", 948_464, 78_303, 82_168, 504_230, 602_592, 74_983_589),
     ("wiki-Vote.txt", 103_689, 0, 7_115, 100_762, 608_389, 14_545_580),
     ("facebook_combined.txt", 88_234, 0, 4_039, 88_234, 1_612_010, 9_314_849),

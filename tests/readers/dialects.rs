@@ -218,10 +218,10 @@ fn a_suffix_wins_over_the_prefix_out() {
     let folder = Folder::new();
     let pairs: Vec<u8> = KITE.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect();
     assert_eq!(edges(&read(&folder.write("out.bin", &pairs)).unwrap()), KITE);
-    std::fs::copy(data("dblp-2010.graph"), folder.path("out.graph")).unwrap();
-    std::fs::copy(data("dblp-2010.properties"), folder.path("out.properties")).unwrap();
+    std::fs::copy(data("cnr-symmetric.graph"), folder.path("out.graph")).unwrap();
+    std::fs::copy(data("cnr-symmetric.properties"), folder.path("out.properties")).unwrap();
     let source = open(&folder.path("out.graph")).unwrap();
-    assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 1_615_400));
+    assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 2_057_910));
     assert_eq!(open(&folder.write("out.ca-Kite", lines(1, " ", ""))).unwrap().format(), Format::Text);
     // Text under the name of a binary format is asked for.
     let text = format!("{}# pad\n", lines(0, " ", ""));

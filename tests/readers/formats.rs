@@ -112,7 +112,7 @@ fn a_graph_may_lie_in_several_files() {
         error.to_string()
     };
     assert!(usage(&[data("karate.mtx"), data("chesapeake.mtx")], None).contains("matrix-market"));
-    assert!(usage(&[data("cnr-2000"), data("dblp-2010")], None).contains("bvgraph"));
+    assert!(usage(&[data("cnr-2000"), data("cnr-symmetric")], None).contains("bvgraph"));
     assert!(usage(&["-".into(), paths[0].clone()], None).contains("standard input"));
     assert!(usage(&["-".into()], Some(Format::Bvgraph)).contains("standard input"));
     assert!(usage(&[], None).contains("no input"));

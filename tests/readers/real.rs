@@ -9,7 +9,7 @@ type Known = (&'static str, Format, Option<u64>, usize, usize, usize, usize);
 
 const REAL: [Known; 12] = [
     ("cnr-2000.graph", Format::Bvgraph, Some(325_557), 3_216_152, 87_442, 325_557, 2_738_969),
-    ("dblp-2010.graph", Format::Bvgraph, Some(326_186), 1_615_400, 0, 300_647, 807_700),
+    ("cnr-symmetric.graph", Format::Bvgraph, Some(130_000), 2_057_910, 0, 128_927, 1_028_955),
     ("soc-Slashdot0902.txt.gz", Format::Text, None, 948_464, 78_303, 82_168, 504_230),
     ("wiki-Vote.txt", Format::Text, None, 103_689, 0, 7_115, 100_762),
     ("facebook_combined.txt", Format::Text, None, 88_234, 0, 4_039, 88_234),

@@ -249,7 +249,7 @@ fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
 
 #[test]
 fn real_graphs_that_are_symmetric_are_taken() {
-    assert!(taken(&data("dblp-2010.graph"), Bytes::mib(64)));
+    assert!(taken(&data("cnr-symmetric.graph"), Bytes::mib(64)));
     assert!(taken(&data("delaunay_n15.graph"), Bytes::mib(64)));
     assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(64)));
     // Formats without rows, and files that say that they are directed.
