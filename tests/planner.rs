@@ -34,7 +34,7 @@ use trimill::plan::estimate::Machine;
 use trimill::plan::predict::Prediction;
 use trimill::plan::ranges::ranges;
 use trimill::plan::sets::{Vertices, assigned, sets};
-use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, Settled, floor, replan};
+use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, replan};
 use trimill::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::stream::ranges::RankRange;
 use trimill::stream::source::{PartitionSource, Spilled};
@@ -342,8 +342,8 @@ fn check(case: u64, graphs: &[Known]) {
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
         // What was settled is planned in the same way again.
         let settled = match plan.cut.clone() {
-            Cut::Ranges(ranges, _) => Settled::Ranges(ranges),
-            Cut::Sets(locals) => Settled::Sets(locals),
+            Cut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
+            Cut::Sets(locals) => RecordedCut::Sets(locals),
         };
         let second = planned(replan(graph, (&settled, plan.row_block_limit), &footprint, &limits, &control));
         assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));

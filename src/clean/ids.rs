@@ -77,7 +77,7 @@ struct Shard {
 }
 
 impl Shard {
-    fn settle(&mut self) {
+    fn merge_fresh(&mut self) {
         self.fresh.sort_unstable();
         self.sorted.append(&mut self.fresh);
         // Two sorted runs: the stable sort merges them in linear time.
@@ -106,7 +106,7 @@ impl Distinct {
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<Shard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
-        shards.par_iter_mut().for_each(Shard::settle);
+        shards.par_iter_mut().for_each(Shard::merge_fresh);
         let mut ids: Vec<u64> = shards.into_iter().flat_map(|s| s.sorted).collect();
         ids.par_sort_unstable();
         ids
@@ -128,7 +128,7 @@ impl ArcSink for Distinct {
             // As many bytes again while they are merged.
             if shard.fresh.len() > shard.sorted.len() / 4 + 8192 {
                 let before = shard.sorted.len();
-                shard.settle();
+                shard.merge_fresh();
                 self.found.fetch_add((shard.sorted.len() - before) as u64, Ordering::Relaxed);
             }
         }

@@ -217,7 +217,7 @@ impl Growing {
         }
         let spill = self.writer.finish()?;
         if let Some(held) = &mut self.held {
-            held.settle(Bytes(spill.bytes));
+            held.resize(Bytes(spill.bytes));
         }
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
         Ok(Built { part: kept.part, spill, held: self.held, inducing, pruning, spilling })

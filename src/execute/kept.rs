@@ -31,12 +31,12 @@ use crate::spill::{Manifest, ManifestGraph, SpillReader};
 ///
 /// # Errors
 /// [`crate::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
-/// [`crate::error::Kind::Usage`] for settings that were settled when the graph was partitioned;
+/// [`crate::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
 /// [`crate::error::Kind::Resource`] when a partition does not fit the device.
 pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
     machine::forget_peak();
     let begin = Instant::now();
-    refuse_settled(job, dir)?;
+    refuse_partition_settings(job, dir)?;
     let manifest = Manifest::read(dir)?;
     let Some(ManifestGraph { size, wedges, report }) = manifest.graph.clone() else {
         return Err(Error::data(
@@ -158,8 +158,8 @@ fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (Partitio
 }
 
 /// Refuses settings that say how a graph is read or partitioned.
-fn refuse_settled(job: &Job, dir: &Path) -> Result<()> {
-    let settled = [
+fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
+    let fixed = [
         (job.partitioner != Partitioner::Auto, "a partitioner"),
         (job.parts != Parts::Auto, "a number of parts"),
         (job.stream.is_some(), "a prune level"),
@@ -169,10 +169,10 @@ fn refuse_settled(job: &Job, dir: &Path) -> Result<()> {
         (job.run_dir.is_some(), "a run directory"),
         (job.keep_spill, "to keep the spills"),
     ];
-    match settled.into_iter().find(|(named, _)| *named) {
+    match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {
             Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(
-                "settings of budgets, backend, devices and output only: all else was settled by 'trimill partition'",
+                "settings of budgets, backend, devices and output only: all else was fixed by 'trimill partition'",
             ))
         }
         None => Ok(()),

@@ -67,8 +67,8 @@ pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control:
     let alternatives = match planned.limits.whole {
         Some(_) => Vec::new(),
         None => {
-            let settled = (job.stream.unwrap_or(plan.cut.stream()), plan.row_block_limit, &planned.partitioner);
-            setup.pool.install(|| alternatives(&planning, settled))?
+            let chosen = (job.stream.unwrap_or(plan.cut.stream()), plan.row_block_limit, &planned.partitioner);
+            setup.pool.install(|| alternatives(&planning, chosen))?
         }
     };
     let mut estimates = plan.estimates;

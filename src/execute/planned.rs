@@ -105,9 +105,9 @@ pub(super) fn planned(
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
     let of_graph = (graph.size(), graph.held_bytes());
-    // What an earlier start settled needs its share of the host's memory, whatever this one would have chosen.
-    let settled = recorded.as_ref().map(|(record, _)| record.stream);
-    let sharing = Job { stream: settled.or(job.stream), ..job.clone() };
+    // The stream that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
+    let stream = recorded.as_ref().map(|(record, _)| record.stream);
+    let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver) = (chosen.division, chosen.driver);
     let host_floors = Asked::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
@@ -136,7 +136,7 @@ pub(super) fn planned(
     let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
         let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
         let plan = setup.pool.install(|| match &recorded {
-            Some((record, settled)) => replan(&graph, (settled, record.block_bytes), &footprint, &limits, control),
+            Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
             None => {
                 let builds = division.building.is_some();
                 Planning { job, setup, graph: &graph, footprint: &footprint, limits: &limits, builds, control }

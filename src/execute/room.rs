@@ -32,7 +32,7 @@ impl FreeSpace {
 
 impl Taken {
     /// It turned out to be `bytes`: gives the rest back. More than was taken is taken as well, so that the next one waits.
-    pub fn settle(&mut self, bytes: Bytes) {
+    pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
         if let Some(rest) = self.bytes.checked_sub(bytes.get()) {
             room.fetch_add(rest, Ordering::Relaxed);
@@ -61,11 +61,11 @@ mod tests {
         let room = FreeSpace::new(Bytes(100));
         let mut first = room.take(Bytes(60)).unwrap();
         assert!(room.take(Bytes(41)).is_none());
-        first.settle(Bytes(30));
+        first.resize(Bytes(30));
         let second = room.take(Bytes(70)).unwrap();
         assert!(room.take(Bytes(1)).is_none());
         drop(second);
-        first.settle(Bytes(130));
+        first.resize(Bytes(130));
         assert!(room.take(Bytes(1)).is_none());
         drop(first);
         assert!(room.take(Bytes(100)).is_some());

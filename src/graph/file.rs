@@ -91,7 +91,7 @@ pub(crate) struct GraphWriter {
 }
 
 impl GraphWriter {
-    /// Begins a file in `dir`. Of `layout` the counts of vertices and edges and what is said of ids are settled.
+    /// Begins a file in `dir`. Of `layout`, the counts of vertices and edges and how ids are stored are final.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] when it cannot be made.
@@ -100,7 +100,7 @@ impl GraphWriter {
         Ok(Self { file, layout, checksums: Checksums::default() })
     }
 
-    /// What is settled.
+    /// Its layout, as far as it is known.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }

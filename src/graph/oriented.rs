@@ -93,7 +93,7 @@ impl Ids {
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory; `layout` says what of it is settled before rows are made.
+    /// A graph whose sections are in memory; `layout` says what of it is known before rows are made.
     pub(crate) fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,

@@ -1,4 +1,4 @@
-//! The columns of a list's lines: settled by the first line of a file, the same in all others.
+//! The columns of a list's lines: fixed by the first line of a file, the same in all others.
 //!
 //! A column ends at a run of blanks and tabs or at one comma with blanks around it, so two commas enclose an empty column.
 //! A list that changes its columns is another format (a METIS file, an adjacency list), or two files in one, and its first

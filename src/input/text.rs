@@ -41,7 +41,7 @@ pub(super) struct Text {
 struct List {
     file: InputFile,
     first: First,
-    /// Where its arcs begin, once that is settled.
+    /// Where its arcs begin, once that is known.
     start: OnceLock<Start>,
 }
 

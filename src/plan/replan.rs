@@ -1,6 +1,6 @@
 //! A plan of an earlier start, under the footprint and budgets of this one.
 //!
-//! Enters: how the graph was cut, and what else was settled then. Leaves: the same partitions, what each takes now, or the budget
+//! Enters: how the graph was cut, and what else was recorded then. Leaves: the same partitions, what each takes now, or the budget
 //! that they need. Nothing is split or joined, or results of partitions that were counted would be lost.
 
 use std::ops::Range;
@@ -16,34 +16,34 @@ use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
 use crate::stream::row_blocks::RowBlocks;
 
-/// What a plan settled.
+/// How a graph was cut, as a plan of a run directory records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
+pub enum RecordedCut {
     /// Rank ranges.
     Ranges(Vec<Range<u32>>),
     /// The partition where each vertex is local.
     Sets(Locals),
 }
 
-/// Plans what was settled, with row blocks of at most `row_block_limit`.
+/// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
 pub fn replan(
     graph: &OrientedGraph,
-    (settled, row_block_limit): (&Settled, Bytes),
+    (recorded, row_block_limit): (&RecordedCut, Bytes),
     footprint: &Footprint,
     limits: &Limits,
     control: &Control,
 ) -> Result<Plan> {
     let start = Instant::now();
-    let (cut, (sizes, predictions)) = match settled {
-        Settled::Ranges(ranges) => {
+    let (cut, (sizes, predictions)) = match recorded {
+        RecordedCut::Ranges(ranges) => {
             let blocks = RowBlocks::new(graph, row_block_limit)?;
             let found = ranges::predictions(graph, (ranges, &blocks), footprint, limits.device)?;
             (Cut::Ranges(ranges.clone(), blocks), found)
         }
-        Settled::Sets(locals) => {
+        RecordedCut::Sets(locals) => {
             let found = sized(graph, locals, footprint, (limits, row_block_limit), control)?;
             (Cut::Sets(locals.clone()), found)
         }

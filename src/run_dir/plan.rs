@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::hex;
 use crate::job::Stream;
 use crate::partition::locals::Locals;
-use crate::plan::{Cut, Plan, Settled};
+use crate::plan::{Cut, Plan, RecordedCut};
 
 /// What the record calls itself, and its version.
 const KIND: &str = "trimill plan 2";
@@ -26,7 +26,7 @@ const NAME: &str = "plan.json";
 /// The name of the file with the partition of each vertex.
 const LOCALS: &str = "locals.zst";
 
-/// What was settled when the job was planned.
+/// What was chosen when the job was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
@@ -104,10 +104,10 @@ impl PlanRecord {
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices.
-    pub(super) fn settled(&self, dir: &Path, vertices: u32) -> Result<Settled> {
+    pub(super) fn cut(&self, dir: &Path, vertices: u32) -> Result<RecordedCut> {
         match self.stream {
-            Stream::Graph => self.ranges(dir, vertices).map(Settled::Ranges),
-            Stream::Partition => self.locals(dir, vertices).map(Settled::Sets),
+            Stream::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),
+            Stream::Partition => self.locals(dir, vertices).map(RecordedCut::Sets),
         }
     }
 

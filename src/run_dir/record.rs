@@ -99,7 +99,7 @@ impl JobRecord {
     }
 
     /// Fails where a start with `now` cannot go on with what `self`, found in `dir`, began. `plan` is what was
-    /// settled then: asking for just that, or leaving the choice to the planner, is no difference. Where only the contents of a
+    /// chosen then: asking for just that, or leaving the choice to the planner, is no difference. Where only the contents of a
     /// file tell whether it is the same, they are hashed; afterwards they are known.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    fn settled(parts: u32) -> PlanRecord {
+    fn recorded(parts: u32) -> PlanRecord {
         PlanRecord::of(parts, Stream::Partition, Bytes(4096))
     }
 
@@ -251,7 +251,7 @@ mod tests {
             (|job| drop(job.input.pop()), "(input: recorded /a.txt and /b.txt, now /a.txt)"),
         ];
         for (change, said) in cases {
-            let text = difference(change, Some(&settled(8))).unwrap();
+            let text = difference(change, Some(&recorded(8))).unwrap();
             assert!(text.starts_with("/run: ") && text.contains(said), "{text}");
         }
         let both = difference(|job| (job.seed, job.input[0].stat.modified.0) = (3, 6), None).unwrap();
@@ -259,14 +259,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_settled_may_be_asked_for() {
+    fn what_was_chosen_may_be_asked_for() {
         assert_eq!(difference(|_| (), None), None);
         // Other permissions, another inode: the contents are known to be the same.
         assert_eq!(difference(|job| (job.input[0].stat.changed, job.input[0].stat.inode) = ((9, 9), 4), None), None);
         let asked: fn(&mut JobRecord) =
             |job| (job.parts, job.stream, job.block_bytes) = ("8".into(), "partition".into(), Some(4096));
-        assert_eq!(difference(asked, Some(&settled(8))), None);
-        assert!(difference(asked, Some(&settled(9))).is_some());
+        assert_eq!(difference(asked, Some(&recorded(8))), None);
+        assert!(difference(asked, Some(&recorded(9))).is_some());
         assert!(difference(asked, None).is_some());
         // What was asked for then may be left to the planner now.
         let mut before = record();

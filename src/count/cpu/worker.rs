@@ -135,12 +135,12 @@ impl Worker {
     }
 
     /// Counts the triangles whose lowest corner has `row` and whose middle corner is a hub of `row[start..]`; all of
-    /// `row` lies below the last hub. Some are left to a later call, or to [`Self::meet_put_off`].
+    /// `row` lies below the last hub. Some are left to a later call, or to [`Self::intersect_postponed`].
     #[inline(always)]
-    fn meet_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
+    fn intersect_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
         let mut count = 0;
         if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
-            count += self.meet_put_off(hubs);
+            count += self.intersect_postponed(hubs);
         }
         let first = self.packed.len();
         self.pack(row);
@@ -162,7 +162,7 @@ impl Worker {
         for &b in &row[at_once..] {
             word += usize::from(u32::from(self.places[word]) < b / 64);
             if self.postponed.len() == self.room.postponed {
-                count += self.sort_and_meet(hubs);
+                count += self.sort_and_intersect(hubs);
             }
             self.postponed.push(Postponed {
                 first: first as u32,
@@ -191,15 +191,15 @@ impl Worker {
 
     /// Counts what was put off; afterwards there is room for the packed words of any row.
     #[inline(always)]
-    fn meet_put_off(&mut self, hubs: &Hubs) -> u64 {
-        let count = self.sort_and_meet(hubs);
+    fn intersect_postponed(&mut self, hubs: &Hubs) -> u64 {
+        let count = self.sort_and_intersect(hubs);
         self.packed.clear();
         self.places.clear();
         count
     }
 
     #[inline(always)]
-    fn sort_and_meet(&mut self, hubs: &Hubs) -> u64 {
+    fn sort_and_intersect(&mut self, hubs: &Hubs) -> u64 {
         if self.postponed.is_empty() {
             return 0;
         }
@@ -231,14 +231,14 @@ impl Worker {
     /// successor's row are below that successor, so it does no harm that those of `row` above it are marked, too. `words` are those of
     /// `row`, if it is packed.
     #[inline(always)]
-    fn meet_others(&mut self, row: &[u32], start: usize, words: Option<&[[u32; 3]]>, around: &Around<'_>) -> u64 {
+    fn intersect_others(&mut self, row: &[u32], start: usize, words: Option<&[[u32; 3]]>, around: &Around<'_>) -> u64 {
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
             None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
         }
         let count = match around.packed {
-            Packed::Most => row[start..].iter().map(|&b| self.meet(around.successors.row(b))).sum(),
-            Packed::Some | Packed::None => self.meet_ahead(row, start, around.successors),
+            Packed::Most => row[start..].iter().map(|&b| self.intersect(around.successors.row(b))).sum(),
+            Packed::Some | Packed::None => self.intersect_ahead(row, start, around.successors),
         };
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
@@ -249,7 +249,7 @@ impl Worker {
 
     /// Counts the entries of `row[start..]`'s rows that are marked; rows may be anywhere in memory.
     #[inline(always)]
-    fn meet_ahead(&self, row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
+    fn intersect_ahead(&self, row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
         let (first, last) = (row[0], row[row.len() - 1]);
         let mut count = 0;
         for some in row[start..].chunks(AHEAD) {
@@ -259,16 +259,16 @@ impl Worker {
                 let successor_row = successors.row(b);
                 // Touches both ends of every row before the first row is probed.
                 ahead[found] = successor_row;
-                found += usize::from(may_meet(successor_row, first, last));
+                found += usize::from(may_intersect(successor_row, first, last));
             }
-            count += ahead[..found].iter().map(|successor_row| self.meet(successor_row)).sum::<u64>();
+            count += ahead[..found].iter().map(|successor_row| self.intersect(successor_row)).sum::<u64>();
         }
         count
     }
 
     /// How many entries of a successor's row are marked.
     #[inline(always)]
-    fn meet(&self, successor_row: &[u32]) -> u64 {
+    fn intersect(&self, successor_row: &[u32]) -> u64 {
         match pack::words(successor_row) {
             Some(words) => probe_words(words, &self.marks),
             None => probe(successor_row, &self.marks),
@@ -278,7 +278,7 @@ impl Worker {
 
 /// Whether a successor's row may have entries from `first` to `last`.
 #[inline(always)]
-fn may_meet(row: &[u32], first: u32, last: u32) -> bool {
+fn may_intersect(row: &[u32], first: u32, last: u32) -> bool {
     match (pack::words(row), row) {
         (Some(words), _) => words[0][0] <= last / 64 && words[words.len() - 1][0] >= first / 64,
         (None, [least, .., greatest]) => (*least <= last) & (*greatest >= first),
@@ -331,10 +331,10 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) 
         let start = start.max(1);
         let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
         if start < hubs_end {
-            count += worker.meet_hubs(&row[..hubs_end], start, hubs);
+            count += worker.intersect_hubs(&row[..hubs_end], start, hubs);
         }
         if start.max(hubs_end) < end {
-            count += worker.meet_others(&row[..end], start.max(hubs_end), words, around);
+            count += worker.intersect_others(&row[..end], start.max(hubs_end), words, around);
         }
     }
     worker.unpacked = unpacked;
@@ -344,7 +344,7 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) 
 /// Counts what a worker has put off.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_put_off(worker: &mut Worker, hubs: &Hubs) -> u64 {
-    worker.meet_put_off(hubs)
+    worker.intersect_postponed(hubs)
 }
 
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.

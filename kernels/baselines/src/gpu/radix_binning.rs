@@ -4,7 +4,7 @@
 //! transitions, each vertex of degree `d` has `d (d - 1) / 2` wedges, and the edge that would close each of them is written to the
 //! candidates E' at the place that a scan of these numbers gives. Algorithm 2: E and E' are binned together by the highest bits
 //! of both vertices (stable), buckets that are empty on one side are dropped, those with few keys on a side are counted one by one,
-//! and the rest is binned by the next bits; at the last bit every candidate of a bucket counts. Each triangle is met at its three
+//! and the rest is binned by the next bits; at the last bit every candidate of a bucket counts. Each triangle is found at its three
 //! corners, so the sum is divided by three.
 //!
 //! Choices where the paper is silent or names it as future work: candidates come in batches, so E' never is there as a whole, and
@@ -184,12 +184,12 @@ impl<E: Engine> Work<E> for RadixBinning {
             bins.count(machine, edges, many)?;
             first += many;
         }
-        let met = bins.met(machine)?;
+        let closed = bins.closed(machine)?;
         so_far.kernel_seconds = machine.stop_clock()?;
-        if !met.is_multiple_of(3) {
-            return Err(Error::Section(format!("{met} wedges are closed, which is no multiple of three")));
+        if !closed.is_multiple_of(3) {
+            return Err(Error::Section(format!("{closed} wedges are closed, which is no multiple of three")));
         }
-        so_far.triangles = met / 3;
+        so_far.triangles = closed / 3;
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Bins {
     /// Buckets of the next level, 32 bits.
     listed: u64,
     /// Closed wedges.
-    met: u64,
+    closed: u64,
     len: u64,
     bits: u64,
     levels: u64,
@@ -96,7 +96,7 @@ impl Bins {
             edges: Side::lay(layout, len, buckets, bins)?,
             wedges: Side::lay(layout, batch, buckets, bins)?,
             listed: layout.take(4)?.offset,
-            met: layout.take(8)?.offset,
+            closed: layout.take(8)?.offset,
             len,
             bits: half.into(),
             levels: bits(size.numbered.into()).div_ceil(half).into(),
@@ -107,7 +107,7 @@ impl Bins {
     /// The same at an address.
     pub(super) fn at(self, base: u64) -> Self {
         let (edges, wedges) = (self.edges.at(base), self.wedges.at(base));
-        Self { edges, wedges, listed: base + self.listed, met: base + self.met, ..self }
+        Self { edges, wedges, listed: base + self.listed, closed: base + self.closed, ..self }
     }
 
     /// Where a batch of candidates is to be written.
@@ -117,7 +117,7 @@ impl Bins {
 
     /// Nothing is counted yet.
     pub(super) fn begin<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<()> {
-        machine.fill(self.met, 0, 8)
+        machine.fill(self.closed, 0, 8)
     }
 
     /// Counts the candidates of a batch that are among `edges`.
@@ -136,7 +136,7 @@ impl Bins {
             let last = u64::from(level + 1 == levels);
             let lists = [edges, e.counts, e.firsts, wedges, w.counts, w.firsts];
             let bounds = [buckets, bits, self.threshold, last];
-            let out = [e.ranges[next], w.ranges[next], self.listed, self.met];
+            let out = [e.ranges[next], w.ranges[next], self.listed, self.closed];
             machine.run("bin_parts", (32 * buckets) << (2 * bits), &[&lists[..], &bounds, &out].concat())?;
             buckets = machine.read_u32(self.listed)?.into();
             if buckets == 0 {
@@ -147,7 +147,7 @@ impl Bins {
     }
 
     /// Closed wedges of all batches.
-    pub(super) fn met<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
-        machine.read_u64(self.met)
+    pub(super) fn closed<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<u64> {
+        machine.read_u64(self.closed)
     }
 }

@@ -41,7 +41,7 @@ use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use estimate::{Estimates, Machine};
 use predict::Prediction;
-pub use replan::{Settled, replan};
+pub use replan::{RecordedCut, replan};
 use space::Space;
 
 /// The largest row block that is chosen by itself: larger ones are no faster to pass.

@@ -22,5 +22,5 @@ pub(crate) use store::BlockBytes;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-#[path = "far/tests.rs"]
+#[path = "graph/far/tests.rs"]
 mod far;

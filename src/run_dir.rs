@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/lock             locked while a process is in it
 //! DIR/job.json         what the job is: its input, how it is cut, what is pruned
-//! DIR/plan.json        the partitions that were settled, the stream and the size of row blocks, a fingerprint
+//! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
@@ -33,7 +33,7 @@ pub use record::JobRecord;
 use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Result};
-use crate::plan::{Plan, Settled};
+use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
 use lock::Lock;
 
@@ -114,11 +114,11 @@ impl RunDir {
     ///
     /// # Errors
     /// When the files cannot be read; where they are damaged, the job is planned anew.
-    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, Settled)>> {
+    pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, RecordedCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
-        let settled = plan.settled(&self.path, vertices).map(Some);
-        let settled = sealed_file::unless_damaged(settled, "the job is planned anew")?;
-        Ok(settled.map(|settled| (plan, settled)))
+        let cut = plan.cut(&self.path, vertices).map(Some);
+        let cut = sealed_file::unless_damaged(cut, "the job is planned anew")?;
+        Ok(cut.map(|cut| (plan, cut)))
     }
 
     fn plan(&self) -> Result<Option<PlanRecord>> {

@@ -54,7 +54,7 @@ mod text;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-#[path = "far/tests.rs"]
+#[path = "input/far/tests.rs"]
 mod far;
 #[cfg(test)]
 mod tests;
