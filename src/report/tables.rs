@@ -70,7 +70,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
         text.push_str(&grid(&DEVICES, &result.devices, None));
     }
     if !result.stages.is_empty() {
-        text.push_str("\nStations\n");
+        text.push_str("\nStages\n");
         text.push_str(&stages(&result.stages));
     }
     text.push_str(&list(&[("peak host memory", host_memory(result)), ("whole job", seconds(result.seconds))]));
