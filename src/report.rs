@@ -3,27 +3,34 @@
 //! Enters: values that the stages fill in. Leaves: text on standard output, files in an output directory. A report is
 //! plain data: it can be written, read, checked, and (the result of a run) added to.
 
+pub mod batch;
 pub mod bench;
 pub mod bench_table;
+pub mod cache;
 pub mod chart;
 pub mod doctor;
 pub mod failure;
 pub mod files;
-pub mod generic;
+pub mod generate;
 pub mod json;
-pub mod other;
+pub mod json_text;
+pub mod partition;
 pub mod plan;
 pub mod result;
+pub mod result_table;
 mod svg;
 pub mod table;
-pub mod tables;
+pub mod verify;
 
 pub use bench::BenchReport;
+pub use cache::{CacheEntry, CacheReport};
 pub use doctor::DoctorReport;
 pub use failure::Failure;
-pub use other::{CacheEntry, CacheReport, GenerateReport, PartitionReport, SpilledPartition, VerifyReport};
+pub use generate::GenerateReport;
+pub use partition::{PartitionReport, SpilledPartition};
 pub use plan::{PlanReport, PlannedPartition};
 pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Stage};
+pub use verify::VerifyReport;
 
 /// The version of the JSON objects; fields are added without raising it.
 pub const SCHEMA_VERSION: u32 = 1;

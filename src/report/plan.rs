@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
+use super::result_table::{against, means, method, parts, shown, stream};
 use super::table::{Column, grid, list, seconds, thousands};
-use super::tables::{against, means, method, parts, shown, stream};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune, Stream};
 use crate::memory::HostFloor;

@@ -104,7 +104,7 @@ impl Context<'_> {
 /// The job of a command line whose flags are `tables`; its files are there.
 fn job_of(tables: &Tables) -> Result<Job> {
     let mut job = Job::resolve(None, tables, Path::new(""))?;
-    checks::settle(&mut job, tables)?;
+    checks::check(&mut job, tables)?;
     job.check_files()?;
     Ok(job)
 }

@@ -14,7 +14,7 @@ use trimill::run_dir;
 ///
 /// # Errors
 /// [`trimill::error::Kind::Usage`].
-pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
+pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
         Some(name) => error.while_doing(&format!("job '{name}'")),
@@ -56,7 +56,7 @@ pub(super) fn settle(job: &mut Job, stated: &Tables) -> Result<()> {
 /// [`trimill::error::Kind::Usage`].
 pub(super) fn settle_all(jobs: &mut [BatchJob]) -> Result<()> {
     for BatchJob { job, stated, .. } in &mut *jobs {
-        settle(job, stated)?;
+        check(job, stated)?;
     }
     jobs.iter().try_for_each(|entry| free_output(&entry.job))
 }

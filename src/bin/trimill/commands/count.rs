@@ -6,7 +6,7 @@ use trimill::control::Control;
 use trimill::engine::Engine;
 use trimill::error::Result;
 use trimill::job::Job;
-use trimill::report::{RunResult, files, tables};
+use trimill::report::{RunResult, files, result_table};
 use trimill::run_dir::resumable;
 use trimill::threads::{WORKER, guarded};
 
@@ -15,7 +15,7 @@ pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Con
     checks::free_output(&job)?;
     let Counted { result, written } = count(engine, &job, &context.control)?;
     let short = context.terminal;
-    let said = context.report(command.json, &result, |result| tables::result(result, short));
+    let said = context.report(command.json, &result, |result| result_table::result(result, short));
     let unwritten = written.err().inspect(|error| context.tell("", error));
     said?;
     Ok(unwritten.map(|error| error.kind()))

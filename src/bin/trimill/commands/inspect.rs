@@ -4,13 +4,13 @@ use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
 use trimill::engine::Engine;
 use trimill::error::Result;
-use trimill::report::{DoctorReport, generic};
+use trimill::report::{DoctorReport, json_text};
 use trimill::request::{DoctorRequest, InspectRequest};
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };
     let report = engine.inspect(&request, &context.control)?;
-    context.report(command.json, &report, generic::text)
+    context.report(command.json, &report, json_text::text)
 }
 
 pub(super) fn doctor(engine: &dyn Engine, command: &DoctorCommand, context: &mut Context<'_>) -> Result<Outcome> {

@@ -13,10 +13,10 @@ use trimill::bytes::Bytes;
 use trimill::engine::Engine;
 use trimill::error::{Kind, Result};
 use trimill::job::{Batch, BatchJob, Job};
+use trimill::report::batch::{SummaryLine, summary};
 use trimill::report::failure::{Failure, kind_name};
-use trimill::report::other::{SummaryLine, summary};
 use trimill::report::table::{Column, grid, or_dash};
-use trimill::report::{json, tables};
+use trimill::report::{json, result_table};
 use trimill::text::{printable, shown};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
@@ -46,7 +46,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
             Ok(Counted { result, written }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
                 let short = context.terminal;
-                context.report(command.json, &result, |result| format!("{}\n", tables::result(result, short)))?;
+                context.report(command.json, &result, |result| format!("{}\n", result_table::result(result, short)))?;
                 if let Err(error) = written {
                     worst = worst.max(Some(error.kind()));
                     line.outcome = format!("counted; {}: {error}", kind_name(error.kind()));

@@ -1,0 +1,29 @@
+//! The summary of a batch of jobs.
+
+use super::table::{Column, grid, or_dash, thousands};
+
+/// A job of a batch in its summary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryLine {
+    /// The job's name.
+    pub job: String,
+    /// Triangles, edges, parts, where it was counted.
+    pub counted: Option<(u128, u64, u32)>,
+    /// Time for the whole job.
+    pub seconds: f64,
+    /// `done`, or what went wrong.
+    pub outcome: String,
+}
+
+/// The summary of a batch as text.
+pub fn summary(lines: &[SummaryLine]) -> String {
+    const COLUMNS: [Column<SummaryLine>; 6] = [
+        Column { heading: "job", cell: |l| l.job.clone() },
+        Column { heading: "triangles", cell: |l| or_dash(l.counted, |(triangles, ..)| thousands(triangles)) },
+        Column { heading: "edges", cell: |l| or_dash(l.counted, |(_, edges, _)| thousands(edges)) },
+        Column { heading: "parts", cell: |l| or_dash(l.counted, |(.., parts)| thousands(parts)) },
+        Column { heading: "seconds", cell: |l| format!("{:.3}", l.seconds) },
+        Column { heading: "outcome", cell: |l| l.outcome.clone() },
+    ];
+    grid(&COLUMNS, lines, None)
+}

@@ -1,0 +1,46 @@
+//! The report of `trimill generate`.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{list, seconds, thousands};
+use crate::bytes::Bytes;
+use crate::path_text;
+
+/// A graph that was made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GenerateReport {
+    /// The family, as on the command line.
+    pub family: String,
+    /// The file.
+    #[serde(serialize_with = "path_text::shown")]
+    pub file: PathBuf,
+    /// Pairs in the file; with some families more than there are edges.
+    pub pairs_written: u64,
+    /// The file's size.
+    pub bytes: Bytes,
+    /// Vertices, isolated ones included; null where unknown.
+    pub vertices: Option<u64>,
+    /// Edges of the clean graph; null where unknown.
+    pub edges: Option<u128>,
+    /// Triangles of the clean graph; null where unknown.
+    pub triangles: Option<u128>,
+    /// Time for everything.
+    pub seconds: f64,
+}
+
+impl GenerateReport {
+    /// The report as text.
+    pub fn table(&self) -> String {
+        let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+        list(&[
+            ("family", self.family.clone()),
+            ("file", format!("{} ({}, {} pairs)", self.file.display(), self.bytes, thousands(self.pairs_written))),
+            ("vertices", known(self.vertices.map(thousands))),
+            ("edges", known(self.edges.map(thousands))),
+            ("triangles", known(self.triangles.map(thousands))),
+            ("took", seconds(self.seconds)),
+        ])
+    }
+}

@@ -1,0 +1,130 @@
+//! The report of `trimill partition`: the graph, and each spilled partition.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::result_table::{against, shown, stages};
+use super::table::{Column, grid, list, thousands};
+use super::{SCHEMA_VERSION, Stage};
+use crate::bytes::Bytes;
+use crate::job::{Job, Prune};
+use crate::path_text;
+
+/// What `trimill partition` left on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartitionReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The directory with the manifest and the partitions.
+    #[serde(serialize_with = "path_text::shown")]
+    pub directory: PathBuf,
+    /// Vertices of the clean graph.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// The partitioner, as on the command line.
+    pub partitioner: String,
+    /// The prune level.
+    pub prune: Prune,
+    /// The seed of random choices.
+    pub seed: u64,
+    /// The number of partitions.
+    pub parts: u32,
+    /// The partitions.
+    pub partitions: Vec<SpilledPartition>,
+    /// The stages that the data passed.
+    pub stages: Vec<Stage>,
+    /// The process's high-water mark of memory.
+    pub peak_host_bytes: Bytes,
+    /// The budget on the device that the partitions were cut for.
+    pub device_memory: Bytes,
+}
+
+/// A partition on disk.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpilledPartition {
+    /// The partition, from 0.
+    pub id: u32,
+    /// Its file.
+    #[serde(serialize_with = "path_text::shown")]
+    pub file: PathBuf,
+    /// Vertices that are local here.
+    pub local_vertices: u64,
+    /// Proxies of the induced subgraph.
+    pub proxies_induced: u64,
+    /// Proxies left after pruning.
+    pub proxies_kept: u64,
+    /// Arcs of the induced subgraph.
+    pub arcs_induced: u64,
+    /// Arcs left after pruning.
+    pub arcs_kept: u64,
+    /// The resident section in memory.
+    pub resident_bytes: Bytes,
+    /// Row blocks.
+    pub row_blocks: u64,
+    /// The largest row block in memory.
+    pub largest_block_bytes: Bytes,
+    /// The file's size.
+    pub spill_bytes: Bytes,
+    /// The peak of device (or counting) memory that counting it will take.
+    pub peak_bytes_predicted: Bytes,
+}
+
+impl PartitionReport {
+    /// A report that knows its job and nothing else yet; the directory is the job's spill directory.
+    pub fn of(job: &Job) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            directory: job.spill_dir.clone().unwrap_or_default(),
+            vertices: 0,
+            edges: 0,
+            partitioner: job.partitioner.to_string(),
+            prune: job.prune,
+            seed: job.seed,
+            parts: 0,
+            partitions: Vec::new(),
+            stages: Vec::new(),
+            peak_host_bytes: Bytes::ZERO,
+            device_memory: job.device_memory.unwrap_or_default(),
+        }
+    }
+
+    /// The report as text.
+    pub fn table(&self, short: bool) -> String {
+        const COLUMNS: [Column<SpilledPartition>; 11] = [
+            Column { heading: "part", cell: |p| p.id.to_string() },
+            Column { heading: "local\nvertices", cell: |p| thousands(p.local_vertices) },
+            Column { heading: "proxies\ninduced", cell: |p| thousands(p.proxies_induced) },
+            Column { heading: "proxies\nkept", cell: |p| thousands(p.proxies_kept) },
+            Column { heading: "arcs\ninduced", cell: |p| thousands(p.arcs_induced) },
+            Column { heading: "arcs\nkept", cell: |p| thousands(p.arcs_kept) },
+            Column { heading: "resident", cell: |p| p.resident_bytes.to_string() },
+            Column { heading: "row\nblocks", cell: |p| thousands(p.row_blocks) },
+            Column { heading: "largest\nblock", cell: |p| p.largest_block_bytes.to_string() },
+            Column { heading: "spilled", cell: |p| p.spill_bytes.to_string() },
+            Column { heading: "peak\npredicted", cell: |p| p.peak_bytes_predicted.to_string() },
+        ];
+        let largest = self.partitions.iter().map(|p| p.peak_bytes_predicted).max().unwrap_or_default();
+        let (rows, note) = shown(&self.partitions, short, |p| p.peak_bytes_predicted);
+        let mut text = list(&[
+            ("directory", self.directory.display().to_string()),
+            ("vertices", thousands(self.vertices)),
+            ("edges", thousands(self.edges)),
+            ("partitions", format!("{} by {}, prune {}", self.parts, self.partitioner, self.prune)),
+            ("spilled", self.partitions.iter().map(|p| p.spill_bytes).sum::<Bytes>().to_string()),
+            ("largest partition", against(largest, self.device_memory)),
+            ("peak host memory", self.peak_host_bytes.to_string()),
+        ]);
+        text.push('\n');
+        text.push_str(&grid(&COLUMNS, rows, None));
+        text.push_str(&note);
+        text.push('\n');
+        text.push_str(&stages(&self.stages));
+        text.push_str(&format!("\nto count them: trimill count {}\n", self.directory.display()));
+        text
+    }
+}

@@ -1,0 +1,58 @@
+//! The report of `trimill verify`.
+
+use serde::{Deserialize, Serialize};
+
+use super::table::{list, seconds, thousands};
+use super::{InputReport, SCHEMA_VERSION};
+
+/// What the slow independent counter found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VerifyReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// Triangles.
+    pub triangles: u128,
+    /// Vertices with an edge.
+    pub vertices: u64,
+    /// Edges.
+    pub edges: u64,
+    /// Paths of two edges.
+    pub wedges: u128,
+    /// `3 * triangles / wedges`; 0 without wedges.
+    pub transitivity: f64,
+    /// What came in, and what cleaning did to it.
+    pub input: InputReport,
+    /// Time for everything.
+    pub seconds: f64,
+}
+
+impl VerifyReport {
+    /// A report with its versions and the transitivity filled in.
+    pub fn new(triangles: u128, vertices: u64, edges: u64, wedges: u128, input: InputReport, seconds: f64) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            triangles,
+            vertices,
+            edges,
+            wedges,
+            transitivity: super::transitivity(triangles, wedges),
+            input,
+            seconds,
+        }
+    }
+
+    /// The report as text.
+    pub fn table(&self) -> String {
+        list(&[
+            ("triangles", thousands(self.triangles)),
+            ("vertices", thousands(self.vertices)),
+            ("edges", thousands(self.edges)),
+            ("wedges", thousands(self.wedges)),
+            ("transitivity", format!("{:.6}", self.transitivity)),
+            ("took", seconds(self.seconds)),
+        ])
+    }
+}
