@@ -132,7 +132,7 @@ fn a_damaged_or_missing_spill_is_named_and_no_count_is_given() {
 }
 
 #[test]
-fn what_was_settled_by_partitioning_cannot_be_named_again() {
+fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     let dir = tempfile::tempdir().unwrap();
     partitioned(dir.path());
     for settled in [
@@ -149,7 +149,7 @@ fn what_was_settled_by_partitioning_cannot_be_named_again() {
             dir.path(),
             2,
             &[&["count", "spills"], settled].concat(),
-            &["spills", "settled by 'trimill partition'"],
+            &["spills", "fixed by 'trimill partition'"],
         );
     }
     refuses(dir.path(), 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
