@@ -145,12 +145,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         &["--run-dir", "run"],
         &["--keep-spill", "--spill-dir", "other"],
     ] {
-        refuses(
-            dir.path(),
-            2,
-            &[&["count", "spills"], settled].concat(),
-            &["spills", "fixed by 'trimill partition'"],
-        );
+        refuses(dir.path(), 2, &[&["count", "spills"], settled].concat(), &["spills", "fixed by 'trimill partition'"]);
     }
     refuses(dir.path(), 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
     assert!(!dir.path().join("run").exists());
