@@ -1,12 +1,12 @@
-//! The CPU method `bitmap` beside a plain sorted merge and the crate `graph`, on graphs that are made here.
+//! Compares the CPU method `bitmap` with a plain sorted merge and with the crate `graph`, on generated graphs.
 //!
 //! All three count the same clean graph with the same number of threads, and their counts are compared. Criterion shows
-//! each one's distribution; a table of ratios ends the run. 'orient' is what comes before: for `bitmap` the stage of
+//! the distribution of each; a table of ratios is printed at the end. 'orient' is the preparation: for `bitmap` the stage of
 //! that name and the copy of the rows into the resident section, for `graph` its relabelling by degree, for the merge
-//! nothing of its own (it runs on the rows of `bitmap`).
+//! nothing (it uses the rows of `bitmap`).
 //!
 //! `TRIMILL_BENCH_SCALE` (16) sets the binary logarithm of the number of vertices, `TRIMILL_BENCH_PAIRS` adds a
-//! graph from a file of `u32` pairs, `RAYON_NUM_THREADS` does not bound the crate `graph`, which takes all cores.
+//! graph from a file of `u32` pairs. `RAYON_NUM_THREADS` does not limit the crate `graph`, which uses all cores.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::cell::RefCell;
@@ -20,21 +20,21 @@ use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use graph::prelude::{CsrLayout, GraphBuilder, UndirectedCsrGraph, global_triangle_count, relabel_graph};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use trimill::bytes::Bytes;
-use trimill::clean::Workspace;
-use trimill::clean::ids::mix;
-use trimill::control::Control;
-use trimill::count::cpu::Cpu;
-use trimill::count::{Backend, Share, Size};
-use trimill::generate::{Family, generate};
-use trimill::graph::OrientedGraph;
-use trimill::input::arcs::ArcList;
-use trimill::memory::HostMemory;
-use trimill::partition::section::{Resident, RowBlockView};
-use trimill::prepare::prepare;
-use trimill::stream::ranges::RankRange;
-use trimill::stream::row_blocks::RowBlocks;
-use trimill::stream::source::PartitionSource;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::clean::ids::mix;
+use trimill::testing::control::Control;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::count::{Backend, Share, Size};
+use trimill::testing::generate::{Family, generate};
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::partition::section::{Resident, RowBlockView};
+use trimill::testing::prepare::prepare;
+use trimill::testing::stream::ranges::RankRange;
+use trimill::testing::stream::row_blocks::RowBlocks;
+use trimill::testing::stream::source::PartitionSource;
 
 fn main() {
     let scale = std::env::var("TRIMILL_BENCH_SCALE").map_or(16, |scale| scale.parse().unwrap());
@@ -114,7 +114,7 @@ fn timed(count: impl Fn() -> u64) -> (u64, Duration) {
     (count(), start.elapsed())
 }
 
-/// The count, and the median of the times that criterion was told; nothing where a filter leaves it out.
+/// The count, and the median of the times that criterion measured; `None` if a filter leaves it out.
 fn measure(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -156,10 +156,10 @@ fn resident(graph: &OrientedGraph) -> Resident {
     resident
 }
 
-/// Without the copy of the rows, which the counter keeps.
+/// The time excludes the copy of the rows, which the counter takes ownership of.
 fn bitmap(resident: &Resident) -> (u64, Duration) {
     let vertices = resident.numbers.len() as u32;
-    // As many threads as the global pool, in which the others run.
+    // As many threads as the global pool, which the others use.
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().build().unwrap());
     let mut cpu = POOL.install(|| Cpu::new(Bytes(4 << 30), vertices));
     let copy = resident.clone();
@@ -174,7 +174,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     (counter.finish().unwrap().triangles, start.elapsed())
 }
 
-/// Every arc's two rows walked side by side, in parallel over tails.
+/// Merges the rows of both ends of every arc, in parallel over tails.
 fn merge(resident: &Resident) -> u64 {
     let common = |mut a: &[u32], mut b: &[u32]| {
         let mut count = 0;
@@ -203,8 +203,8 @@ fn pairs(path: &Path) -> Vec<(u64, u64)> {
     std::fs::read(path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect()
 }
 
-/// A graph as crawls are: pages copy the links of a page shortly before, which are mostly near; some link to anywhere,
-/// to early pages more often than to late ones (the copying model of Kumar et al., FOCS 2000).
+/// A graph similar to a crawl: a page copies the links of a page shortly before it, which are mostly near; some links go
+/// anywhere, more often to early pages than to late ones (the copying model of Kumar et al., FOCS 2000).
 fn crawl(pages: u64) -> Vec<(u64, u64)> {
     let mut arcs = Vec::<(u64, u64)>::new();
     let mut starts = vec![0];

@@ -1,5 +1,4 @@
-//! What happens to a graph in partitions before anything is counted: planning rank ranges; sizing, inducing and pruning at every
-//! level.
+//! The work before a graph is counted in partitions: planning rank ranges; sizing, inducing and pruning at every level.
 //!
 //! `TRIMILL_BENCH_SCALE` (16) sets the binary logarithm of the number of vertices of a Kronecker graph,
 //! `TRIMILL_BENCH_PARTS` (4) the number of random partitions. Rates are in edges of the graph a second, for all
@@ -10,26 +9,26 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
-use trimill::bytes::Bytes;
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::count::Backend;
-use trimill::count::cpu::Cpu;
-use trimill::generate::{Family, generate};
-use trimill::graph::{Direction, OrientedGraph};
-use trimill::input::arcs::ArcList;
-use trimill::memory::HostMemory;
-use trimill::partition::assignment::Assignment;
-use trimill::partition::batch::kept;
-use trimill::partition::locals::Locals;
-use trimill::partition::prune::Prune;
-use trimill::partition::sizes::{PartitionSize, sizes};
-use trimill::plan::estimate::Machine;
-use trimill::plan::ranges::ranges;
-use trimill::plan::{BudgetFrom, Limits};
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::count::Backend;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::generate::{Family, generate};
+use trimill::testing::graph::{Direction, OrientedGraph};
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::partition::assignment::Assignment;
+use trimill::testing::partition::batch::kept;
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::ranges::ranges;
+use trimill::testing::plan::{BudgetFrom, Limits};
+use trimill::testing::prepare::prepare;
 
-/// What passes of the graph at a time.
+/// How much of the graph is read at a time.
 const BLOCK: Bytes = Bytes::mib(16);
 
 fn main() {
@@ -50,7 +49,7 @@ fn main() {
     group.bench_function("a pass", |bencher| {
         bencher.iter(|| {
             let mut arcs = 0;
-            let each = |block: trimill::graph::RowRun<'_>| {
+            let each = |block: trimill::testing::graph::RowRun<'_>| {
                 arcs += block.successors().len() as u64;
                 Ok(())
             };
@@ -92,7 +91,7 @@ fn limits() -> Limits {
         row_block: None,
         prune: Prune::Direct,
         parts: 1,
-        machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
+        machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
         whole: None,
         spills_whole: false,
         host_block: BLOCK,

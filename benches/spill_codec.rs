@@ -1,17 +1,17 @@
-//! The codec of spills against what else could stand there: bits an arc, and GB/s of `u32` each way on one core.
+//! The codec of spills against alternatives: bits per arc, and GB/s of `u32` encoded and decoded on one core.
 //!
 //! On an R-MAT graph of scale 18, and on the crawl whose base name is in `TRIMILL_BENCH_CRAWL` (files `.graph` and
-//! `.properties`), oriented by falling degree, in blocks of 1 MiB. Ratios go to stderr, times to criterion. Of all variants
-//! the stored lengths of rows are part of the block.
+//! `.properties`), oriented by falling degree, in blocks of 1 MiB. Ratios are printed to stderr, times by criterion. In all
+//! variants a block includes the lengths of its rows.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use trimill::spill::CodedRows;
-use trimill::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::spill::codec::{Decoder, Encoder};
+use trimill::testing::spill::CodedRows;
+use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::codec::{Decoder, Encoder};
 use webgraph::prelude::*;
 use zstd::bulk::{Compressor, Decompressor};
 
@@ -33,7 +33,7 @@ impl Block {
     }
 }
 
-/// A way to store a block; buffers are kept by the implementation.
+/// A way to store a block; implementations reuse their buffers.
 trait Variant {
     fn encode(&mut self, block: &Block) -> Vec<u8>;
     /// Decodes a block of this many rows and successors into `offsets[1..]` and `successors`.
@@ -78,7 +78,7 @@ impl Variant for Ours {
     }
 }
 
-/// zstd over plain little-endian words, as they are or as gaps.
+/// zstd over little-endian words, of successors or of gaps.
 struct Words {
     gaps: bool,
     zstd: Compressor<'static>,
@@ -121,7 +121,7 @@ impl Variant for Words {
     }
 }
 
-/// Lengths and gaps as byte planes (the lowest bytes of all values, then the next ones), and zstd: what version 1 of the format had.
+/// Lengths and gaps as byte planes (the lowest bytes of all values, then the next ones), and zstd: version 1 of the format.
 struct Planes {
     zstd: Compressor<'static>,
     unzstd: Decompressor<'static>,

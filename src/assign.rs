@@ -1,4 +1,4 @@
-//! From an oriented graph to an assignment, by one of the partitioners.
+//! Assigns the vertices of an oriented graph to parts, by one of the partitioners.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ use crate::plan::Assign;
 use crate::plan::sets::Vertices;
 use crate::text::shown;
 
-/// The graph as METIS is given it: rows by vertex, in memory. 4 bytes an edge and 8 a vertex.
+/// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes per edge and 8 per vertex.
 struct View<'a> {
     graph: &'a OrientedGraph,
     vertices: &'a Vertices,
@@ -33,7 +33,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Reads `graph` once, in blocks of so many bytes.
+    /// Reads `graph` once, in row blocks of `block` bytes.
     fn of(graph: &'a OrientedGraph, vertices: &'a Vertices, block: Bytes, control: &Control) -> Result<Self> {
         let mut end = 0;
         let ends = vertices.out_degrees.iter().map(|&length| {
@@ -76,20 +76,20 @@ impl partitioners::Graph for View<'_> {
     }
 }
 
-/// How the program runs METIS in a child of its own.
+/// How to run METIS in a child process.
 #[derive(Debug, Clone)]
 pub struct Helper {
     /// The program.
     pub program: PathBuf,
-    /// The arguments that make it the child.
+    /// The arguments that make it run as that child.
     pub arguments: Vec<OsString>,
 }
 
-/// A partitioner with all that it needs.
+/// A partitioner and all that it needs.
 pub struct Assigner<'a> {
     /// The graph.
     pub graph: &'a OrientedGraph,
-    /// What is asked of its vertices.
+    /// The order and out-degrees of its vertices.
     pub vertices: &'a Vertices,
     /// Which partitioner.
     pub partitioner: &'a Partitioner,
@@ -99,9 +99,9 @@ pub struct Assigner<'a> {
     pub seed: u64,
     /// What a vertex weighs: the bytes of its resident row.
     pub weight: &'a (dyn Fn(u32) -> u64 + Sync),
-    /// How METIS is run; `None` where the host program gave none.
+    /// How METIS is run; `None` if the calling program did not say.
     pub helper: Option<&'a Helper>,
-    /// What METIS may take.
+    /// The most memory that METIS may take.
     pub host_memory: Bytes,
     /// Bytes of a row block when rows are read for METIS.
     pub block: Bytes,
@@ -113,28 +113,28 @@ pub struct Assigner<'a> {
     pub child_peak: &'a AtomicU64,
 }
 
-/// The assignment without the parts that nobody is in; the others keep their order. An empty partition would be built,
-/// streamed and recorded for nothing.
-fn inhabited(mut part_of: Vec<u32>, parts: u32) -> Assignment {
+/// The assignment without its empty parts; the others keep their order. An empty partition would be built, streamed and
+/// recorded for nothing.
+fn drop_empty_parts(mut part_of: Vec<u32>, parts: u32) -> Assignment {
     let seen: Vec<AtomicBool> = (0..parts).map(|_| AtomicBool::new(false)).collect();
     part_of.par_iter().for_each(|&part| {
         let seen = &seen[part as usize];
-        // Most have been seen, and looking costs other threads nothing.
+        // Most are set already, and loads do not contend with other threads.
         if !seen.load(Ordering::Relaxed) {
             seen.store(true, Ordering::Relaxed);
         }
     });
-    let mut inhabited = 0;
+    let mut nonempty = 0;
     let number = |seen: AtomicBool| {
-        let number = inhabited;
-        inhabited += u32::from(seen.into_inner());
+        let number = nonempty;
+        nonempty += u32::from(seen.into_inner());
         number
     };
     let numbers: Vec<u32> = seen.into_iter().map(number).collect();
-    if inhabited < parts {
+    if nonempty < parts {
         part_of.par_iter_mut().for_each(|part| *part = numbers[*part as usize]);
     }
-    Assignment::new(part_of, inhabited.max(1))
+    Assignment::new(part_of, nonempty.max(1))
 }
 
 impl Assign for Assigner<'_> {
@@ -153,20 +153,20 @@ impl Assign for Assigner<'_> {
             Partitioner::Metis { contract } => return self.metis(parts, contract.map(NonZeroU32::get)),
             Partitioner::File(path) => {
                 let found = self.read(path)?;
-                let assignment = inhabited(found.assignment, found.parts);
+                let assignment = drop_empty_parts(found.assignment, found.parts);
                 if assignment.parts() < found.parts {
                     tracing::info!(
-                        target: crate::NOTE,
-                        "{}: of the parts 0 to {} {} have vertices; these are numbered from 0",
+                        target: crate::control::NOTE,
+                        "{}: {} of the parts 0 to {} have vertices; they are renumbered from 0",
                         shown(path),
-                        found.parts - 1,
-                        assignment.parts()
+                        assignment.parts(),
+                        found.parts - 1
                     );
                 }
                 return Ok(assignment);
             }
         };
-        Ok(inhabited(part_of, parts))
+        Ok(drop_empty_parts(part_of, parts))
     }
 
     fn is_cheap(&self) -> bool {
@@ -176,7 +176,7 @@ impl Assign for Assigner<'_> {
     fn parts(&self) -> Option<u32> {
         match (self.partitioner, self.parts) {
             (_, Parts::Exactly(parts)) => Some(parts.get()),
-            // A file says itself how many; what it is asked for does not matter.
+            // The file determines the number of parts, so the one asked for does not matter.
             (Partitioner::File(_), Parts::Auto) => Some(1),
             (_, Parts::Auto) => None,
         }
@@ -205,7 +205,7 @@ impl Assigner<'_> {
         let found = partitioners::metis::assign(&view, &options).map_err(translated)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
         tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
-        Ok(inhabited(found.parts, parts))
+        Ok(drop_empty_parts(found.parts, parts))
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {
@@ -224,7 +224,7 @@ impl Assigner<'_> {
     }
 }
 
-/// A partitioner's error as this crate's: the same words, the kind by whose fault it is.
+/// Converts a partitioner's error to this crate's: the same text, with the kind that fits its cause.
 pub fn translated(error: partitioners::Error) -> Error {
     let limit = error.source.as_ref().and_then(limit);
     let found = match &error.source {
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn parts_without_vertices_are_left_out_and_the_others_keep_their_order() {
         let parts = |part_of: &[u32], parts| {
-            let assignment = inhabited(part_of.to_vec(), parts);
+            let assignment = drop_empty_parts(part_of.to_vec(), parts);
             (assignment.parts(), assignment.part_of().to_vec())
         };
         assert_eq!(parts(&[0, 7, 3, 7], 1_000_000), (3, vec![0, 2, 1, 2]));

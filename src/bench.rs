@@ -1,10 +1,10 @@
-//! Compares counting methods: every method on every graph, several times, in one go.
+//! Compares counting methods: every method on every graph, several times, in one run.
 //!
-//! Enters: a [`BenchRequest`]. Leaves: a [`BenchReport`], also after each graph. The graph is prepared here, once, and lies
-//! in the cache when the methods begin. Each method counts in a child process of the same program (`worker`, [`child`]): what
-//! crashes, hangs or takes too long ends alone. The children of all methods stand by together, so that `rounds` can let
-//! them take turns; one at rest holds no graph and no device. What is measured is measured by the child's job itself, so
-//! neither the start of processes nor the words between them are part of any figure.
+//! Input: a [`BenchRequest`]. Output: a [`BenchReport`], also after each graph. The graph is prepared here, once, and is in
+//! the cache when the methods begin. Each method counts in a child process of the same program (`worker`, [`child`]), so a
+//! method that crashes, hangs or takes too long affects no other. The children of all methods run at the same time, so that
+//! `rounds` can alternate between them; an idle child holds neither a graph nor a device. Times are measured by the child's
+//! job itself, so they include neither the start of processes nor the messages between them.
 
 pub mod child;
 mod contestants;
@@ -31,11 +31,11 @@ use reference::Reference;
 use rounds::Limits;
 use worker::Workers;
 
-/// Runs a comparison. `done` sees the report after each graph.
+/// Runs a comparison. `done` receives the report after each graph.
 ///
 /// # Errors
-/// A wrong name, settings that contradict each other, a file that is not there, no program for the children, what `done`
-/// reports, a stop. What is wrong with one graph's data or with one method stands in the report.
+/// A wrong name, settings that contradict each other, a missing file, no program for the children, an error of `done`, a
+/// stop. Problems with one graph's data or with one method are part of the report instead.
 pub fn bench(
     request: &BenchRequest,
     program: Option<&Helper>,
@@ -47,7 +47,7 @@ pub fn bench(
             .advice("name the trimill program")
     })?;
     let found = doctor::survey((None, None));
-    let lineup = contestants::line_up(request, !found.gpus.is_empty())?;
+    let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     jobs.iter().try_for_each(Job::check_files)?;
@@ -56,10 +56,11 @@ pub fn bench(
         version: env!("CARGO_PKG_VERSION").into(),
         machine: machine_of(found),
         settings: settings_of(request, jobs.first()),
-        baseline: lineup.baseline.clone(),
+        baseline: selection.baseline.clone(),
         graphs: Vec::new(),
     };
-    let comparison = Comparison { request, methods: &lineup.methods, baseline: &lineup.baseline, program, control };
+    let comparison =
+        Comparison { request, methods: &selection.methods, baseline: &selection.baseline, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
         report.graphs.push(comparison.on(graph, job)?);
         done(&report)?;
@@ -67,7 +68,7 @@ pub fn bench(
     Ok(report)
 }
 
-/// All that the graphs of a comparison have in common.
+/// What all graphs of a comparison have in common.
 struct Comparison<'a> {
     request: &'a BenchRequest,
     methods: &'a [MethodName],
@@ -91,7 +92,7 @@ impl Comparison<'_> {
     fn compare(&self, graph: &BenchGraph, mut job: Job) -> Result<GraphReport> {
         let control = self.control;
         let mut tables = graph.tables.clone();
-        // Without the user's cache the graph lies in one of its own while it is counted.
+        // Without the user's cache the graph is kept in a temporary one while it is counted.
         let own_cache = match job.cache {
             true => None,
             false => {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A number of bytes.
 ///
-/// Parsed from and printed as people write sizes (`512MiB`, `16GB`, `1073741824`); in JSON a bare number.
+/// Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
@@ -41,7 +41,7 @@ impl Bytes {
     }
 }
 
-/// What sizes look like as text, for the schema: whole bytes, or a number and a unit.
+/// The pattern of sizes as text, for the schema: whole bytes, or a number and a unit.
 pub(crate) const PATTERN: &str = r"^([0-9]{1,19}|([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kKmMgGtTpPeE][iI]?[bB]?|[bB]))$";
 
 impl fmt::Display for Bytes {

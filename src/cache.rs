@@ -1,11 +1,11 @@
 //! The cache of oriented graphs: the second job on the same input starts at 'assign'.
 //!
-//! One file a graph ([`crate::graph::file`]), named by a hash of the paths of the input and of how it is read; what the input was
-//! stands in the file and is compared ([`crate::input::identity`]), so a changed input replaces its graph. Files appear by a
-//! rename, complete; several processes may share the folder, and several users one that they named. Nothing but regular files of
-//! the same user is taken, listed, counted or removed, and what vanishes in between was somebody else's to remove. When the
-//! graphs grow past their limit, those that were used longest ago go first. A graph that a job has open stays readable
-//! after it was removed.
+//! There is one file per graph ([`crate::graph::file`]), named by a hash of the input's paths and of how it is read. The file
+//! records the identity of the input, which is compared ([`crate::input::identity`]), so a changed input replaces its graph. Files
+//! are renamed into place once complete; several processes may share the folder, and several users may share a folder that they
+//! named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes meanwhile was removed by
+//! another process, which is no error. Past the limit of the cache, the least recently used graphs are removed first. A graph that
+//! a job has open stays readable after it was removed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::graph::file::{self, Layout, Location, open, open_file};
+use crate::graph::file::{self, Layout, open_file, open_temporary};
 use crate::input::Header;
 use crate::input::format::Format;
 use crate::input::identity::Identity;
@@ -27,7 +27,7 @@ use crate::orient::Oriented;
 
 const SUFFIX: &str = "trimgraf";
 
-/// What a graph was made of: its text is the `source` that graph files note.
+/// What a graph was made from: its text is the `source` in graph files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The format that the input was read in.
@@ -41,25 +41,26 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The text.
+    /// Its JSON.
     ///
     /// # Errors
-    /// None that is known; one of the program's own types without a text.
+    /// If it cannot be serialized, which no known value causes.
     pub fn to_text(&self) -> Result<String> {
-        serde_json::to_string(self).map_err(|e| Error::usage(format!("the input's identity has no text ({e})")))
+        serde_json::to_string(self)
+            .map_err(|e| Error::usage(format!("the input's identity cannot be serialized ({e})")))
     }
 
-    /// With another identity, and the same in all else.
+    /// The same with another identity.
     fn with(&self, identity: Identity) -> Self {
         Self { identity, ..self.clone() }
     }
 
-    /// The text that does not change with the files: what a graph is found by.
+    /// The text that does not change when the files do: a graph is found by it.
     fn key(&self) -> Result<String> {
         self.with(self.identity.paths_only()).to_text()
     }
 
-    /// The text that does not change while the files' contents stay: what marks that which was made of them.
+    /// The text that does not change while the files' contents stay the same: it marks files that were made from them.
     ///
     /// # Errors
     /// As [`Self::to_text`].
@@ -73,14 +74,14 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job goes on without it where it cannot be used: nobody asked for it.
+    /// Whether a job continues without it if it cannot be used: it is the default folder, which nobody asked for.
     optional: bool,
 }
 
 /// A cached graph, for listing.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// What `trimill cache remove` takes.
+    /// Its name for `trimill cache remove`.
     pub key: String,
     /// The identity of the input.
     pub source: String,
@@ -97,7 +98,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The files that the graph was made of; none where the entry is not readable.
+    /// The files that the graph was made from; none if the entry is not readable.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let source: Option<Origin> = serde_json::from_str(&self.source).ok();
         source.map_or_else(Vec::new, |source| source.identity.files.into_iter().map(|file| file.path).collect())
@@ -105,21 +106,21 @@ impl Entry {
 }
 
 impl Cache {
-    /// The cache in `dir`, made if it is not there, for this user alone; `most` bytes of this user's graphs at most, or else half
-    /// of what its disk has free.
+    /// The cache in `dir`, which is made for this user alone if it does not exist. It holds at most `most` bytes of this user's
+    /// graphs; `None`: half of the disk's free space, the graphs counted as free.
     ///
     /// # Errors
     /// [`Kind::Resource`] when the folder cannot be made.
     pub fn open(dir: &Path, most: Option<Bytes>) -> Result<Self> {
         disk::private_dir(dir)?;
         if !dir.is_dir() {
-            return Err(Error::resource("is no folder").at(dir).expected("a folder for the cache"));
+            return Err(Error::resource("is not a folder").at(dir).expected("a folder for the cache"));
         }
         disk::sweep(dir);
         Ok(Self { dir: dir.to_path_buf(), most, optional: false })
     }
 
-    /// The cache that a job uses where no folder is named: this user's own, and none (after a warning) where it cannot be used.
+    /// The cache that a job uses if no folder is named: this user's own; `None` (after a warning) if it cannot be used.
     pub fn open_default(dir: &Path, most: Option<Bytes>) -> Option<Self> {
         let opened = Self::open(dir, most).and_then(|cache| {
             disk::keep_private(dir)?;
@@ -129,7 +130,7 @@ impl Cache {
         opened.inspect_err(without_cache).ok()
     }
 
-    /// The cache in `dir` as it is, to be listed or emptied: it may as well not be there.
+    /// The cache in `dir` as it is, to be listed or emptied; it need not exist.
     pub fn existing(dir: &Path) -> Self {
         Self { dir: dir.to_path_buf(), most: None, optional: false }
     }
@@ -139,8 +140,8 @@ impl Cache {
         &self.dir
     }
 
-    /// Whether a job goes on without the cache after `error`, which then was told.
-    pub fn does_without(&self, error: &Error) -> bool {
+    /// Whether a job continues without the cache after `error`; if so, logs a warning.
+    pub fn continues_without(&self, error: &Error) -> bool {
         let ours = error.kind() == Kind::Resource && error.path().is_some_and(|path| path.starts_with(&self.dir));
         if self.optional && ours {
             without_cache(error);
@@ -148,24 +149,24 @@ impl Cache {
         self.optional && ours
     }
 
-    /// Where the graph of `origin` lies. Users who share a folder are not in each other's way.
+    /// The path for the graph of `origin`. It differs between users, so they can share a folder.
     fn path_of(&self, origin: &Origin) -> Result<PathBuf> {
         let key = format!("{} {}", rustix::process::geteuid().as_raw(), origin.key()?);
         Ok(self.dir.join(format!("{:016x}.{SUFFIX}", xxh3_64(key.as_bytes()))))
     }
 
-    /// The graph of the input `origin`, if it is here. Where only its contents tell whether it is the same, they are hashed;
-    /// afterwards they are known where the graph was found. A damaged file, or one of another version, is as good as none, after a
-    /// warning.
+    /// The graph of the input `origin`, if it is cached. If only the contents of the input show whether it is the same, they are
+    /// hashed; when the graph was found, `origin` holds the hashes. A damaged file, or one of another version, counts as missing,
+    /// after a warning.
     ///
     /// # Errors
-    /// An input that cannot be read or changes; the wish to stop.
+    /// An input that cannot be read or changes; a stop.
     pub fn find(&self, origin: &mut Origin, control: &Control) -> Result<Option<OrientedGraph>> {
         let path = self.path_of(origin)?;
         let file = match disk::open_own(&path) {
             Ok(Some(file)) => file,
             Ok(None) => {
-                self.tell_of_earlier(origin);
+                self.remove_earlier(origin);
                 return Ok(None);
             }
             Err(error) => {
@@ -199,13 +200,13 @@ impl Cache {
         }
         let seen = origin.identity.seen();
         if seen.is_some() && seen == file::seen(file) {
-            recorded.identity.see_again(&origin.identity);
+            recorded.identity.refresh_stat(&origin.identity);
         }
         origin.identity.is(&recorded.identity, control).map(Ok)
     }
 
-    /// Notes that the graph in `file` was used for `origin`. The time of the last use decides what goes first, and what is noted of
-    /// the input saves a hash; without either nothing is wrong.
+    /// Records that the graph in `file` was used for `origin`. The time of the last use decides what is removed first, and the
+    /// recorded digest of the input saves hashing it again; failing to record either is harmless.
     fn used(&self, file: &File, path: &Path, origin: &Origin) {
         let _ = file.set_modified(SystemTime::now());
         if let Some(seen) = origin.identity.seen()
@@ -216,8 +217,8 @@ impl Cache {
         }
     }
 
-    /// Where an earlier version of the program left the graph of `origin` here: says so, and removes what nobody will use.
-    fn tell_of_earlier(&self, origin: &Origin) {
+    /// Warns of a graph of `origin` that an earlier version of the program left here, and removes it, since it cannot be used.
+    fn remove_earlier(&self, origin: &Origin) {
         #[derive(Deserialize)]
         struct Files {
             files: Vec<Named>,
@@ -234,16 +235,16 @@ impl Cache {
                 tracing::warn!(
                     "{shown}: is of version {version}, which this program does not use: the graph is made again"
                 );
-                pass_over(disk::remove(&path));
+                log_failure(disk::remove(&path));
             }
         }
     }
 
-    /// Takes the graph of `origin` in, makes room where the limit asks for it, and opens it. A graph that is larger than the limit
-    /// is opened where it is, and goes with the job.
+    /// Stores the graph of `origin`, removes others if the limit requires it, and opens it. A graph that is larger than the limit
+    /// is opened where it is, and removed with the job.
     ///
     /// # Errors
-    /// [`Kind::Resource`] when it cannot be moved in.
+    /// [`Kind::Resource`] when it cannot be moved into the cache.
     pub fn store(&self, origin: &Origin, oriented: Oriented) -> Result<OrientedGraph> {
         let others = self.entries()?;
         let most = match self.most {
@@ -251,10 +252,10 @@ impl Cache {
             None => Bytes((free_space(&self.dir)?.get() + others.iter().map(|e| e.bytes.get()).sum::<u64>()) / 2),
         };
         if oriented.file_bytes > most {
-            return open(Location::Temporary(oriented.file));
+            return open_temporary(oriented.file);
         }
         let path = self.path_of(origin)?;
-        // Before it has a name that others may remove.
+        // Opened before it gets a name under which others may remove it.
         let graph = open_file(oriented.file.as_file(), &path)?;
         if let Some(seen) = origin.identity.seen() {
             file::note_seen(oriented.file.as_file(), &path, seen)?;
@@ -264,7 +265,7 @@ impl Cache {
         for entry in others.iter().filter(|entry| entry.path != path) {
             total += entry.bytes;
             if total > most {
-                pass_over(disk::remove(&entry.path));
+                log_failure(disk::remove(&entry.path));
             }
         }
         Ok(graph)
@@ -290,7 +291,7 @@ impl Cache {
         Ok(files)
     }
 
-    /// All graphs of this user, the last used first. Files that are no graphs are left out.
+    /// All graphs of this user, the most recently used first. Other files are left out.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -315,19 +316,19 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes the graphs that `chosen` selects; returns those that were removed. What another process removes at the same time
-    /// is passed over.
+    /// Removes the graphs that `chosen` selects; returns those that were removed. Graphs that another process removes at the same
+    /// time are skipped.
     ///
     /// # Errors
     /// When the folder cannot be read.
     pub fn remove(&self, chosen: impl Fn(&Entry) -> bool) -> Result<Vec<Entry>> {
         let entries = self.entries()?.into_iter().filter(chosen);
-        Ok(entries.filter(|entry| pass_over(disk::remove(&entry.path))).collect())
+        Ok(entries.filter(|entry| log_failure(disk::remove(&entry.path))).collect())
     }
 }
 
-/// Whether it was done; if not, nothing is lost but room.
-fn pass_over(done: Result<()>) -> bool {
+/// Whether the removal succeeded; if not, only disk space is lost.
+fn log_failure(done: Result<()>) -> bool {
     done.inspect_err(|error| tracing::debug!("{error}: passed over")).is_ok()
 }
 
@@ -335,10 +336,10 @@ fn without_cache(error: &Error) {
     tracing::warn!("{error}: the job goes on without the cache; name another folder with --cache-dir");
 }
 
-/// What a user may still write on the disk of `dir`.
+/// The free space for unprivileged users on the disk of `dir`.
 ///
 /// # Errors
-/// [`Kind::Resource`] when the system does not tell.
+/// [`Kind::Resource`] when it cannot be queried.
 pub fn free_space(dir: &Path) -> Result<Bytes> {
     let stat = rustix::fs::statvfs(dir).map_err(|e| Error::write(dir, e.into()))?;
     Ok(Bytes(stat.f_bavail * stat.f_frsize))

@@ -1,15 +1,16 @@
 //! From arcs to a clean graph: symmetrised, without loops and duplicates.
 //!
-//! Enters: the arcs of an [`ArcSource`], in any order, any number of times each. Leaves: a [`CleanGraph`]: every edge
+//! Input: the arcs of an [`ArcSource`], in any order, any number of times each. Output: a [`CleanGraph`]: every edge
 //! once as a pair `(min, max)` in buckets, and the degree of every id.
 //!
-//! An arc goes to one of `2 B` lanes by a hash of its pair and by its direction, 8 bytes each; so lanes are even in size
-//! however skewed the degrees are, all copies of a pair meet in one bucket, and the direction costs no bits. Each
-//! bucket is then sorted, freed of duplicates and compared with its other direction, all buckets in parallel.
+//! An arc goes, as an 8-byte key, to one of the two lanes of one of `B` buckets: the bucket by a hash of its pair, the lane by
+//! its direction. So lanes have about the same size however skewed the degrees are, all copies of a pair are in one bucket, and
+//! the direction takes no bits. Then each lane is sorted and deduplicated and the two lanes of a bucket are merged, all buckets
+//! in parallel.
 //!
-//! Cost: one reading of the input (two where ids must be ranked), a sort of `arcs / B` keys for each bucket; `8 arcs`
-//! bytes written and read once where they do not fit the memory, then 8 bytes an edge. Memory: within the host's budget,
-//! [`PER_ID`] or [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
+//! Cost: one pass over the input (two if ids must be ranked), a sort of `arcs / B` keys for each bucket; `8 arcs` bytes
+//! written and read once if they do not fit in memory, then 8 bytes an edge. Memory: within the host's budget, [`PER_ID`] or
+//! [`PER_VERTEX`] for arrays, the rest in the shares of module [`workspace`].
 
 pub mod buckets;
 pub mod ids;
@@ -31,7 +32,7 @@ use ids::{Distinct, Seen, mix};
 use workspace::{Ids, PER_KEY, Pool};
 pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
 
-/// What came in, and what was removed or added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
+/// Counts of the input, and of what was removed and added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CleanReport {
     /// Vertices that the input declares; for lists of arcs, the distinct ids that occur.
@@ -54,7 +55,7 @@ pub struct CleanReport {
 pub enum InputIds {
     /// They are the input's own.
     Plain,
-    /// They are ranks in this ascending table of the input's ids.
+    /// They are positions in this ascending table of the input's ids.
     Ranked(Vec<u64>),
 }
 
@@ -64,7 +65,7 @@ pub struct CleanGraph {
     pub pairs: Buckets,
     /// The degree of each id; 0 for ids that do not occur or whose arcs were all dropped.
     pub degrees: Vec<u32>,
-    /// What the ids are.
+    /// How ids map to those of the input.
     pub ids: InputIds,
     /// The number of edges.
     pub edges: u64,
@@ -79,15 +80,15 @@ pub struct CleanGraph {
     pub bytes_distributed: Bytes,
     /// Bytes written to bucket files afterwards.
     pub bytes_written: Bytes,
-    /// How long reading took: the stage 'input', with the distribution to buckets.
+    /// How long the stage 'input' took: reading, and the distribution to buckets.
     pub reading: Duration,
 }
 
 /// Cleans the graph that `source` delivers.
 ///
 /// # Errors
-/// What is wrong with the input; more than 2^32 - 2 vertices ([`crate::error::Kind::Data`]); bucket files that cannot
-/// be written ([`crate::error::Kind::Resource`]).
+/// Invalid input; more than 2^32 - 2 vertices ([`crate::error::Kind::Data`]); bucket files that cannot be written
+/// ([`crate::error::Kind::Resource`]).
 pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
     if let Some(n) = source.declared_vertices()
         && n > MOST_VERTICES
@@ -95,7 +96,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         return Err(too_many(n));
     }
     let start = Instant::now();
-    // How many ids and arcs there are is not known yet, but that there is room for some.
+    // The numbers of ids and arcs are not known yet: this takes the shares of a graph without any.
     let shares = space.beside(&needs(Ids::Plain(0), 0, space))?;
     let estimate = source.arcs_at_most();
     let buckets = shares.bucket_count(estimate);
@@ -109,7 +110,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         if last < (1 << 22) || last / 8 <= arcs {
             let range = if distinct == 0 { 0 } else { last + 1 };
             let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
-            let came = Came {
+            let totals = InputTotals {
                 arcs,
                 loops: plain.loops.load(Ordering::Relaxed),
                 declared: source.declared_vertices().unwrap_or(distinct),
@@ -119,16 +120,16 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
                 reading: start.elapsed(),
             };
             let shares = space.beside(&needs(Ids::Plain(range), arcs, space))?;
-            return unite(plain.finish()?, range as usize, InputIds::Plain, &came, &shares, control);
+            return unite(plain.finish()?, range as usize, InputIds::Plain, &totals, &shares, control);
         }
     }
     drop(plain);
 
-    // Ids that occur several times are among those collected until they are sorted.
+    // Until they are sorted, the collected ids contain duplicates.
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
     let collected = source.scan(&distinct, control);
     if distinct.is_full() {
-        // More than find room: one more than those names a budget that is too small by itself.
+        // More ids than fit. This fails, and names the budget that one id more than fit would take.
         space.beside(&needs(Ids::Ranked(distinct.most() + 1), 0, space))?;
     }
     let arcs = collected?;
@@ -144,7 +145,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
     }
     let n = table.len();
-    let came = Came {
+    let totals = InputTotals {
         arcs,
         loops: ranked.loops.load(Ordering::Relaxed),
         declared: source.declared_vertices().unwrap_or(n as u64),
@@ -154,12 +155,12 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
         reading: start.elapsed(),
     };
     let keyed = ranked.finish()?;
-    unite(keyed, n, InputIds::Ranked(table), &came, &shares, control)
+    unite(keyed, n, InputIds::Ranked(table), &totals, &shares, control)
 }
 
-/// Ids from here on are too sparse to index arrays, so the first reading ends with the first of them: what it notes of ids
-/// takes a bit for each id below, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more
-/// ids would not find room in `left` bytes either.
+/// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
+/// below it, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more ids would not fit in
+/// `left` bytes either.
 fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
     let wanted = source.arcs_at_most().saturating_mul(64).clamp(1 << 22, MOST_VERTICES);
     wanted.min((left.get() / PER_ID).max(1 << 16))
@@ -176,7 +177,7 @@ struct Distribute<'a, F> {
     shift: u32,
     rename: F,
     seen: Option<&'a Seen>,
-    /// Ids from here on overflow.
+    /// Ids from this one on set `overflow`.
     end: u64,
     loops: AtomicU64,
     overflow: AtomicBool,
@@ -229,15 +230,15 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
         self.loops.fetch_add(loops, Ordering::Relaxed);
         if outside {
             self.overflow.store(true, Ordering::Relaxed);
-            // Ends this reading; the caller sees the flag and reads again with ranked ids.
+            // Ends this pass; the caller sees the flag and reads again with ranked ids.
             return Err(Error::usage("an id is too large to index arrays"));
         }
         Ok(())
     }
 }
 
-/// What was learned while reading.
-struct Came {
+/// What is known of the input once it is read.
+struct InputTotals {
     arcs: u64,
     loops: u64,
     declared: u64,
@@ -248,12 +249,12 @@ struct Came {
     reading: Duration,
 }
 
-/// Sorts every bucket, drops duplicates, unites the two directions and counts degrees.
+/// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
 fn unite(
     arcs: Buckets,
     range: usize,
     ids: InputIds,
-    came: &Came,
+    totals: &InputTotals,
     shares: &Shares<'_>,
     control: &Control,
 ) -> Result<CleanGraph> {
@@ -263,7 +264,7 @@ fn unite(
     let mut degrees: Vec<AtomicU32> = Vec::new();
     degrees.resize_with(range, AtomicU32::default);
     let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
-    let task = control.task("clean", Some(came.arcs), Unit::Arcs);
+    let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
     let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
         .into_par_iter()
         .map(|bucket| -> Result<(u64, u64, u64)> {
@@ -289,16 +290,16 @@ fn unite(
         })
         .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
     let report = CleanReport {
-        vertices_declared: came.declared,
-        arcs: came.arcs,
-        loops_removed: came.loops,
-        duplicates_removed: came.arcs - came.loops - distinct,
+        vertices_declared: totals.declared,
+        arcs: totals.arcs,
+        loops_removed: totals.loops,
+        duplicates_removed: totals.arcs - totals.loops - distinct,
         arcs_added: without_reverse,
-        arcs_without_reverse: if came.symmetric { 0 } else { without_reverse },
+        arcs_without_reverse: if totals.symmetric { 0 } else { without_reverse },
     };
     let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
     let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
-    let (first_id, declared_lines) = (came.first_id, came.lines);
+    let (first_id, declared_lines) = (totals.first_id, totals.lines);
     Ok(CleanGraph {
         pairs,
         degrees,
@@ -309,12 +310,12 @@ fn unite(
         report,
         bytes_distributed,
         bytes_written,
-        reading: came.reading,
+        reading: totals.reading,
     })
 }
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
-/// piece by piece, so memory follows the distinct keys, of which `check` is told how many there are so far.
+/// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
 fn distinct_keys(buckets: &Buckets, lane: usize, piece: usize, check: impl Fn(u64) -> Result<()>) -> Result<Vec<u64>> {
     let mut all = Vec::new();
     buckets.take_in_pieces(lane, piece, |mut keys| {

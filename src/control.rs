@@ -1,11 +1,14 @@
-//! What runs through every stage: the wish to stop, and news of progress.
+//! Stop requests and progress reports, which every stage handles.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Receives news of progress. Implemented by the program (bars or plain lines); the library itself prints nothing.
+/// The target of log lines that the program shows even without `-v`, although they are no warnings.
+pub const NOTE: &str = "trimill::note";
+
+/// Receives progress reports. Implemented by the program (bars or plain lines); the library itself prints nothing.
 pub trait Observer: Send + Sync {
     /// A task begins; `total` units of `unit` are expected, where that is known. Returns the task's number.
     fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64;
@@ -28,7 +31,7 @@ pub enum Unit {
     Runs,
 }
 
-/// An [`Observer`] that tells nobody.
+/// An [`Observer`] that ignores all reports.
 #[derive(Debug, Default)]
 pub struct Silent(AtomicU64);
 
@@ -40,27 +43,27 @@ impl Observer for Silent {
     fn end(&self, _: u64) {}
 }
 
-/// A handle to both; cheap to clone, shared by all threads of a job.
+/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job.
 #[derive(Clone)]
 pub struct Control {
     stop: Arc<AtomicBool>,
-    /// Set by those who started this part of the job.
+    /// The stop flags of the parts of the job that contain this one.
     outer: Vec<Arc<AtomicBool>>,
     observer: Arc<dyn Observer>,
 }
 
 impl Control {
-    /// A control that is stopped by setting `stop` and tells `observer`.
+    /// A control that is stopped by setting `stop` and reports to `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
         Self { stop, outer: Vec::new(), observer }
     }
 
-    /// Nobody listens and nobody stops it: for tests and for use as a library.
+    /// A control without progress reports, which only [`Self::stop`] stops: for tests and for use as a library.
     pub fn silent() -> Self {
         Self::new(Arc::default(), Arc::new(Silent::default()))
     }
 
-    /// A control for a part of the job: stops with the whole, and can be stopped without it.
+    /// A control for a part of the job: it stops when the whole job does, and can be stopped on its own.
     #[must_use]
     pub fn part(&self) -> Self {
         let mut outer = self.outer.clone();
@@ -68,7 +71,7 @@ impl Control {
         Self { stop: Arc::default(), outer, observer: Arc::clone(&self.observer) }
     }
 
-    /// The same, without progress reports.
+    /// As [`Self::part`], without progress reports.
     #[must_use]
     pub fn silent_part(&self) -> Self {
         Self { observer: Arc::new(Silent::default()), ..self.part() }
@@ -84,8 +87,8 @@ impl Control {
         self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Called about every
-    /// 10 ms of work by everything that takes long.
+    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long-running work calls it about every
+    /// 10 ms.
     pub fn check(&self) -> Result<()> {
         if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
     }

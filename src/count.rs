@@ -1,9 +1,9 @@
-//! Counting: a backend takes a partition's resident section and its row blocks, one after another, and says how many
-//! triangles start there.
+//! Counting: a backend takes a partition's resident section and its row blocks, one after another, and counts the
+//! triangles that start at a local vertex.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the row block passes that covers `b`. Any other
-//! partition that holds its corners has `a` as a proxy, and proxies start no count; so the sum over all partitions is
-//! the number of triangles of the graph.
+//! A triangle `a -> b, a -> c, b -> c` starts at `a`: it is counted where `a` is local, with the row block that covers `b`. In
+//! any other partition that holds its corners `a` is a proxy, and no triangle is counted from a proxy; so the sum over all
+//! partitions is the number of triangles of the graph.
 
 pub mod cpu;
 pub mod cuda;
@@ -34,15 +34,15 @@ pub struct Device {
     pub ordinal: u32,
     /// The product.
     pub name: String,
-    /// What this program may allocate, and has taken.
+    /// The budget, which this program has allocated.
     pub budget: Bytes,
     /// What was in use before: the context, the driver's own, other programs.
     pub context: Bytes,
-    /// What the driver says is in use now, all in all.
+    /// What is in use now in total, as the driver reports it.
     pub used: Bytes,
 }
 
-/// A place that counts, by one method.
+/// A device or the host, counting by one method.
 pub trait Backend: Send {
     /// Its name: `cpu` or `cuda`.
     fn name(&self) -> &'static str;
@@ -52,18 +52,18 @@ pub trait Backend: Send {
     fn device(&self) -> Option<Device> {
         None
     }
-    /// What the method takes.
+    /// The memory that the method takes.
     fn footprint(&self) -> Footprint;
     /// What it can count.
     fn scope(&self) -> Scope {
         Scope::Partitions
     }
-    /// A buffer for row blocks of up to so many words: plain memory, or memory that the device reads without a copy between.
+    /// A buffer for row blocks of up to `words` words: plain memory, or memory that the device reads without another copy.
     fn row_block_buffer(&mut self, words: u64) -> RowBlock {
         let _ = words;
         RowBlock::default()
     }
-    /// A buffer for runs of a resident section of such a size, as above.
+    /// A buffer for runs of a resident section of this size, as above.
     fn resident_buffer(&mut self, size: ResidentSize) -> Resident {
         let _ = size;
         Resident::default()
@@ -72,7 +72,7 @@ pub trait Backend: Send {
     fn stored_rows(&self) -> Option<Bytes> {
         None
     }
-    /// The most bytes in which the counter wants the resident section at a time; none: all of it at once.
+    /// The most bytes of the resident section that the counter takes at a time; none: all of it at once.
     fn resident_chunk(&self) -> Option<Bytes> {
         None
     }
@@ -83,7 +83,7 @@ pub trait Backend: Send {
     fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
-/// What a counter found, and how long the device was at work where it has a clock of its own.
+/// The count of a partition, and the device's times where it has a clock of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct PartitionCount {
     /// Triangles that start at a local vertex.
@@ -99,14 +99,14 @@ pub struct DeviceTimes {
     pub kernels: Duration,
     /// Copying to the device.
     pub copies: Duration,
-    /// What the method makes there of its input before it counts.
+    /// Preprocessing the input there, before counting.
     pub preprocessing: Duration,
 }
 
 /// A partition being counted.
 pub trait PartitionCounter: Send {
-    /// Takes the next run of the resident section; returns a run that it no longer needs, to be filled again. All runs come before
-    /// the first row block, ascending.
+    /// Takes the next run of the resident section; returns a run that it no longer needs, for reuse. All runs come before the first
+    /// row block, ascending.
     ///
     /// # Errors
     /// When the device refuses.
@@ -119,7 +119,7 @@ pub trait PartitionCounter: Send {
     /// When the device refuses.
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
-    /// What was found.
+    /// Returns the count.
     ///
     /// # Errors
     /// When the device refuses.
@@ -134,6 +134,6 @@ pub trait PartitionCounter: Send {
 pub enum CounterMemory {
     /// The device is the host's memory: this much on top of the resident section and of the row blocks as they were read.
     BesidesSections(Bytes),
-    /// The device has memory of its own, and so much of it is taken, all in all.
+    /// The device has memory of its own, of which this much is taken in total.
     All(Bytes),
 }

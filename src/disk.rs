@@ -1,9 +1,9 @@
-//! The one way to the disk: every file that the library makes or changes is made and changed here.
+//! All writing to disk: every file that the library makes or changes is made and changed here.
 //!
-//! Enters: bytes and places. Leaves: files, or errors that name the file and are the disk's fault
+//! Input: bytes and paths. Output: files, or errors that name the file and count as the disk's fault
 //! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
-//! ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]). Because all writes pass here, and the readings of what was written, [`faults`] can make any of
-//! them fail.
+//! ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]). Because all writes go
+//! through here, and all reads of what was written, [`faults`] can make any of them fail.
 
 pub mod faults;
 mod new_file;
@@ -24,51 +24,51 @@ pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
 use crate::error::{Error, Result};
 use faults::Call;
 
-/// A call that changes a file or a directory.
+/// Makes a call that changes a file or a directory, unless a fault is injected.
 fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     if let Some(fault) = faults::next(Call::Write) {
-        fault.strike()?;
+        fault.inject()?;
     }
     act()
 }
 
-/// Writes `bytes` by `write`, or as much of them as a fault leaves.
+/// Writes `bytes` by `write`; an injected fault may write half of them only.
 fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     if let Some(fault) = faults::next(Call::Write) {
-        if fault.tears() {
+        if fault.writes_half_first() {
             write(&bytes[..bytes.len() / 2])?;
         }
-        fault.strike()?;
+        fault.inject()?;
     }
     write(bytes)
 }
 
-/// Called before each reading of a file that is not mapped.
+/// Called before each read of a file that is not mapped.
 ///
 /// # Errors
-/// A fault's.
+/// That of an injected fault.
 pub fn before_read() -> io::Result<()> {
-    faults::next(Call::Read).map_or(Ok(()), faults::Fault::strike)
+    faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
 }
 
 /// Fills `bytes` from `position` of `file`.
 ///
 /// # Errors
-/// What the system says; the end of the file is one, too.
+/// Those of the system, among them the end of the file.
 pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
     before_read()?;
     file.read_exact_at(bytes, position)
 }
 
-/// For those who must write by themselves: called before each write, whose place an error takes.
+/// For code that must write by itself: called before each write; after an error the write is not made.
 ///
 /// # Errors
-/// A fault's.
+/// That of an injected fault.
 pub fn before_write() -> io::Result<()> {
     step(|| Ok(()))
 }
 
-/// Makes `dir`, and what leads to it, where it is not there.
+/// Makes `dir` and its missing parents, if it does not exist.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -79,7 +79,7 @@ pub fn make_dir(dir: &Path) -> Result<()> {
     step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
 }
 
-/// A new file without a name on the disk of `dir`; it is gone with its last handle.
+/// A new file without a name on the disk of `dir`; it is removed when its last handle is closed.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -87,7 +87,7 @@ pub fn anonymous(dir: &Path) -> Result<File> {
     step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
 }
 
-/// Opens `path` to append to it; made where it is not there, for this user alone.
+/// Opens `path` to append to it; if it does not exist, makes it, for this user alone.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -95,7 +95,7 @@ pub fn append_to(path: &Path) -> Result<File> {
     step(|| File::options().append(true).create(true).mode(PRIVATE).open(path)).map_err(|e| Error::write(path, e))
 }
 
-/// Writes `bytes` at the place where `file` stands; `path` is for the error.
+/// Writes `bytes` at the current position of `file`; `path` is for the error.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -103,7 +103,7 @@ pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
     pass(bytes, |bytes| file.write_all(bytes)).map_err(|e| Error::write(path, e))
 }
 
-/// Writes `bytes` at `position` of `file`, from many threads if need be; `path` is for the error.
+/// Writes `bytes` at `position` of `file`; may be called from many threads. `path` is for the error.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -111,8 +111,8 @@ pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result
     pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
 }
 
-/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, also after a loss of
-/// power.
+/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power
+/// failure.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`]; an older file stays as it was.
@@ -130,7 +130,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Waits until the disk has the names in `dir`. Some file systems know no such thing as syncing a directory.
+/// Waits until the names in `dir` are on disk. Some file systems cannot sync a directory.
 fn sync_dir(dir: &Path) -> Result<()> {
     match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
         Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
@@ -168,7 +168,7 @@ mod tests {
         assert!(error.to_string().contains("gone"), "{error}");
     }
 
-    /// Nothing but this module may change files, or some write could not be made to fail.
+    /// Only this module may change files; otherwise a test could not make every write fail.
     #[test]
     fn no_other_module_writes_files() {
         const WRITES: [&str; 10] = [
@@ -202,7 +202,7 @@ mod tests {
             }
         }
         for (path, text) in texts {
-            // The system's own file that forgets the peak is no file on a disk.
+            // `machine.rs` resets the process's memory peak through a file of /proc, which is not on a disk.
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             if name == "machine" || only_tests.contains(&name) {
                 continue;
@@ -217,7 +217,7 @@ mod tests {
         assert!(seen > 100, "{seen} files");
     }
 
-    /// The files that `text` makes modules of for tests alone.
+    /// The names of the modules that `text` declares for tests only.
     fn test_modules(text: &str) -> Vec<String> {
         let after = text.split("#[cfg(test)]").skip(1);
         let first = after

@@ -1,4 +1,4 @@
-//! The stages as the commands see them.
+//! The interface between the commands and the stages.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,37 +11,37 @@ use crate::report::{
 };
 use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 
-/// What the program can do. Jobs arrive resolved, their input files looked for; every method that takes a [`Control`]
-/// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves nothing behind.
+/// What the program can do. Jobs arrive resolved, and their input files exist; every method that takes a [`Control`]
+/// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves no files behind.
 pub trait Engine {
     /// Counts.
     ///
     /// # Errors
-    /// Of every stage.
+    /// Those of every stage.
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult>;
 
-    /// Tells what counting would take. A plan that does not fit is no error.
+    /// Reports what counting would take. A plan that does not fit is not an error.
     ///
     /// # Errors
-    /// Of the stages up to 'assign'.
+    /// Those of the stages up to 'assign'.
     fn plan(&self, job: &Job, control: &Control) -> Result<PlanReport>;
 
     /// Spills all partitions to the job's spill directory and keeps them.
     ///
     /// # Errors
-    /// Of the stages up to 'spill'.
+    /// Those of the stages up to 'spill'.
     fn partition(&self, job: &Job, control: &Control) -> Result<PartitionReport>;
 
-    /// Counts slowly and independently.
+    /// Counts by the slow, independent verifier.
     ///
     /// # Errors
-    /// Of reading and cleaning.
+    /// Those of reading and cleaning.
     fn verify(&self, job: &Job, control: &Control) -> Result<VerifyReport>;
 
-    /// Compares methods; `done` sees the report after each graph.
+    /// Compares methods; `done` receives the report after each graph.
     ///
     /// # Errors
-    /// A wrong name; what `done` reports. What is wrong with a graph or a method stands in the report.
+    /// A wrong name; an error of `done`. Problems with a graph or a method are part of the report instead.
     fn bench(
         &self,
         request: &BenchRequest,
@@ -49,22 +49,22 @@ pub trait Engine {
         done: &mut dyn FnMut(&BenchReport) -> Result<()>,
     ) -> Result<BenchReport>;
 
-    /// Makes a graph.
+    /// Generates a graph.
     ///
     /// # Errors
     /// For a graph with more vertices than ids, a graph that cannot be read, a file that cannot be written.
     fn generate(&self, request: &GenerateRequest, control: &Control) -> Result<GenerateReport>;
 
-    /// Tells what a spill holds, in a shape of the spill's own.
+    /// Reports what a spill or a directory of spills holds; the fields depend on which of them it is.
     ///
     /// # Errors
     /// For a spill that is missing or damaged.
     fn inspect(&self, request: &InspectRequest, control: &Control) -> Result<serde_json::Value>;
 
-    /// Tells what the machine has. A missing GPU is no error.
+    /// Reports what the machine has. A missing GPU is not an error.
     ///
     /// # Errors
-    /// Where not even that can be told.
+    /// If not even that can be found out.
     fn doctor(&self, request: &DoctorRequest, control: &Control) -> Result<DoctorReport>;
 
     /// Lists the cache in `dir`, or in the user's cache directory.
@@ -73,21 +73,21 @@ pub trait Engine {
     /// For a cache that cannot be read.
     fn cache_list(&self, dir: Option<&Path>) -> Result<CacheReport>;
 
-    /// Removes some graphs from it; tells which.
+    /// Removes some graphs from it; returns which.
     ///
     /// # Errors
     /// For a name that the cache does not have, or a file that cannot be removed.
     fn cache_remove(&self, dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport>;
 
-    /// Removes all graphs from it; tells which.
+    /// Removes all graphs from it; returns which.
     ///
     /// # Errors
     /// For a file that cannot be removed.
     fn cache_clear(&self, dir: Option<&Path>) -> Result<CacheReport>;
 
-    /// The child process that runs METIS. Signals are METIS's own here.
+    /// The child process that runs METIS, which handles signals itself there.
     ///
     /// # Errors
-    /// What METIS reports.
+    /// Those of METIS.
     fn metis_child(&self, arguments: &[OsString]) -> Result<()>;
 }

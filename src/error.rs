@@ -31,7 +31,7 @@ pub enum Kind {
 
 /// What went wrong, where, and what to do about it.
 ///
-/// Boxed, so that a `Result` stays small on the way that is taken when nothing is wrong.
+/// Boxed, so that a `Result` stays small on the success path.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -114,16 +114,16 @@ impl Error {
         self
     }
 
-    /// Adds the file, where the place that noticed did not know it.
+    /// Adds the file, for errors that are created where it is not known.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.0.path = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// The same where no file is named yet.
+    /// As [`Self::at`], if no file is named yet.
     #[must_use]
-    pub fn or_at(self, path: impl AsRef<Path>) -> Self {
+    pub fn at_if_unset(self, path: impl AsRef<Path>) -> Self {
         if self.0.path.is_some() { self } else { self.at(path) }
     }
 
@@ -141,7 +141,7 @@ impl Error {
         self
     }
 
-    /// Says first where in the job it happened.
+    /// Puts in front what the job was doing when it happened.
     #[must_use]
     pub fn while_doing(mut self, what: &str) -> Self {
         self.0.found = format!("{what}: {}", self.0.found);
@@ -166,7 +166,7 @@ impl Error {
     }
 }
 
-/// What to do where the system, and not a file, is what fails: memory or open files are used up.
+/// What to do if a limit of the system rather than a file is the cause: memory or open files are used up.
 pub fn limit(error: &io::Error) -> Option<&'static str> {
     match Errno::from_io_error(error)? {
         Errno::NOMEM => Some("free some memory, or raise its limit (`ulimit -v`)"),

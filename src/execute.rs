@@ -1,9 +1,9 @@
 //! Runs a job: the stages one after another, or at the same time where they can overlap.
 //!
-//! Enters: a resolved [job](crate::job::Job). Leaves: its result. One place ([`setup`]) turns a job's settings into threads, budgets,
-//! directories and a backend; [`graph`] takes the input to the oriented graph; [`build`] makes spills, bounded in how far
-//! it runs ahead; `counting` counts them on one device or several; [`count`] and [`partition`] are what `trimill count` and `trimill partition` do, [`plan`] what
-//! `trimill plan` does.
+//! Enters: a resolved [job](crate::job::Job). Leaves: its result. [`setup`] turns a job's settings into threads, budgets,
+//! directories and a backend; [`graph`] takes the input to the oriented graph; [`batch`] builds spills, a bounded number ahead
+//! of counting; `counting` counts on one device or several; [`count`], [`partition`] and [`plan`] run the commands of these
+//! names.
 
 pub mod batch;
 pub mod build;

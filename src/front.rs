@@ -1,7 +1,7 @@
-//! The front page of the library: a graph, how it is to be counted, the answer.
+//! The public interface of the library: a graph, and the options of counting it.
 //!
-//! Nothing else of the library is meant for other programs. What enters here becomes a [`Job`](crate::job::Job), as what is typed
-//! on the command line does, and is counted by the same stages.
+//! Nothing else of the library is meant for other programs. A graph and its options become a [`Job`](crate::job::Job), as a
+//! command line does, and go through the same stages.
 
 mod graph;
 mod options;

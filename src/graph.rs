@@ -14,7 +14,6 @@ mod store;
 pub(crate) use codec::encode;
 pub(crate) use index::BlockEntry;
 pub use index::DegreeRun;
-pub use layout::Layout;
 pub use offset::Offset;
 pub use oriented::{GraphSize, OrientedGraph};
 pub use pass::{Direction, RowRun};

@@ -1,10 +1,10 @@
 //! Readers: files of many formats in, arcs out.
 //!
-//! Enters: one or several files, or standard input. Leaves: every arc that the files hold, once each, as pairs of ids
+//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, as pairs of ids
 //! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
 //! in Matrix Market and METIS, 0-based in BVGraph and `.sg`, as written in edge lists.
 //!
-//! [`Source::open`] tells the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
+//! [`Source::open`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
 //! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
 //!
 //! | module | what it reads |
@@ -14,10 +14,10 @@
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
 //! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | pieces of text |
-//! | `preamble`, `header`, `hints` | the first lines of a list; what wrong ones were meant as |
-//! | `file`, `batch`, `parallel` | files in, arcs out, tasks between |
-//! | `rows`, `row_store` | rows as they stand in the input, where they do |
-//! | `identity`, `contents`, `stat` | what tells one input from another, and whether it changes |
+//! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
+//! | `file`, `batch`, `parallel` | reading files, batching arcs, dividing work among threads |
+//! | `rows`, `row_store` | rows of inputs that store them |
+//! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
 pub mod arcs;
 mod batch;
@@ -59,7 +59,6 @@ mod far;
 #[cfg(test)]
 mod tests;
 
-pub use format::Format;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use source::{Reading, Source};
@@ -70,7 +69,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Task};
 use crate::error::{Error, Result};
 
-/// The most vertices of a graph: ids are 32 bits wide inside, and two values are kept for marks.
+/// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
 pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 
 /// Receives arcs from a reader.
@@ -79,7 +78,7 @@ pub trait ArcSink: Sync {
     /// 4,096 to 65,536 arcs cost least.
     ///
     /// # Errors
-    /// What the receiving stage reports; the reader stops at once and hands it on.
+    /// Those of the receiving stage; the reader stops at once and passes them on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
 }
 
@@ -96,18 +95,18 @@ trait Reader: Send + Sync {
         false
     }
 
-    /// Delivers every arc once; returns their number. `task` hears of the bytes read.
+    /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
 
-    /// The rows, where arcs stand in rows that may hold every edge from both ends. Where they must be decoded first, they may
-    /// take `memory`; nothing where that is too little, or what was decoded contradicts itself.
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
+    /// `memory`; `None` if that is too little, or if the decoded rows contradict each other.
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         let _ = (memory, control);
         Ok(None)
     }
 }
 
-/// Refuses a number of declared vertices that ids of 32 bits cannot name.
+/// Refuses a number of declared vertices that needs ids of more than 32 bits.
 fn check_vertices(vertices: u64) -> Result<()> {
     if vertices <= MOST_VERTICES {
         return Ok(());

@@ -1,6 +1,6 @@
-//! What the user asks for: as typed ([`mod@file`], all optional) and as it is meant ([`mod@job`], resolved and checked).
+//! What the user asks for: as typed ([`mod@file`], all optional), and resolved and checked ([`mod@job`]).
 //!
-//! The command line and the job files both end in the same [`file::Tables`], so a default, a check or a rule about
+//! The command line and the job files are both read into [`file::Tables`], so a default, a check or a rule about
 //! paths is written once, in [`job::Job::resolve`].
 
 pub mod batch;

@@ -15,14 +15,17 @@
 //! # Ok::<(), trimill::Error>(())
 //! ```
 //!
-//! A [`Graph`] is files or edges in memory, [`Options`] say how it is counted, and the answer is a [`RunResult`]: the count, and what
-//! each partition took ([`PartitionResult`]). A [`Control`] stops a count from outside and tells an [`Observer`] how far it is. What
-//! fails is an [`Error`] of some [`Kind`].
+//! A [`Graph`] is files or edges in memory, [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
+//! what each partition took ([`PartitionResult`]). A [`Control`] stops a count from outside and reports its progress to an
+//! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
 //!
 //! The library prints nothing, sets no signal handlers and no limits of the process. It counts with all cores unless told otherwise,
 //! keeps prepared graphs in the user's cache directory unless told otherwise, and writes temporary files.
 //!
-//! The program of the same name stands on the same stages; `ARCHITECTURE.md` is their tour.
+//! The program of the same name runs the same stages, which `ARCHITECTURE.md` describes.
+
+// The stages are public to this package's tests alone.
+#![cfg_attr(not(feature = "testing"), allow(unreachable_pub))]
 
 mod front;
 
@@ -39,74 +42,45 @@ pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
 
-#[doc(hidden)]
-pub mod assign;
-#[doc(hidden)]
-pub mod bench;
-#[doc(hidden)]
-pub mod bytes;
-#[doc(hidden)]
-pub mod cache;
-#[doc(hidden)]
-pub mod clean;
-#[doc(hidden)]
-pub mod control;
-#[doc(hidden)]
-pub mod count;
-#[doc(hidden)]
-pub mod disk;
-#[doc(hidden)]
-pub mod engine;
-#[doc(hidden)]
-pub mod error;
-#[doc(hidden)]
-pub mod execute;
-#[doc(hidden)]
-pub mod generate;
-#[doc(hidden)]
-pub mod graph;
+mod assign;
+mod bench;
+mod bytes;
+mod cache;
+mod clean;
+mod control;
+mod count;
+mod disk;
+mod engine;
+mod error;
+mod execute;
+mod generate;
+mod graph;
 mod hex;
-#[doc(hidden)]
-pub mod input;
-#[doc(hidden)]
-pub mod job;
-#[doc(hidden)]
-pub mod mapped;
-#[doc(hidden)]
-pub mod memory;
-#[doc(hidden)]
-pub mod orient;
-#[doc(hidden)]
-pub mod partition;
+mod input;
+mod job;
+mod mapped;
+mod memory;
+mod orient;
+mod partition;
 mod path_text;
-#[doc(hidden)]
-pub mod pipeline;
-#[doc(hidden)]
-pub mod plan;
-#[doc(hidden)]
-pub mod prepare;
-#[doc(hidden)]
-pub mod rates;
-#[doc(hidden)]
-pub mod report;
-#[doc(hidden)]
-pub mod request;
-#[doc(hidden)]
-pub mod run_dir;
-#[doc(hidden)]
-pub mod sealed;
-#[doc(hidden)]
-pub mod spill;
-#[doc(hidden)]
-pub mod stream;
-#[doc(hidden)]
-pub mod text;
-#[doc(hidden)]
-pub mod threads;
+mod pipeline;
+mod plan;
+mod prepare;
+mod rates;
+mod report;
+mod request;
+mod run_dir;
+mod sealed;
+mod spill;
+mod stream;
+mod text;
+mod threads;
 
-/// The target of log lines that the program shows without `-v` though nothing is wrong; see `main.rs`.
 #[doc(hidden)]
-pub const NOTE: &str = "trimill::note";
+pub mod program;
+#[cfg(feature = "testing")]
+#[doc(hidden)]
+pub mod testing;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

@@ -3,8 +3,8 @@
 //! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`Window`]
 //! that is dropped after use.
 //!
-//! A read of mapped pages that fails, because the disk does or because another process cuts the file, has no error to return:
-//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`report_failed_reads`] makes the end a clear one.
+//! A read of mapped pages that fails, because the disk fails or because another process truncates the file, returns no error:
+//! the system sends SIGBUS, which ends the process. So only inputs are mapped, and [`report_failed_reads`] adds a message.
 #![allow(unsafe_code)]
 
 mod failed_reads;
@@ -19,13 +19,13 @@ use memmap2::{Advice, Mmap, MmapOptions};
 use crate::error::{Error, Result};
 use failed_reads::Listed;
 
-/// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. For
-/// programs, as signal handlers are the process's; whatever else raises SIGBUS ends it as before.
+/// From now on a read of mapped pages that fails ends the process with exit code 1 and names the file on standard error. Only
+/// programs should call this, since signal handlers are global to the process; any other SIGBUS ends it as before.
 pub fn report_failed_reads() {
     #[cfg(target_os = "linux")]
     {
         extern "C" fn failed(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-            // SAFETY: the system passes what it says of the signal, and of this one an address.
+            // SAFETY: the system passes a valid `siginfo_t`, which for this signal holds an address.
             let address = unsafe { (*info).si_addr() }.addr();
             if failed_reads::told(address) {
                 // SAFETY: ends the process; nothing runs after it.
@@ -34,12 +34,12 @@ pub fn report_failed_reads() {
             // SAFETY: allowed in handlers. The read is tried again when this returns, and ends the process then.
             unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
         }
-        // SAFETY: of all fields, zero is a value; those that matter are set below.
+        // SAFETY: zero is a valid value of every field; those that matter are set below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = failed as extern "C" fn(_, _, _) as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // SAFETY: the handler only does what handlers may: it reads atomics and memory that is never freed, writes to a
-        // descriptor, sets a signal's action, ends the process. Where it is refused, the process ends as it would without.
+        // SAFETY: the handler is async-signal-safe: it reads atomics and memory that is never freed, writes to a descriptor,
+        // sets a signal's action, ends the process. If installing it fails, the process ends as it would without it.
         unsafe { libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) };
     }
 }
@@ -54,17 +54,17 @@ pub fn end_at_once(code: u8) -> ! {
     unsafe { libc::_exit(code.into()) }
 }
 
-/// Asks the allocator to give all large memory back to the system when it is freed. By itself glibc keeps freed blocks of
-/// up to 32 MiB, in a heap for each thread, so that a job would take what it once took and not what it holds.
+/// Asks the allocator to return large blocks to the system when they are freed. By default glibc keeps freed blocks of up to
+/// 32 MiB, in a heap for each thread, so a job would occupy its past peak and not what it holds.
 pub fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for setting in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
-        // SAFETY: sets a number in the allocator, which it reads under its own lock. Where it is refused, nothing changes.
+        // SAFETY: sets a number in the allocator, which it reads under its own lock. If refused, nothing changes.
         unsafe { libc::mallopt(setting, LARGE) };
     }
 }
 
-/// Gives back what was freed in small pieces.
+/// Returns freed memory of small blocks to the system.
 pub fn trim_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator returns free pages under its own locks; nobody holds pointers into them.
@@ -73,7 +73,7 @@ pub fn trim_heap() {
     }
 }
 
-/// A mapped part of a file; its pages go when it is dropped.
+/// A mapped part of a file; unmapped when dropped.
 #[derive(Debug)]
 pub struct Window(Option<(Listed, Mmap)>);
 
@@ -87,10 +87,10 @@ impl Window {
         if len == 0 {
             return Ok(Self(None));
         }
-        // SAFETY: the map is private to this value and read-only; the head of the module tells what a shrinking file does.
+        // SAFETY: the map is private to this value and read-only; for files that shrink, see the head of the module.
         let map =
             unsafe { MmapOptions::new().offset(range.start).len(len).map(file) }.map_err(|e| Error::read(path, e))?;
-        // Advice is a hint: where it is refused, reading is slower and nothing else.
+        // Advice is only a hint: if it is refused, reading is slower.
         let _ = map.advise(Advice::Sequential);
         Ok(Self(Some((Listed::new(path, &map), map))))
     }
@@ -103,18 +103,18 @@ impl Deref for Window {
     }
 }
 
-/// Shorter arrays have no large pages: what they save is little, and up to a page of them is wasted.
+/// Shorter arrays do not get large pages, which would save little and waste up to a page.
 const WORTH_LARGE_PAGES: usize = 8 << 20;
 
-/// So many zeros, none of which takes memory before it is touched; in large pages, where that is much.
+/// `len` zeros, which take no memory before they are touched; in large pages if there are many.
 pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
     let mut zeros = bytemuck::zeroed_vec(len);
     large_pages(&mut zeros);
     zeros
 }
 
-/// Asks the system to back what `values` has room for by large pages, if that is much and was not touched yet. Large pages
-/// are made many times as fast as small ones, and found faster where values are looked up at random.
+/// Asks the system to back the capacity of `values`, which was not touched yet, by large pages, if it is large. Faulting in large
+/// pages is many times as fast as small ones, and random accesses have fewer TLB misses.
 fn large_pages<T: Pod>(values: &mut Vec<T>) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), values.capacity() * size_of::<T>());
@@ -123,8 +123,8 @@ fn large_pages<T: Pod>(values: &mut Vec<T>) {
         return;
     }
     let len = (bytes - skipped) / page * page;
-    // SAFETY: the range lies within the allocation of `values`, which is borrowed; it begins and ends with a page, and the
-    // advice changes no byte of it. Where it is refused, pages are small and nothing else.
+    // SAFETY: the range is within the allocation of `values`, which is borrowed; it begins and ends with a page, and the
+    // advice changes no byte of it. If it is refused, pages stay small.
     let _ = unsafe { rustix::mm::madvise(start.add(skipped).cast(), len, rustix::mm::Advice::LinuxHugepage) };
 }
 

@@ -1,8 +1,8 @@
-//! The host's memory: `--host-memory`, what of it is set aside, and what is left for buffers.
+//! The host's memory budget (`--host-memory`), and how it is divided.
 //!
-//! The budget holds by construction, not by watching. What the program and its threads take by themselves is set aside first,
+//! The budget is kept by construction, not by monitoring. What the program and its threads take by themselves is set aside first,
 //! then the arrays whose sizes follow from the graph; buffers share what is left, in fractions that add up to less than all of
-//! it. Where that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and what it is made of.
+//! it. If that is less than buffers need, the job ends with the [`HostFloor`]: the smallest budget, and its parts.
 //!
 //! Counted are anonymous and mapped pages of the process and page-locked buffers. The page cache is not, nor what a GPU's driver
 //! maps when it starts, nor METIS, which runs in a process of its own.
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 
-/// The program itself: its code and libraries, what it keeps of its settings.
+/// The program itself: its code, libraries and settings.
 const PROGRAM: Bytes = Bytes::mib(16);
 
 /// A thread: its stack, and what the allocator keeps for it.
 const PER_THREAD: Bytes = Bytes(256 << 10);
 
-/// One byte of so many is left to the allocator, which does not give all back at once that was freed.
+/// One byte in so many is left to the allocator, which does not return all freed memory at once.
 const ALLOCATOR: u64 = 16;
 
-/// The budget of a job, whose work runs on so many threads.
+/// The budget of a job, and the number of threads that it runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct HostMemory {
     budget: Bytes,
@@ -29,7 +29,7 @@ pub struct HostMemory {
 }
 
 impl HostMemory {
-    /// `budget` bytes for work on so many threads.
+    /// `budget` bytes for a job on `threads` threads.
     pub fn new(budget: Bytes, threads: usize) -> Self {
         Self { budget, threads: threads as u64 }
     }
@@ -57,7 +57,7 @@ impl HostMemory {
     /// What a stage with these needs has left for buffers.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] below the floor, which the message names with what it is made of.
+    /// [`crate::error::Kind::Resource`] below the floor, which the message names with its parts.
     pub fn left(self, needs: &Needs) -> Result<Bytes> {
         if self.usable() >= needs.total() {
             return Ok(self.usable().saturating_sub(needs.arrays()));
@@ -69,11 +69,11 @@ impl HostMemory {
             self.budget.get(),
             needs.stage
         ))
-        .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.made_of()))
+        .expected(format!("at least {} ({} bytes): {}", floor.bytes, floor.bytes.get(), floor.parts_text()))
         .advice(format!("raise --host-memory to {}, or lower --threads", floor.bytes.get())))
     }
 
-    /// The smallest budget with which `needs` are met.
+    /// The smallest budget that satisfies `needs`.
     pub fn floor(self, needs: &Needs) -> HostFloor {
         let rest = Bytes(needs.total().get().div_ceil(ALLOCATOR - 1) * ALLOCATOR);
         let own = Part { what: format!("the program and {} threads", self.threads), bytes: self.program() };
@@ -83,7 +83,7 @@ impl HostMemory {
     }
 }
 
-/// What a stage takes at least.
+/// The memory that a stage needs at least.
 #[derive(Debug, Clone)]
 pub struct Needs {
     /// What the stage does, after 'to'.
@@ -94,12 +94,12 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Nothing yet.
+    /// No needs yet, of a stage that the message calls 'to `stage`'.
     pub fn to(stage: &'static str) -> Self {
         Self { stage, parts: Vec::new(), buffers: Bytes::ZERO }
     }
 
-    /// And `per` bytes for each of `many` things.
+    /// Adds `per` bytes for each of `many` things.
     #[must_use]
     pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
         let bytes = Bytes(per.saturating_mul(many));
@@ -107,7 +107,7 @@ impl Needs {
         self
     }
 
-    /// And so many bytes that are what they are.
+    /// Adds a fixed number of bytes.
     #[must_use]
     pub fn fixed(mut self, what: impl Into<String>, bytes: Bytes) -> Self {
         if bytes > Bytes::ZERO {
@@ -116,7 +116,7 @@ impl Needs {
         self
     }
 
-    /// And buffers of at least so many bytes, which take what there is.
+    /// Adds buffers of at least so many bytes, which take all that is left.
     #[must_use]
     pub fn buffers(mut self, bytes: Bytes) -> Self {
         self.buffers += bytes;
@@ -139,13 +139,13 @@ pub struct HostFloor {
     pub stage: String,
     /// The budget.
     pub bytes: Bytes,
-    /// What it is made of.
+    /// Its parts.
     pub parts: Vec<Part>,
 }
 
 impl HostFloor {
-    /// What it is made of, as text.
-    pub fn made_of(&self) -> String {
+    /// Its parts, as text.
+    pub fn parts_text(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(|part| format!("{} for {}", part.bytes, part.what)).collect();
         parts.join(", ")
     }

@@ -1,14 +1,14 @@
 //! From a clean graph to the oriented graph, in a file.
 //!
-//! Enters: a [`CleanGraph`]: pairs in buckets, degrees. Leaves: the file of an
+//! Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: the file of an
 //! [oriented graph](crate::graph::OrientedGraph) over the vertices with an edge.
 //! Each pair becomes an arc from its larger rank to its smaller one (lower degree to higher, ties by id: LSTC, section
 //! 4.1.1) and goes to the bucket of its tail's rank range; a bucket, once sorted, is a run of whole rows (`ranked`).
 //!
-//! Cost: one reading and writing of 8 bytes an edge where they don't fit the memory, a sort of each bucket, 1 to 2 bytes an
-//! edge written to the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
+//! Cost: 8 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 1 to 2 bytes an edge
+//! written to the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).
 //!
-//! Inputs that are clean already have a shorter way ([`rows`]).
+//! Inputs that are clean already take a shorter path ([`rows`]).
 
 mod place;
 pub(crate) mod ranked;
@@ -28,7 +28,7 @@ use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use ranked::RankedArcs;
 
-/// A complete graph file under a temporary name, and what making it wrote.
+/// A complete graph file under a temporary name, and the bytes written to make it.
 pub struct Oriented {
     /// The file.
     pub file: crate::disk::TemporaryFile,
@@ -38,7 +38,7 @@ pub struct Oriented {
     pub file_bytes: Bytes,
 }
 
-/// Orients `clean` into a new graph file in `dir`, which notes `source` as the identity of the input.
+/// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input.
 ///
 /// # Errors
 /// Buckets or the file that cannot be written ([`crate::error::Kind::Resource`]).
@@ -87,7 +87,7 @@ pub fn orient(
     complete(writer, &arcs, source.to_string(), bucket_bytes, (&task, control))
 }
 
-/// Writes all rows, and seals a graph file that was made of `source`.
+/// Writes all rows, and completes a graph file that was made from `source`.
 fn complete(
     writer: GraphWriter,
     arcs: &RankedArcs,
@@ -136,7 +136,7 @@ impl Vertices {
         (0..universe.div_ceil(RUN)).map(run)
     }
 
-    /// What the file says of the graph.
+    /// The layout of the graph file.
     fn layout(
         &self,
         ids: &InputIds,

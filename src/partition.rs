@@ -1,4 +1,4 @@
-//! Partitions: which vertices are local, what each takes, what is kept of it, and the sections that travel.
+//! Partitions: which vertices are local, how large each is, what it keeps, and the sections that are spilled and streamed.
 
 pub mod assignment;
 pub mod batch;
@@ -18,10 +18,10 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::graph::RowRun;
 
-/// Arcs and rows between two looks at the stop flag, at which a thread works at a time.
+/// Arcs and rows that a thread processes at a time, between two checks of the stop flag.
 const RUN: u64 = 1 << 14;
 
-/// Shows the rows of a block to the threads of the current pool.
+/// Calls `each` for every row of a block, on the threads of the current pool.
 fn in_rows(block: RowRun<'_>, control: &Control, each: impl Fn(u32, &[u32]) + Sync) -> Result<()> {
     block.runs(RUN).into_par_iter().try_for_each(|run| {
         control.check()?;

@@ -1,10 +1,10 @@
-//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show what can be shown.
+//! Paths as JSON. A path is bytes, and JSON is text: records keep the bytes, reports show a path as far as it is text.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// For records that are read again: text where the path is text, else its bytes.
+/// For records that are read again: a string if the path is UTF-8, else its bytes.
 pub(crate) mod exact {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -34,7 +34,7 @@ pub(crate) mod exact {
     }
 }
 
-/// For reports: bytes that are no text are shown as the replacement character.
+/// For reports: bytes that are not UTF-8 are shown as the replacement character.
 pub(crate) fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }

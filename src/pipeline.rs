@@ -1,4 +1,4 @@
-//! The stages as the program's [`Engine`]: each command's work is one file of [`crate::execute`].
+//! The program's [`Engine`]: each command is implemented in one file of [`crate::execute`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectReques
 const METIS_CHILD: &str = "metis-child";
 const BENCH_CHILD: &str = "bench-child";
 
-/// The child that runs METIS, of the program `trimill`.
+/// How to run METIS in a child process of `program`, which is `trimill`.
 pub fn metis_helper(program: PathBuf) -> Helper {
     Helper { program, arguments: vec![METIS_CHILD.into()] }
 }
@@ -32,12 +32,12 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// The stages, with this very program as the one that children are.
+    /// The stages, with the running program as the one for child processes.
     pub fn of_this_program() -> Self {
         Self { program: std::env::current_exe().ok() }
     }
 
-    /// The stages within another program, which names the `trimill` program for METIS and comparisons, or does without.
+    /// The stages within another program, which names the `trimill` program for METIS and comparisons, or does without these.
     pub fn with_program(program: Option<&Path>) -> Self {
         Self { program: program.map(Path::to_path_buf) }
     }

@@ -1,18 +1,18 @@
 //! Planning: how many partitions, how large their row blocks, what each will take, and whether it fits.
 //!
-//! Enters: an oriented graph, how to cut it, what the counting method takes and the budget. Leaves: a [`Plan`] whose partitions
-//! all fit, before any is built.
+//! Enters: an oriented graph, how to cut it, the footprint of the counting method and the budget. Leaves: a [`Plan`] whose
+//! partitions all fit, before any is built.
 //!
 //! ```text
 //! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method
 //! ```
 //!
-//! A partition is never loaded whole: its resident rows stay and all other rows pass in blocks, so only the resident rows depend
-//! on the number of partitions. Any subset of a part's locals is a valid partition, so a part that is too big is split. The
-//! floor is a partition of one vertex, the one with the longest row, which must also fit into each of two blocks; every graph
-//! fits every budget above it.
+//! A partition is never loaded whole: its resident rows stay on the device and all other rows are streamed in blocks, so only the
+//! resident rows depend on the number of partitions. Any subset of a part's locals is a valid partition, so a part that is too
+//! big is split. The floor is a partition of one vertex, the one with the longest row, which must also fit into each of two
+//! blocks; every graph fits every budget above it.
 //!
-//! Rank ranges beside which the graph's rows pass are planned in [`ranges`], all other partitions in [`sets`]; [`auto`] chooses.
+//! [`ranges`] plans rank ranges for the graph stream, [`sets`] all partitions of the partition stream; [`auto`] chooses.
 
 pub mod auto;
 pub mod choose;
@@ -44,10 +44,10 @@ use predict::Prediction;
 pub use replan::{RecordedCut, replan};
 use space::Space;
 
-/// The largest row block that is chosen by itself: larger ones are no faster to pass.
+/// The largest row block that is chosen by default: larger ones are not streamed faster.
 const LARGEST_ROW_BLOCK: Bytes = Bytes::mib(256);
 
-/// Where a device's budget comes from: the setting that raises it.
+/// The setting that determines a device's budget, and so raises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetFrom {
     /// Its own setting, or what is free on it.
@@ -76,32 +76,32 @@ impl BudgetFrom {
     }
 }
 
-/// What a plan must keep to.
+/// The limits of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Bytes of the device.
     pub device: Bytes,
     /// Where they come from.
     pub device_from: BudgetFrom,
-    /// The largest row block that is chosen where the user chose none: two of them pass through the host's memory.
+    /// The largest row block that is chosen where the user chose none: the host's memory holds two of them.
     pub largest_row_block: Bytes,
     /// Bytes of a row block, where the user chose them.
     pub row_block: Option<Bytes>,
-    /// What is pruned.
+    /// The prune level.
     pub prune: Prune,
-    /// The least number of partitions where it is free: one for each device.
+    /// The least number of partitions where the user gave none: one for each device.
     pub parts: u32,
-    /// What the job counts with.
+    /// The machine that estimates are for.
     pub machine: Machine,
     /// The name of the method, where it needs the whole graph as one partition.
     pub whole: Option<&'static str>,
     /// Whether one partition that is the whole graph is spilled, too.
     pub spills_whole: bool,
-    /// Bytes of a row block of the host, when the graph is passed over to size partitions.
+    /// Bytes of a block of rows on the host, in the passes over the graph that size partitions.
     pub host_block: Bytes,
 }
 
-/// Assigns vertices to so many parts.
+/// Assigns vertices to a number of parts.
 pub trait Assign: Sync {
     /// The assignment to `parts` parts.
     ///
@@ -120,9 +120,9 @@ pub trait Assign: Sync {
 /// How the graph is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cut {
-    /// Into rank ranges, which tile the ranks; beside each pass blocks of the graph's own rows.
+    /// Into rank ranges, which tile the ranks; with each of them, blocks of the graph's own rows are streamed.
     Ranges(Vec<Range<u32>>, RowBlocks),
-    /// Into any sets of locals; beside each pass the rows of its proxies.
+    /// Into any sets of locals; with each of them, the rows of its proxies are streamed.
     Sets(Locals),
 }
 
@@ -147,17 +147,17 @@ impl Cut {
 /// Partitions that fit, and what each will take.
 #[derive(Debug)]
 pub struct Plan {
-    /// The partition where each vertex is local.
+    /// How the graph is cut.
     pub cut: Cut,
     /// The most bytes of a row block.
     pub row_block_limit: Bytes,
-    /// For each partition its sizes.
+    /// The sizes of each partition.
     pub sizes: Vec<PartitionSize>,
-    /// For each partition what it will take.
+    /// What each partition will take.
     pub predictions: Vec<Prediction>,
     /// How long assigning took, and how long sizing the partitions.
     pub times: [Duration; 2],
-    /// Parts before those that did not fit were split.
+    /// The number of parts before those that did not fit were split.
     pub parts_asked: u32,
     /// What either stream would take, where there was a choice.
     pub estimates: Option<Estimates>,
@@ -244,7 +244,7 @@ fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Res
 }
 
 /// Refuses `parts` for a method that counts whole graphs.
-fn undivided(limits: &Limits, parts: Option<u32>) -> Result<()> {
+fn refuse_parts(limits: &Limits, parts: Option<u32>) -> Result<()> {
     match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
         Some((method, parts)) => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))

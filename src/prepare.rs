@@ -1,6 +1,6 @@
 //! From an input to its oriented graph: cached, or cleaned and oriented now.
 //!
-//! Once all is read, the input must be what it was before; only then is its graph kept, with a hash of the contents.
+//! Once all is read, the input must be unchanged; only then is its graph cached, with a hash of the contents.
 
 use std::time::Instant;
 
@@ -10,17 +10,17 @@ use crate::clean::{Workspace, clean};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::graph::file::{Location, open};
+use crate::graph::file::open_temporary;
 use crate::input::arcs::ArcSource;
 use crate::orient::orient;
 use crate::orient::rows::{self, Made, orient_rows};
 use crate::report::Stage;
 
-/// Cleans and orients `source`, or takes the graph from the cache. `origin` tells one input from another; the contents of its
-/// files are known afterwards. Adds the stages passed to `stages`.
+/// Cleans and orients `source`, or takes the graph from the cache. `origin` identifies the input; afterwards it holds the hashes
+/// of its files' contents. Appends the stages that ran to `stages`.
 ///
 /// # Errors
-/// What is wrong with the input, or that it changed while it was read; directories that cannot be written.
+/// Invalid input, or input that changed while it was read; directories that cannot be written.
 pub fn prepare(
     source: &dyn ArcSource,
     origin: Option<&mut Origin>,
@@ -42,7 +42,7 @@ pub fn prepare(
     }
     let before = stages.len();
     match making.graph(Some(cache), stages) {
-        Err(error) if cache.does_without(&error) => {
+        Err(error) if cache.continues_without(&error) => {
             stages.truncate(before);
             making.graph(None, stages)
         }
@@ -73,8 +73,8 @@ impl Making<'_> {
         let dir = cache.map_or(space.dir, Cache::dir);
         let place = cache.map_or(rows::Destination::Memory(space.graph, dir), |_| rows::Destination::File(dir));
         let start = Instant::now();
-        let rows = orient_rows(source, &mut || self.was_read(), place, space, control);
-        if let Some(made) = rows.map_err(|error| self.or_changed(error))? {
+        let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
+        if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
             let (graph, written) = match made {
                 Made::File(oriented) => {
                     let written = oriented.file_bytes;
@@ -85,11 +85,11 @@ impl Making<'_> {
             stages.push(Stage::since("orient", start, input_bytes, written));
             return Ok(graph);
         }
-        // Looking at rows that turned out not to be clean counts as reading.
+        // Time spent on rows that turned out not to be clean counts as reading.
         let looking = start.elapsed();
         let start = Instant::now();
-        let cleaned = clean(source, space, control).map_err(|error| self.or_changed(error))?;
-        let origin = self.was_read()?;
+        let cleaned = clean(source, space, control).map_err(|error| self.prefer_changed(error))?;
+        let origin = self.finish_reading()?;
         let cleaning = start.elapsed().saturating_sub(cleaned.reading);
         let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
         stages.push(Stage::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
@@ -101,8 +101,8 @@ impl Making<'_> {
         self.keep(oriented, cache)
     }
 
-    /// Called when all was read: the text of the origin, with what was read.
-    fn was_read(&mut self) -> Result<String> {
+    /// Called when all was read: the text of the origin, with the hashes of what was read.
+    fn finish_reading(&mut self) -> Result<String> {
         self.source.unchanged()?;
         match &mut self.origin {
             Some(origin) => {
@@ -113,8 +113,8 @@ impl Making<'_> {
         }
     }
 
-    /// Data that is wrong because it changed is told as that.
-    fn or_changed(&self, error: Error) -> Error {
+    /// `error`, or if the data is wrong because the input changed, the error that says so.
+    fn prefer_changed(&self, error: Error) -> Error {
         match self.source.unchanged() {
             Err(changed) if error.kind() == Kind::Data => changed,
             _ => error,
@@ -124,7 +124,7 @@ impl Making<'_> {
     fn keep(&self, oriented: crate::orient::Oriented, cache: Option<&Cache>) -> Result<OrientedGraph> {
         match cache.zip(self.origin.as_deref()) {
             Some((cache, origin)) => cache.store(origin, oriented),
-            None => open(Location::Temporary(oriented.file)),
+            None => open_temporary(oriented.file),
         }
     }
 }

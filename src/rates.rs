@@ -1,9 +1,8 @@
-//! What the machine does in a second: what `auto` estimates with.
+//! The rates of the machine, from which `auto` estimates times.
 //!
 //! `trimill doctor --measure` writes what it measured to the cache directory, from where all later jobs read it. Without that file
-//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, row-blocks-h200.md, methods-h200.md,
-//! auto-h200.md).
-//! They need not be exact: they only rank ways to the same answer.
+//! the rates are those of a machine with 16 cores, an H200 and one disk (docs/results/spills-h200.md, row-blocks-h200.md,
+//! methods-h200.md, auto-h200.md). They need not be exact: they only rank plans that give the same count.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,27 +19,27 @@ pub const RATES_NAME: &str = "rates.json";
 /// The version of the file that is read and written.
 const VERSION: u32 = 1;
 
-/// The rates of a machine.
+/// The rates of a machine: per second, where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rates {
-    /// Arcs of a graph of which a core sizes partitions.
+    /// Arcs of a graph that one core handles while partitions are sized.
     pub size_arcs: f64,
-    /// Kept arcs that a core marks, filters, codes and writes when partitions are built.
+    /// Kept arcs that one core marks, filters, encodes and writes when partitions are built.
     pub build_arcs: f64,
     /// Bytes written to the disk where spills go.
     pub write_bytes: f64,
     /// Bytes read from it.
     pub read_bytes: f64,
-    /// Arcs that come to a counter on the cores.
+    /// Arcs that reach a counter on the CPU.
     pub cpu: Arcs,
-    /// Arcs that come to a counter on a GPU, which unpacks rows itself.
+    /// Arcs that reach a counter on a GPU, which decodes rows itself.
     pub gpu: Arcs,
-    /// Arcs that a GPU takes in: copied as they are stored, and unpacked.
+    /// Arcs that are copied to a GPU as they are stored, and decoded there.
     pub gpu_arcs: f64,
-    /// How fast method `lstc` is on the GPU, as a multiple of an H200.
+    /// How fast method `lstc` is on the GPU, as a multiple of an H200's speed.
     pub lstc: f64,
-    /// The same of method `packed`.
+    /// The same for method `packed`.
     pub packed: f64,
 }
 
@@ -77,7 +76,7 @@ pub struct Speed {
     pub arc: f64,
     /// For each probe: the sum of the lengths of all successors' rows.
     pub probe: f64,
-    /// For each arc that passes in a row block.
+    /// For each arc of a row block.
     pub streamed: f64,
     /// For each row block of a partition.
     pub pass: f64,
@@ -85,12 +84,12 @@ pub struct Speed {
     pub visit: f64,
 }
 
-/// Of `lstc` on an H200: each probe is a search in shared memory; each local is looked at for each row block. From kernels of the
-/// standard graphs whole (arcs and probes), and GAP-kron 24 under budgets from a quarter of its rows to a 64th (the rest).
+/// `lstc` on an H200: each probe is a search in shared memory; each local is visited for each row block. Measured from kernels on
+/// the standard graphs in one partition (arcs and probes), and on GAP-kron 24 with budgets of 1/4 to 1/64 of its rows (the rest).
 const LSTC: Speed = Speed { arc: 2e-10, probe: 5.5e-12, streamed: 0.0, pass: 2e-5, visit: 1.5e-9 };
 
-/// Of `packed`: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and assign arcs, and
-/// a read for each local. From GAP-kron 27 under 2 GiB and 512 MiB, with row blocks of 8 to 128 MiB.
+/// `packed` on an H200: few instructions for many probes at once, a dozen kernels for each row block, which pack its rows and
+/// assign arcs, and a read for each local. Measured on GAP-kron 27 with 2 GiB and 512 MiB, and row blocks of 8 to 128 MiB.
 const PACKED: Speed = Speed { arc: 1e-10, probe: 1.2e-13, streamed: 1.4e-11, pass: 8.5e-5, visit: 2e-10 };
 
 impl Speed {
@@ -100,13 +99,13 @@ impl Speed {
         Self { arc, probe, streamed, pass, visit }
     }
 
-    /// Seconds for a graph of so many arcs and probes, whole.
+    /// Seconds for a graph of so many arcs and probes, in one partition.
     pub fn whole(&self, arcs: u64, probes: u64) -> f64 {
         self.arc * arcs as f64 + self.probe * probes as f64
     }
 }
 
-/// The file, and what it was measured with.
+/// The contents of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -125,8 +124,8 @@ impl Rates {
         PACKED.times(self.packed)
     }
 
-    /// What was measured on this machine, where its file is in the cache directory `dir`. A file that is damaged or of another
-    /// version is left out with a warning, one of another user without.
+    /// The rates measured on this machine, if their file is in the cache directory `dir`. A file that is damaged or of another
+    /// version is ignored with a warning, one of another user without.
     pub fn measured(dir: &Path) -> Option<Self> {
         let path = Self::path(dir);
         let mut text = Vec::new();
@@ -145,7 +144,7 @@ impl Rates {
         rates
     }
 
-    /// Whether all are positive numbers.
+    /// Whether all are finite and positive.
     fn are_sound(&self) -> bool {
         let Self { size_arcs, build_arcs, write_bytes, read_bytes, cpu, gpu, gpu_arcs, lstc, packed } = *self;
         let of = |arcs: Arcs| [arcs.graph, arcs.spill];
@@ -161,12 +160,12 @@ impl Rates {
     /// Writes the file, whole or not at all.
     ///
     /// # Errors
-    /// When the directory does not take it.
+    /// When the directory or the file cannot be written.
     pub fn store(&self, dir: &Path) -> Result<PathBuf> {
         disk::private_dir(dir)?;
         let path = Self::path(dir);
         let text = sealed::seal(&Stored { version: VERSION, rates: *self })
-            .map_err(|error| Error::usage(format!("the rates have no text ({error})")))?;
+            .map_err(|error| Error::usage(format!("the rates cannot be serialized ({error})")))?;
         disk::replace(&path, text.as_bytes())?;
         Ok(path)
     }

@@ -1,7 +1,7 @@
-//! Reports: what the commands leave as values, as JSON and as tables.
+//! Reports: the results of the commands as values, as JSON and as tables.
 //!
 //! Enters: values that the stages fill in. Leaves: text on standard output, files in an output directory. A report is
-//! plain data: it can be written, read, checked, and (the result of a run) added to.
+//! plain data: it can be written, read and checked.
 
 pub mod batch;
 pub mod bench;

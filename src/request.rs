@@ -1,6 +1,6 @@
-//! What the commands ask the stages for, beside [`crate::job::Job`].
+//! The requests of the commands to the stages, other than [`crate::job::Job`].
 //!
-//! The stages themselves stand behind [`crate::engine::Engine`].
+//! The commands reach the stages through [`crate::engine::Engine`].
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -21,9 +21,9 @@ pub struct BenchRequest {
     pub methods: Vec<String>,
     /// The method that the others are compared with, as typed.
     pub baseline: Option<String>,
-    /// On what a method counts that does not say it.
+    /// The backend of methods that are named without one.
     pub backend: Backend,
-    /// Runs of each method on each graph, beside the one that warms up.
+    /// Runs of each method on each graph, in addition to the one that warms up.
     pub runs: NonZeroU32,
     /// The most time for all runs of a method on a graph.
     pub timeout: Duration,
@@ -34,7 +34,7 @@ pub struct BenchRequest {
 /// A graph of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchGraph {
-    /// The job that each method counts, but for its backend and method.
+    /// The job that each method runs, but for its backend and method.
     pub tables: Tables,
     /// Its triangles, where they are known.
     pub expected: Option<u128>,
@@ -45,9 +45,9 @@ pub struct BenchGraph {
 pub struct GenerateRequest {
     /// Which.
     pub family: Family,
-    /// The graph that a product is made of; it is cleaned first.
+    /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,
-    /// The file; its suffix tells how edges are written to it.
+    /// The file; its suffix determines how edges are written to it.
     pub output: PathBuf,
     /// CPU threads; none: all cores.
     pub threads: Option<NonZeroUsize>,
@@ -65,14 +65,14 @@ pub struct InspectRequest {
 /// What is to be removed from the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoveRequest {
-    /// Keys (a unique beginning will do), or files that graphs were made of. One that the cache has nothing of is an
-    /// error of the data.
+    /// Keys (a unique prefix is enough), or files that graphs were made from. One that matches no graph is an error
+    /// of the data.
     pub which: Vec<OsString>,
-    /// Afterwards, what was not used for longest goes until the rest takes at most so much.
+    /// Afterwards, the least recently used graphs are removed until the rest takes at most so much.
     pub max: Option<Bytes>,
 }
 
-/// What `trimill doctor` is asked.
+/// The request of `trimill doctor`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoctorRequest {
     /// The directory that a job would work in, and where spills go while rates are measured.

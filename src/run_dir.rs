@@ -1,8 +1,8 @@
-//! Run directories: a job that is ended at any moment goes on where it was.
+//! Run directories: a job that was ended at any moment goes on from there.
 //!
 //! ```text
-//! DIR/lock             locked while a process is in it
-//! DIR/job.json         what the job is: its input, how it is cut, what is pruned
+//! DIR/lock             locked while a process uses the directory
+//! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/result.json      the complete result
@@ -12,11 +12,11 @@
 //! ```
 //!
 //! Invariants: the JSON files are sealed ([`crate::sealed`]), written beside, synced and renamed; graph and spills carry
-//! checksums over every byte and are checked before use, and spills are marked by the fingerprint. So whatever is there at
-//! a start is whole and belongs to this job, or is made again. A partition's result is one file, so nothing is counted
-//! twice. `job.json` alone cannot be made again: where it is damaged, the directory is of no use.
+//! checksums over every byte and are checked before use, and spills contain the fingerprint. So everything found at a start is
+//! complete and belongs to this job, or is made again. A partition's result is one file, so nothing is counted twice. Only
+//! `job.json` cannot be made again: where it is damaged, the directory is useless.
 
-mod journal;
+pub mod journal;
 mod lock;
 mod plan;
 mod record;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-pub use journal::{Journal, PartitionRecord};
+pub use journal::Journal;
 pub use plan::PlanRecord;
 pub use record::JobRecord;
 
@@ -45,7 +45,7 @@ pub fn is_started(path: &Path) -> bool {
     path.join(JOB).is_file()
 }
 
-/// A run directory that is this process's until the value is dropped.
+/// A run directory, locked for this process until the value is dropped.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
@@ -53,10 +53,10 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    /// Opens the directory, or makes it, and removes what a process that ended midway left unfinished.
+    /// Opens the directory, or makes it, and removes unfinished files of a process that ended midway.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when another process is in it, when it holds other things, or cannot be written.
+    /// [`crate::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
@@ -71,8 +71,8 @@ impl RunDir {
         &self.path
     }
 
-    /// Fails where the directory is for something else than `job`, whose files are known by their contents afterwards where
-    /// they were before. A directory without a record is for any job, until [`Self::record`] says for which.
+    /// Fails where the directory belongs to another job than `job`. Where the record has hashes of the files' contents, `job` has
+    /// them afterwards, too. A directory without a record is open to any job, until [`Self::record`] is called.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] with what differs; [`crate::error::Kind::Data`] where the record is damaged.
@@ -87,8 +87,8 @@ impl RunDir {
         if now == before { Ok(()) } else { sealed_file::write(&path, &now) }
     }
 
-    /// Says what the directory is for, once the input was read and is known by its contents: before anything is kept here that
-    /// another job could take.
+    /// Records the job of the directory, once the contents of its input are hashed, and before anything is kept here that another
+    /// job could take for its own.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -113,7 +113,7 @@ impl RunDir {
     /// The plan of an earlier start and its partitions, for a graph of `vertices` vertices.
     ///
     /// # Errors
-    /// When the files cannot be read; where they are damaged, the job is planned anew.
+    /// When the files cannot be read; if they are damaged, the job is planned anew.
     pub fn planned(&self, vertices: u32) -> Result<Option<(PlanRecord, RecordedCut)>> {
         let Some(plan) = self.plan()? else { return Ok(None) };
         let cut = plan.cut(&self.path, vertices).map(Some);
@@ -125,7 +125,7 @@ impl RunDir {
         sealed_file::unless_damaged(PlanRecord::read(&self.path), "the job is planned anew")
     }
 
-    /// Records the plan that the job now has.
+    /// Records the job's plan.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -133,7 +133,7 @@ impl RunDir {
         PlanRecord::write(&self.path, fingerprint, plan)
     }
 
-    /// The journal of a job with this fingerprint and so many parts.
+    /// The journal of a job with this fingerprint and number of parts.
     pub fn journal(&self, fingerprint: u128, parts: u32) -> Journal {
         Journal { dir: self.path.clone(), fingerprint, parts }
     }
@@ -146,8 +146,8 @@ impl RunDir {
         sealed_file::write(&self.path.join(RESULT), result)
     }
 
-    /// Where spills wait: here, or in a folder of this run's own in `named`, which every start on this directory finds again and
-    /// no other run takes.
+    /// Where spills wait: in the run directory, or in a folder in `named` that every start with this run directory finds again and
+    /// no other run uses.
     pub fn spills(&self, named: Option<&Path>) -> PathBuf {
         named.map_or_else(
             || self.path.join("spills"),
@@ -158,7 +158,7 @@ impl RunDir {
         )
     }
 
-    /// Where temporary files go if no other place is named. What an earlier start left there is of no use.
+    /// Where temporary files go if no other place is named. Files of an earlier start are not used.
     pub fn work(&self) -> PathBuf {
         self.path.join("work")
     }
@@ -169,8 +169,8 @@ impl RunDir {
     }
 }
 
-/// Adds to the error of a job that had begun to count what becomes of what is counted.
-pub fn resumable(error: Error, run_dir: Option<&Path>) -> Error {
+/// Adds to the error of a job that had begun to count whether its results so far are kept.
+pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
     match run_dir {
         Some(dir) => error
             .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
@@ -178,7 +178,7 @@ pub fn resumable(error: Error, run_dir: Option<&Path>) -> Error {
     }
 }
 
-/// Removes files under temporary names: whoever wrote them is gone. Those that stay are in nobody's way.
+/// Removes files under temporary names, whose writers have ended. Those that cannot be removed do not matter.
 pub fn remove_unfinished(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -190,7 +190,7 @@ pub fn remove_unfinished(dir: &Path) {
     }
 }
 
-/// Removes a directory of temporary files; what cannot be removed stays, and is in nobody's way.
+/// Removes a directory of temporary files; those that cannot be removed do not matter.
 pub fn remove_tree(dir: &Path) {
     if let Err(error) = std::fs::remove_dir_all(dir)
         && error.kind() != std::io::ErrorKind::NotFound

@@ -1,14 +1,14 @@
-//! JSON files that vouch for themselves: a magic, a version, and at the end a checksum.
+//! JSON files that end with their own checksum.
 //!
-//! Enters: a value whose JSON is an object. Leaves: its text, indented, whose last field `checksum` is the xxh3-64 of all
-//! bytes of the text with the checksum's own 16 digits as zeros; and the value back, if not a byte was changed. Numbers of
-//! 128 bits pass exactly, because the text is never taken apart.
+//! Input: a value whose JSON is an object. Output: its text, indented, whose last field `checksum` is the xxh3-64 of all
+//! bytes of the text with the checksum's own 16 digits as zeros; and the value back, if no byte was changed. Numbers of
+//! 128 bits stay exact, because the text does not go through a generic JSON value.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How every sealed text ends: the digits stand between these two.
+/// Every sealed text ends with the digits between these two.
 const BEFORE_DIGITS: &str = ",\n  \"checksum\": \"";
 const AFTER_DIGITS: &str = "\"\n}\n";
 const DIGITS: usize = 16;
@@ -16,7 +16,7 @@ const DIGITS: usize = 16;
 /// The sealed text of `value`, which is an object with at least one field.
 ///
 /// # Errors
-/// When it has no JSON.
+/// When it cannot be serialized.
 pub fn seal(value: &impl Serialize) -> serde_json::Result<String> {
     let json = serde_json::to_string_pretty(value)?;
     let body = json.strip_suffix("\n}").unwrap_or(&json);

@@ -1,9 +1,9 @@
 //! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
-//! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and how
-//! much memory it took at most. One reader thread reads and decodes; two row block buffers, which the backend may lend, go round
-//! between it and the counter, so while one row block is counted the next one is decoded, and never more than two exist. The
-//! resident section passes whole or, where the device has memory of its own, in runs of bounded size.
+//! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and its peak memory. One reader thread reads
+//! and decodes; two row block buffers, which the backend may lend, circulate between it and the counter, so while one row block
+//! is counted the next one is decoded, and never more than two exist. The resident section is handed over whole or, where the
+//! device has memory of its own, in runs of bounded size.
 
 pub mod ahead;
 pub mod meter;
@@ -37,10 +37,10 @@ const IN_FLIGHT: usize = 2;
 /// Runs of the resident section that exist at a time.
 const RUNS: usize = RUNS_IN_FLIGHT as usize;
 
-/// What counting a partition found and took.
+/// The triangles of a partition, and what counting took.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counted {
-    /// Triangles whose lowest corner is local.
+    /// Triangles whose corner of the largest rank is local.
     pub triangles: u64,
     /// The most bytes that resident section, row blocks and tables took together.
     pub peak: Bytes,
@@ -50,9 +50,9 @@ pub struct Counted {
     pub largest_row_block: Bytes,
     /// Row blocks.
     pub row_blocks: u64,
-    /// How long the reader thread was at work.
+    /// How long the reader thread was busy.
     pub reading: Duration,
-    /// How long the counter was at work, by the host's clock.
+    /// How long the counter was busy, by the host's clock.
     pub counting: Duration,
     /// How long kernels and copies took, where the device has a clock.
     pub device: Option<DeviceTimes>,
@@ -65,16 +65,17 @@ enum Message {
     RowBlock(RowBlock),
 }
 
-/// Why a partition was not counted. Nothing of it counts then: what was found so far is dropped.
+/// Why a partition was not counted. A partial count is discarded.
 #[derive(Debug)]
 pub enum Failed {
     /// The device refused or is gone; another one may count the partition.
     Device(Error),
-    /// Anything else: a damaged spill, a thread that panicked, a stop.
+    /// Anything else: a damaged spill, a thread that panicked, an interruption.
     Job(Error),
 }
 
 impl Failed {
+    #[cfg(feature = "testing")]
     /// The error, of either kind.
     pub fn error(self) -> Error {
         match self {
@@ -82,7 +83,7 @@ impl Failed {
         }
     }
 
-    /// Says which partition a device was at.
+    /// Adds to a device's error which partition it was counting.
     #[must_use]
     pub fn at_partition(self, part: u32) -> Self {
         match self {
@@ -98,7 +99,7 @@ impl From<Error> for Failed {
     }
 }
 
-/// Asks a device for something.
+/// Calls a device.
 fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
     faults::before_device().and_then(|()| call()).map_err(Failed::Device)
 }
@@ -106,7 +107,7 @@ fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
 /// Counts one partition, or a share of the edges of a whole graph. Reading and counting both use `pool`.
 ///
 /// # Errors
-/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]), a stop.
+/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]); when stopped.
 pub fn count_partition(
     source: &mut dyn PartitionSource,
     backend: &mut dyn Backend,
@@ -136,7 +137,7 @@ pub fn count_partition(
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
         let counted = count((partition, share), backend, pool, &meter, messages, (give_chunk, give_row_block));
-        // A reader that failed is why the counter found its channel closed: the reader's error is the cause.
+        // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let counted = counted?;
         let peak = counted.peak.max(meter.peak());
@@ -165,7 +166,7 @@ impl Partition {
     }
 }
 
-/// What the reader thread works with.
+/// The reader thread.
 struct Reading<'a> {
     /// The most bytes of a run of the resident section.
     chunk: Option<Bytes>,
@@ -173,14 +174,14 @@ struct Reading<'a> {
     meter: &'a Meter,
     control: &'a Control,
     to_counter: SyncSender<Message>,
-    /// Buffers that came back.
+    /// Buffers that the counter returned.
     chunks: Receiver<Resident>,
     row_blocks: Receiver<RowBlock>,
 }
 
 impl Reading<'_> {
-    /// Resident section, then all row blocks in order; how long it was at work. Ends early when the counter is gone, which failed
-    /// then: its error is reported.
+    /// Reads the resident section, then all row blocks in order; returns how long it was busy. Ends early when the counter failed,
+    /// whose error is then reported.
     fn all_of(self, source: &mut dyn PartitionSource) -> Result<Duration> {
         let mut busy = Duration::ZERO;
         let mut more = true;

@@ -1,11 +1,11 @@
-//! Text of others, names of files above all, as it may be shown to people: without what would steer their terminal.
+//! Escapes text from outside, mostly file names, so that it cannot control the terminal that shows it.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Whether a terminal would act on `c` instead of showing it: control characters, and those that turn the direction of
-/// writing.
+/// Whether a terminal would act on `c` instead of showing it: control characters, and those that change the direction of
+/// text.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -23,12 +23,12 @@ fn escaped(text: &str, kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Text of several lines, as it may be shown: line ends and tabs stay, other control characters are written as escapes.
+/// Text of several lines, safe to show: line ends and tabs stay, other control characters are escaped.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A path in one line, as it may be shown.
+/// A path in one line, safe to show.
 pub fn shown(path: &Path) -> String {
     escaped(&path.to_string_lossy(), |_| false).into_owned()
 }

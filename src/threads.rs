@@ -1,5 +1,4 @@
-//! Threads: how many a job may have, and what becomes of those that panic: an error of their job, which says whose thread
-//! it was.
+//! Threads: how many a job may have; and panics, which become errors of the job that name the thread.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,11 +8,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
 
-/// How a thread is called that nobody knows more of: one of the pool, as a rule.
+/// What errors call a thread of which nothing more is known, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
 
-/// So many threads may be asked for on any machine, and so many for each core of a larger one: more of them only take memory
-/// and the machine from others.
+/// So many threads may be asked for on any machine, and so many for each core of a larger one: more would only take memory
+/// and processor time from others.
 const ALWAYS: usize = 64;
 const PER_CORE: usize = 8;
 
@@ -34,8 +33,8 @@ pub fn check(threads: Option<NonZeroUsize>) -> Result<()> {
     }
 }
 
-/// A pool of so many threads; none: one for each core. Everything parallel of a job runs in its pool: where nothing is
-/// installed, rayon would start another one for the whole process.
+/// A pool of so many threads; `None`: one for each core. All parallel work of a job runs in its pool; outside one, rayon
+/// would start another pool for the whole process.
 ///
 /// # Errors
 /// As [`check`]; [`crate::error::Kind::Resource`] where they cannot be started.
@@ -48,7 +47,7 @@ pub fn pool(threads: Option<NonZeroUsize>) -> Result<ThreadPool> {
         .map_err(|e| Error::resource(format!("the threads cannot be started: {e}")).advice("lower --threads"))
 }
 
-/// The value of a thread, or an error in place of its panic.
+/// The value of a thread, or an error if it panicked; `who` names the thread.
 ///
 /// # Errors
 /// [`crate::error::Kind::Defect`] when it panicked.
@@ -63,10 +62,10 @@ pub fn joined<T>(who: &str, result: std::thread::Result<T>) -> Result<T> {
     })
 }
 
-/// What `work` returns, or an error in place of its panic. What `work` changed is not used again where it panicked.
+/// What `work` returns, or an error if it panics. The caller must not use what `work` changed after a panic.
 ///
 /// # Errors
-/// As [`joined`].
+/// As `joined`.
 pub fn guarded<T>(who: &str, work: impl FnOnce() -> T) -> Result<T> {
     joined(who, catch_unwind(AssertUnwindSafe(work)))
 }

@@ -1,4 +1,4 @@
-//! Comparisons of methods: in child processes of the program, and in children that are anything but that.
+//! Comparisons of methods: with child processes of the program, and with children that misbehave.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -10,16 +10,16 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use common::job::{data, program};
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::error::Kind;
-use trimill::job::Backend;
-use trimill::job::file::parse;
-use trimill::pipeline::Pipeline;
-use trimill::report::BenchReport;
-use trimill::request::{BenchGraph, BenchRequest};
+use trimill::testing::control::Control;
+use trimill::testing::engine::Engine;
+use trimill::testing::error::Kind;
+use trimill::testing::job::Backend;
+use trimill::testing::job::file::parse;
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::report::BenchReport;
+use trimill::testing::request::{BenchGraph, BenchRequest};
 
-/// `trimill bench`, with a cache in `dir`, where no GPU is seen.
+/// `trimill bench` with a cache in `dir` and without GPUs.
 fn bench(dir: &Path, arguments: &[&str]) -> Output {
     Command::new(program())
         .arg("bench")
@@ -133,7 +133,7 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_child_that_crashes_hangs_or_babbles_ends_alone() {
+fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
     for (body, timeout, kind, words) in [
         ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with code 7: the last word"),
         ("kill -KILL $$", 60.0, "crash", "by signal 9"),

@@ -1,4 +1,4 @@
-//! The program from outside: exit codes, both outputs, help, and the files that come with it.
+//! The program as a user runs it: exit codes, standard output and error, help, and the example job files.
 
 #![allow(clippy::unwrap_used)]
 
@@ -80,10 +80,10 @@ fn every_command_has_help_with_examples() {
     assert!(help.contains("Exit codes:") && !help.contains("-child"), "{help}");
 }
 
-/// Rates in the cache directory decide what `auto` takes, and `trimill doctor` shows them; those that are damaged do not.
+/// Rates in the cache directory decide what `auto` chooses, and `trimill doctor` shows them; a damaged file of rates is ignored.
 #[test]
 fn auto_chooses_by_the_rates_of_the_machine() {
-    use trimill::rates::{Arcs, RATES_NAME, Rates};
+    use trimill::testing::rates::{Arcs, RATES_NAME, Rates};
     let dir = tempfile::tempdir().unwrap();
     let cache = dir.path().join("cache");
     let at = |command: &[&str]| {
@@ -108,7 +108,7 @@ fn auto_chooses_by_the_rates_of_the_machine() {
     let usual = Rates::default();
     let (chosen, by_graph, by_partition) = stream();
     assert!(chosen == "graph" && by_graph < by_partition, "{chosen} {by_graph} {by_partition}");
-    // A core that takes long to read the graph's file, and reads spills at once.
+    // A core that reads the graph file slowly and spills very fast.
     let slow = Rates { cpu: Arcs { graph: 1e4, spill: 1e9 }, ..usual };
     slow.store(&cache).unwrap();
     let (chosen, by_graph, by_partition) = stream();
@@ -147,7 +147,7 @@ fn the_job_files_that_come_with_it_are_right() {
     for entry in std::fs::read_dir(root("configs")).unwrap() {
         let path = entry.unwrap().path();
         let output = trimill(&["run", path.to_str().unwrap(), "--check"]);
-        // 1 where only the input is missing: the crawl that the user brings.
+        // 1 if only the input is missing: a crawl that the user must download.
         let brought = path.ends_with("billion-edge-crawl.toml") || !root("tests/data/cnr-2000.graph").exists();
         assert_eq!(output.status.code(), Some(brought.into()), "{}: {}", path.display(), text(&output.stderr));
         assert!(text(&output.stdout).contains("partitioner"), "{}", path.display());
@@ -157,7 +157,7 @@ fn the_job_files_that_come_with_it_are_right() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_panic() {
+fn a_closed_pipe_is_no_panic() {
     let trimill = env!("CARGO_BIN_EXE_trimill");
     let line = format!("{trimill} completions bash | true; exit ${{PIPESTATUS[0]}}");
     for _ in 0..5 {
@@ -174,7 +174,7 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
     let cache = format!("cache.dir={}", cache.path().display());
     let output = trimill(&["run", file.to_str().unwrap(), "--json", "--set", &cache]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let result: trimill::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
     result.check(&file).unwrap();
     assert_eq!((result.triangles, result.edges, result.wedges), (20_977_629, 2_738_969, 7_861_227_192));
     assert!(result.partitions.len() >= 8);
@@ -185,12 +185,12 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
 }
 
 #[test]
-fn one_line_says_why_the_cpu_counts_unless_it_was_asked_for_or_is_not_wanted() {
+fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
     let graph = root("tests/data/karate.mtx");
     let lines = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_trimill"))
             .args([&["count", &graph.to_string_lossy(), "--no-cache", "--progress", "none"], more].concat())
-            // No GPU is seen on a machine that has one.
+            // Hides the GPU of a machine that has one.
             .env("CUDA_VISIBLE_DEVICES", "")
             .output()
             .unwrap();
@@ -217,7 +217,7 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
-    // More than a pipe holds: once it is written, the program is copying. Then nothing more comes, and no end.
+    // More than a pipe's buffer: once it is written, the program is copying. Then nothing more comes, but the pipe stays open.
     input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
@@ -241,7 +241,7 @@ fn a_header_is_told_in_one_line_and_may_be_decided() {
         (result["triangles"].as_u64().unwrap(), result["edges"].as_u64().unwrap(), told)
     };
     assert_eq!(count(&[]), (4, 6, 1));
-    // Each reading has an entry of its own in the cache.
+    // Each interpretation has its own entry in the cache.
     assert_eq!(count(&["--header", "no"]), (4, 7, 0));
     assert_eq!(count(&["--header", "yes"]), (4, 6, 0));
     assert_eq!(count(&["--header", "no"]), (4, 7, 0));

@@ -1,7 +1,7 @@
-//! The fuzz targets on their corpus, and on a few mutations of it: what `scripts/fuzz` found stays found.
+//! The fuzz targets on their corpus, and on a few mutations of it: a regression test of what `scripts/fuzz` found.
 //!
-//! `fuzz/corpus/TARGET.tar.zst` holds small inputs: named ones were written by hand (`found-*` broke a property once), those
-//! named by a hash were kept by the fuzzer because each reaches something that no other one does.
+//! `fuzz/corpus/TARGET.tar.zst` has small inputs: those with names were written by hand (`found-*` violated a property once), those
+//! named by a hash were kept by the fuzzer because each covers code that no other one does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../fuzz/targets/mod.rs"]
@@ -16,23 +16,23 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use targets::{Place, TARGETS, Target};
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::graph::file::{Location, open};
-use trimill::graph::{Direction, RowRun};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::graph::file::open;
+use trimill::testing::graph::{Direction, RowRun};
 
-/// So many inputs that break a property are looked for.
+/// Stop after this many inputs that violate a property.
 const MOST_FOUND: usize = 20;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Mutated inputs of a target.
+/// Number of mutated inputs for each target.
 const MUTATIONS: usize = 600;
 
-/// Runs one input and says which it was and why when it fails. What a panic prints on a thread of rayon's may go to the output
-/// of another test, which is shown for none that passes.
+/// Runs one input; an error says which input failed and why. The message of a panic on a thread of rayon may go to the output of
+/// another test, which is not shown if that test passes.
 fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| place.run(target, bytes))).map_err(|why| {
         let literal = why.downcast_ref::<&str>().copied();
@@ -41,7 +41,7 @@ fn run(place: &Place, target: &Target, bytes: &[u8], name: &str) -> Result<(), S
     })
 }
 
-/// Fails with what is wrong with any of the targets.
+/// Fails with the errors of all targets.
 fn all_hold(holds: impl Fn(&Target) -> Result<(), String> + Sync) {
     let wrong: Vec<String> = TARGETS.par_iter().filter_map(|target| holds(target).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -72,7 +72,7 @@ fn every_target_holds_on_its_corpus() {
     });
 }
 
-/// Where the format of graph files changes, its seeds do, or nothing behind the footer is reached any more.
+/// If the format of graph files changes, the seeds must change, too; otherwise no seed reaches the code that runs after the footer.
 #[test]
 fn graph_files_written_by_hand_are_graphs() {
     let dir = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn graph_files_written_by_hand_are_graphs() {
         let (_, bytes) = seeds.iter().find(|(seed, _)| seed == name).expect(name);
         let path = dir.path().join(name);
         std::fs::write(&path, targets::graph_file::sealed(bytes)).unwrap();
-        let graph = open(Location::Cached(path)).unwrap();
+        let graph = open(&path).unwrap();
         assert_eq!((graph.edges(), graph.first_arc(graph.vertices()).unwrap()), (edges, edges), "{name}");
         let degrees: u32 = graph.out_degrees().unwrap().iter().sum();
         let mut passed = 0;
@@ -115,8 +115,8 @@ fn every_target_holds_on_mutations_of_its_corpus() {
     });
 }
 
-/// The bytes of this target are choices, so random ones reach what mutations of a few inputs do not. `TRIMILL_FUZZ_SECONDS`
-/// makes it go on for as long. What breaks the property is collected, since one cause hides others.
+/// The bytes of this target are choices, so random bytes reach more than mutations of a few inputs. `TRIMILL_FUZZ_SECONDS`
+/// sets how long it runs. All inputs that violate the property are collected, as one cause may hide others.
 #[test]
 fn dialects_hold_on_random_choices() {
     let target = TARGETS.iter().find(|target| target.name == "dialects").unwrap();
@@ -141,7 +141,7 @@ fn dialects_hold_on_random_choices() {
     assert!(lock(&found).is_empty(), "{}", lock(&found).join("\n"));
 }
 
-/// Numbers that are the same in every run (xorshift64*, Vigna 2016).
+/// Reproducible random numbers (xorshift64*, Vigna 2016).
 struct Dice(u64);
 
 impl Dice {

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use common::job::{count, data, listing};
 use common::{simple, triangles};
 use proptest::prelude::*;
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::error::Kind;
-use trimill::generate::{Family, StarKind, generate};
-use trimill::job::Stream;
-use trimill::report::RunResult;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::generate::{Family, StarKind, generate};
+use trimill::testing::job::Stream;
+use trimill::testing::report::RunResult;
 
 /// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
 const PUBLISHED: [(&str, u64, u64, u64, u64, u128, u128); 12] = [
@@ -92,7 +92,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
         for settings in [
             "partition.parts = 5",
             "partition.parts = 3\nmemory.block = '64KiB'",
-            // Nothing of the host's memory is left for the rows, whatever the input is: they are read from a file.
+            // For every input, no host memory is left for the rows, so they are read from a file.
             "partition.parts = 2\nspill.to = 'memory'\nmemory.device = '16MiB'",
             "partition.parts = 4\ncache.dir = 'cache'",
         ] {
@@ -102,7 +102,7 @@ fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
             assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
             assert!((2..=5).contains(&result.parts), "{name} {settings}: {} parts", result.parts);
             let stream = result.stages.iter().find(|stage| stage.name == "stream").unwrap();
-            // Stored rows take fewer bytes than those on the device.
+            // Rows in the file take fewer bytes than on the device.
             assert!(Bytes::ZERO < stream.bytes_in && stream.bytes_in < stream.bytes_out, "{name} {settings}");
             let streamed: u64 = result.partitions.iter().map(|part| part.stream_bytes.get()).sum();
             assert_eq!(stream.bytes_out.get(), streamed);
@@ -154,7 +154,7 @@ fn closed_forms_hold() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("graph.bin");
     let families = [
-        // More triangles than 32 bits hold: 4,495,501,000.
+        // More triangles than fit 32 bits: 4,495,501,000.
         Family::Complete { vertices: 3000 },
         Family::KingsGrid { rows: 120, columns: 75 },
         Family::RingLattice { vertices: 5000, k: 9 },
@@ -175,7 +175,7 @@ fn closed_forms_hold() {
 }
 
 /// Edges, triangles and wedges of a product of stars, by the factors' sums of degrees and of their squares (Kepner et al.,
-/// arXiv:1803.01281); owes nothing to the generator.
+/// arXiv:1803.01281); independent of the generator.
 fn product_of_stars(leaves: &[u64], kind: StarKind) -> (u128, u128, u128) {
     let product = |of: &dyn Fn(u128) -> u128| leaves.iter().map(|&m| of(m.into())).product::<u128>();
     let looped = u128::from(kind != StarKind::Bk);
@@ -185,7 +185,7 @@ fn product_of_stars(leaves: &[u64], kind: StarKind) -> (u128, u128, u128) {
         StarKind::B1k => (product(&|m| (m + 1) * (m + 1) + m), product(&|m| m + 1)),
         StarKind::B2k => (product(&|m| m * m + (m - 1) + 4), 1 << leaves.len()),
     };
-    // The loop that is left makes one vertex's degree smaller by 1.
+    // Without the remaining loop, the degree of one vertex is smaller by 1.
     let squares = squares - looped * (2 * of_looped - looped);
     let ends = ends - looped;
     let triangles = match kind {
@@ -241,7 +241,7 @@ fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
 }
 
-/// Writes the arcs in one of the formats; what the file then holds may be the symmetric closure.
+/// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
 fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
     let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
     let edges = simple(arcs);
@@ -326,7 +326,7 @@ proptest! {
         };
         let format_of = match format {
             "bin-u64" => "input.format = 'bin-u64'",
-            // The first arc of a short list may be taken for a header.
+            // The first arc of a short list could be taken for a header.
             "text" | "sparse" | "gz" => "input.header = 'no'",
             _ => "",
         };
@@ -336,7 +336,7 @@ proptest! {
                 prop_assert_eq!(result.triangles, u128::from(triangles(&edges)), "{}", toml);
                 prop_assert_eq!(result.edges as usize, edges.len());
             }
-            // Row blocks can be smaller than the longest row, or too large for the budget: the refusals that are right.
+            // Row blocks can be smaller than the longest row, or too large for the budget: then the job is rightly refused.
             Err(error) => {
                 let text = error.to_string();
                 let small = settings.contains("block = 1100") && text.contains("which hold the longest row");
@@ -422,7 +422,7 @@ fn kept_spills_are_counted_without_their_graph() {
         assert_eq!(listing(&kept), files, "spills stay as they are");
         std::fs::remove_dir_all(&kept).unwrap();
     }
-    // A manifest of version 1 says too little.
+    // A manifest of version 1 has too little information.
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2");
     let error = count(&format!("input.path = '{}'", fixture.display()), dir.path()).unwrap_err();
     assert!(error.kind() == Kind::Data && error.to_string().contains("version 1"), "{error}");
@@ -438,7 +438,7 @@ fn the_second_job_on_an_input_starts_from_the_cache_and_a_changed_input_does_not
     assert_eq!(run().triangles, 1);
     let second = run();
     assert_eq!((second.triangles, stages(&second)[0].as_str()), (1, "cached"));
-    // Longer, so its size differs whatever the clock says.
+    // Longer, so its size differs even if the times are equal.
     std::fs::write(&input, "0 1\n1 2\n2 0\n2 3\n3 0\n").unwrap();
     let third = run();
     assert_eq!((third.triangles, stages(&third)[0].as_str()), (2, "input"));

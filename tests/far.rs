@@ -1,4 +1,4 @@
-//! Ids and offsets past 2^31 and 2^32, and budgets far above any memory. What cannot be had in full is had at synthetic offsets.
+//! Ids and offsets beyond 2^31 and 2^32, and budgets far above any memory. Where real data would be too large, offsets are synthetic.
 //!
 //! | quantity | where it is checked |
 //! | --- | --- |
@@ -23,9 +23,9 @@ use std::os::unix::fs::FileExt;
 
 use common::job::{count, data};
 use spill_support::{failure, tiny};
-use trimill::error::Kind;
-use trimill::partition::section::RowBlock;
-use trimill::spill::{Codec, SpillReader};
+use trimill::testing::error::Kind;
+use trimill::testing::partition::section::RowBlock;
+use trimill::testing::spill::{Codec, SpillReader};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
@@ -40,7 +40,7 @@ fn karate() -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// The club with ids that fall from `last`, written by `record` behind `header`.
+/// Counts the club with ids that descend from `last`, written by `record` after `header`.
 fn is_counted(name: &str, last: u64, header: &str, record: impl Fn(u64, u64) -> Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
     let arcs = karate();
@@ -85,7 +85,7 @@ fn one_column_assignments_count_from_an_id_past_2_to_the_31() {
     std::fs::write(dir.path().join("g.txt"), lines).unwrap();
     std::fs::write(dir.path().join("parts.txt"), "0\n".repeat(34)).unwrap();
     let toml = "input.path = 'g.txt'\npartition.partitioner = 'file:parts.txt'";
-    // These ids are sparse, so lines without ids name nobody.
+    // These ids are sparse, so lines without ids are refused.
     let error = failure(count(toml, dir.path()));
     assert_eq!(error.kind(), Kind::Data);
     assert!(error.to_string().contains("sparse"), "{error}");
@@ -93,7 +93,7 @@ fn one_column_assignments_count_from_an_id_past_2_to_the_31() {
 
 #[test]
 fn blocks_of_a_spill_lie_past_2_to_the_33_bytes() {
-    // The block of the ranks, the first one of the file, becomes a hole of 8 GiB: nothing of it is read below but its length.
+    // The block of the ranks, the first one of the file, becomes a hole of 8 GiB; only its length is read below.
     const HOLE: u64 = 1 << 33;
     let dir = tempfile::tempdir().unwrap();
     let partition = tiny();

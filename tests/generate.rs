@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use trimill::control::{Control, Observer, Unit};
-use trimill::count::verify::{Verdict, Verifier, brute_force};
-use trimill::error::{Error, Kind};
-use trimill::generate::{BaseGraph, Family, Generated, Known, StarKind, generate, parse_leaves};
-use trimill::input::ArcSink;
+use trimill::testing::control::{Control, Observer, Unit};
+use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
+use trimill::testing::error::{Error, Kind};
+use trimill::testing::generate::{BaseGraph, Family, Generated, Known, StarKind, generate, parse_leaves};
+use trimill::testing::input::ArcSink;
 
 type Edges = Vec<(u64, u64)>;
 
@@ -73,7 +73,7 @@ fn verify(edges: &[(u64, u64)]) -> Verdict {
     verifier.finish(&Control::silent()).unwrap()
 }
 
-/// The file of `family` must hold exactly the pairs that `adjacent` joins, each once, and say what is known of it.
+/// The file of `family` must have exactly the pairs that are `adjacent`, each once; and the reported numbers must be right.
 fn is_defined_by(family: &Family, base: Option<&dyn BaseGraph>, adjacent: impl Fn(u64, u64) -> bool) {
     let (generated, edges) = make(family, base);
     let n = generated.vertices_declared;
@@ -174,7 +174,7 @@ fn products_of_a_graph_follow_their_definition() {
         let q = u128::from(q);
         assert_eq!(make(&family, Some(&base)).0.known.triangles, Some(5 * q * (q - 1) * (q - 2)));
     }
-    // With permuted ids it is the same graph by other names: edge by edge, one id always becomes the same other one.
+    // With permuted ids it is the same graph: edge by edge, an id is always mapped to the same other id.
     let [plain, permuted] = [None, Some(9)].map(|permute| make(&Family::Blowup { copies: 3, permute }, Some(&base)));
     assert_eq!(permuted.0, plain.0);
     let mut name = std::collections::BTreeMap::new();
@@ -189,7 +189,7 @@ fn products_of_a_graph_follow_their_definition() {
 
 #[test]
 fn gap_kron_has_the_published_counts() {
-    // Scale 16 is four blocks, each with a seed of its own.
+    // Scale 16 has four blocks, each with its own seed.
     for (scale, vertices, edges, triangles) in [(10, 898, 10_496, 74_720), (16, 46_715, 909_645, 15_656_287)] {
         let (generated, draws) = make(&Family::GapKron { scale }, None);
         assert_eq!((generated.edges_written, generated.vertices_declared), (16 << scale, 1 << scale));
@@ -230,7 +230,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
     }
 }
 
-/// Sets the wish to stop once the first edges are written.
+/// Requests a stop once the first edges are written.
 struct Impatient(Arc<AtomicBool>);
 
 impl Observer for Impatient {

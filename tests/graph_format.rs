@@ -1,4 +1,4 @@
-//! The graph file, read from its description alone: docs/graph-format.md.
+//! The graph file, decoded here from its description alone: docs/graph-format.md.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -10,27 +10,28 @@ use std::path::{Path, PathBuf};
 use common::job::{job, program};
 use common::rows_of;
 use serde_json::Value;
-use trimill::bytes::Bytes;
-use trimill::cache::{Cache, Origin};
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::graph::file::{Location, open};
-use trimill::graph::{Direction, OrientedGraph};
-use trimill::input::arcs::ArcList;
-use trimill::input::{Format, Identity};
-use trimill::memory::HostMemory;
-use trimill::partition::section::{Resident, RowBlock};
-use trimill::pipeline::Pipeline;
-use trimill::prepare::prepare;
-use trimill::spill::Manifest;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::cache::{Cache, Origin};
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::engine::Engine;
+use trimill::testing::graph::file::open;
+use trimill::testing::graph::{Direction, OrientedGraph};
+use trimill::testing::input::Identity;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::input::format::Format;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::partition::section::{Resident, RowBlock};
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::prepare::prepare;
+use trimill::testing::spill::Manifest;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/graph-v4/dense.trimgraf")
 }
 
-/// The edges of the fixture, by ids with gaps: 400 vertices that are nearly all adjacent, and a tail. Two file blocks.
+/// The edges of the fixture, with gaps between ids: 400 vertices that are nearly all adjacent, and a tail. Two file blocks.
 fn edges() -> BTreeSet<(u64, u64)> {
     let dense = (0..400_u64).flat_map(|i| (i + 1..400).map(move |j| (i, j)));
     let dense = dense.filter(|(i, j)| !(i * j + 3 * i + j).is_multiple_of(11));
@@ -49,14 +50,14 @@ fn written(edges: &BTreeSet<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
-/// The fixture as the library opens it: a file of this user's, whoever the sources belong to.
+/// Opens a copy of the fixture that this user owns, as the library requires.
 fn opened(dir: &Path) -> OrientedGraph {
     let path = dir.join("fixture");
     fs::write(&path, fs::read(fixture()).unwrap()).unwrap();
-    open(Location::Cached(path)).unwrap()
+    open(&path).unwrap()
 }
 
-/// Run by hand, once for each version of the format: `cargo test --test graph_format -- --ignored`.
+/// To be run manually, once for each version of the format: `cargo test --test graph_format -- --ignored`.
 #[test]
 #[ignore = "writes the fixture of the current version"]
 fn write_the_fixture() {
@@ -65,7 +66,7 @@ fn write_the_fixture() {
     fs::copy(written(&edges(), dir.path()), fixture()).unwrap();
 }
 
-/// What a graph file says, decoded without the library.
+/// The contents of a graph file, decoded without the library.
 #[derive(Debug, PartialEq)]
 struct Decoded {
     order: Vec<u32>,
@@ -88,7 +89,7 @@ fn u64s(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
 }
 
-/// A number in LEB128 from the front of some bytes.
+/// Takes a LEB128 number from the front of some bytes.
 fn number(bytes: &mut &[u8]) -> u64 {
     let mut value = 0;
     for shift in (0..).step_by(7) {
@@ -180,7 +181,7 @@ fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     };
     let rows: Vec<Vec<u32>> = by_rank.iter().map(row).collect();
     let degrees: Vec<u32> = by_rank.iter().map(|id| neighbours[id].len() as u32).collect();
-    // Where blocks are cut is written down in docs/graph-format.md, their bytes and checksums follow from the rows.
+    // docs/graph-format.md has the rule by which blocks are cut; their bytes and checksums follow from the rows.
     let cap = (2.0 * edges.len() as f64).sqrt() as u32 + 1;
     let (mut index, mut weight, mut position) = (Vec::new(), u64::MAX, 0);
     let mut arcs = 0;
@@ -247,7 +248,7 @@ fn the_fixture_holds_this_graph_to_the_byte() {
 #[test]
 fn other_graphs_are_what_the_description_says() {
     let dir = tempfile::tempdir().unwrap();
-    // The example of the page, a star, a path without gaps of ids, and one with ids of 64 bits.
+    // The example of the page, a star, a path without gaps between ids, and a graph with ids of 64 bits.
     let example = BTreeSet::from([(0, 1), (1, 2), (0, 2), (2, 3)]);
     let star: BTreeSet<(u64, u64)> = (1..70_000).map(|leaf| (0, leaf)).collect();
     let path: BTreeSet<(u64, u64)> = (10..400).map(|v| (v, v + 1)).collect();
@@ -258,7 +259,7 @@ fn other_graphs_are_what_the_description_says() {
         fs::create_dir(&folder).unwrap();
         let file = decode(&written(&edges, &folder));
         if name == "star" {
-            // Ranks of leaves fall with their ids.
+            // Leaves are ranked by falling ids.
             let hub_of_each: Vec<Vec<u32>> = (0..70_000).map(|rank| if rank == 0 { vec![] } else { vec![0] }).collect();
             assert!(file.rows == hub_of_each);
             assert_eq!(file.order[1], 69_999);
@@ -295,7 +296,7 @@ fn the_graph_stream_tells_the_number_of_every_arc() {
     assert_eq!(seen.len() as u64, graph.edges());
 }
 
-/// The number of an arc in the graph: that of its row's first arc, and its place in the row.
+/// The number of an arc in the graph: that of its row's first arc plus its place in the row.
 fn number_of(graph: &OrientedGraph, rows: &[Vec<u32>], (tail, successor): (u32, u32)) -> u64 {
     graph.first_arc(tail).unwrap() + rows[tail as usize].binary_search(&successor).unwrap() as u64
 }

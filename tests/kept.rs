@@ -1,4 +1,4 @@
-//! Partitions that were spilled and kept: `trimill count DIR` counts them, without the graph, or says why not.
+//! Kept spills: `trimill count DIR` counts them without the graph, or says why it cannot.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -7,8 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Graphs of tests/data with the counts that others published: tests/data/README.md names the sources.
-/// Edges, triangles, wedges.
+/// Graphs of tests/data with their published edges, triangles and wedges: tests/data/README.md names the sources.
 const KNOWN: [(&str, u64, u64, u64); 3] = [
     ("wiki-Vote.txt", 100_762, 608_389, 14_545_580),
     ("ca-HepTh.txt", 25_973, 28_339, 299_356),
@@ -122,7 +121,7 @@ fn a_damaged_or_missing_spill_is_named_and_no_count_is_given() {
     }
     fs::write(&files[3], &whole[..whole.len() - 9]).unwrap();
     refuses(dir.path(), 1, &["count", "spills"], &[&name(3)]);
-    // Another partition of the same job, under this one's name.
+    // Another partition of the same job under the name of this one.
     fs::copy(&files[2], &files[3]).unwrap();
     refuses(dir.path(), 1, &["count", "spills"], &[&name(3)]);
     fs::remove_file(&files[3]).unwrap();

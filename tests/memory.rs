@@ -1,4 +1,4 @@
-//! The host's memory as the program takes it: the floors that `plan` names, and the budget that no stage passes.
+//! The host memory that the program takes: the floors that `plan` names are enough, and no stage exceeds the budget.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -9,11 +9,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use trimill::bytes::Bytes;
-use trimill::memory::HostFloor;
-use trimill::report::{PlanReport, RunResult};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::memory::HostFloor;
+use trimill::testing::report::{PlanReport, RunResult};
 
-/// What stands in place of an answer.
+/// The object that is printed in place of an answer.
 #[derive(Deserialize)]
 struct Failure {
     error: Said,
@@ -58,16 +58,16 @@ fn generated(family: &str, dir: &Path) -> PathBuf {
     file
 }
 
-/// What stands in the file of pairs.
+/// The contents of a file of pairs.
 fn pairs(file: &Path) -> Vec<[u32; 2]> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
     std::fs::read(file).unwrap().chunks_exact(8).map(|pair| [number(&pair[..4]), number(&pair[4..])]).collect()
 }
 
-/// The largest of the floors that a plan names for what `options` ask.
+/// The largest of the floors that a plan names with `options`.
 fn floor(input: &Path, dir: &Path, options: &str) -> u64 {
     let plan: PlanReport = answer("plan", input, dir, options);
-    // A job that may take either stream works with what the graph stream needs.
+    // For a job that may use either stream, the floor of the graph stream is enough.
     let counts = |floor: &&HostFloor| options.contains("random") || !floor.stage.contains("partition");
     let floors: Vec<&HostFloor> = plan.host_floors.iter().filter(counts).collect();
     for floor in &floors {
@@ -89,7 +89,7 @@ fn no_stage_takes_more_than_the_budget() {
     let mut gz = GzEncoder::new(std::fs::File::create(&packed).unwrap(), Compression::fast());
     gz.write_all(text.as_bytes()).unwrap();
     gz.finish().unwrap();
-    // Ids that index no array.
+    // Ids that are too large to index an array.
     let far = dir.path().join("far.txt");
     std::fs::write(
         &far,
@@ -105,7 +105,7 @@ fn no_stage_takes_more_than_the_budget() {
         "--partitioner rank --parts 3",
         "--partitioner random --prune zero-indegree --parts 70",
     ];
-    // After the graph stands, all inputs are alike: some go no other way than the first.
+    // Once the graph is prepared, all inputs are alike: for some only the first settings are tested.
     for (input, triangles, many) in
         [(&binary, stars, 5), (&plain, stars, 1), (&packed, stars, 1), (&far, stars, 2), (&crawl, pages, 4)]
     {
@@ -131,13 +131,13 @@ fn no_stage_takes_more_than_the_budget() {
     assert_eq!(std::fs::read_dir(dir.path().join("work")).unwrap().count(), 0);
 }
 
-/// From the cached graph, of one partition and of many.
+/// Counting from a cached graph, in one partition and in many.
 #[test]
 fn counting_a_cached_graph_takes_no_more_than_the_budget() {
     let dir = tempfile::tempdir().unwrap();
     let file = generated("ring-lattice --vertices 200000 --k 64", dir.path());
     let triangles = 200_000 * 64 * 63 / 2;
-    // The first way prepares the graph, all others find it in the cache.
+    // This prepares the graph; all others find it in the cache.
     let _: PlanReport = answer("plan", &file, dir.path(), "");
     for options in [
         "--host-memory 1GiB",
@@ -162,7 +162,7 @@ fn counting_a_cached_graph_takes_no_more_than_the_budget() {
     }
 }
 
-/// METIS takes memory of its own in a child of the program, beside the budget: it is added to the peak.
+/// METIS runs in a child process, whose memory is not part of the budget: it is added to the peak.
 #[test]
 fn the_child_of_metis_is_added_to_the_peak() {
     let dir = tempfile::tempdir().unwrap();
@@ -170,13 +170,13 @@ fn the_child_of_metis_is_added_to_the_peak() {
     let options = "--host-memory 96MiB --partitioner metis --parts 4";
     let result: RunResult = answer("count", &file, dir.path(), options);
     assert_eq!(result.triangles, 20_000 * 20 * 19 / 2);
-    // METIS has the graph in both directions twice at least, once as it was handed over and once coarsened.
+    // METIS holds the graph with both directions of its edges at least twice: the input and a coarsened graph.
     let alone: RunResult = answer("count", &file, dir.path(), "--host-memory 96MiB --parts 4");
     let added = result.peak_host_bytes.saturating_sub(alone.peak_host_bytes);
     assert!(added > Bytes(2 * 2 * 400_000 * 4), "{added}");
 }
 
-/// Other numbers of parts tell what a plan with that number of parts would.
+/// The alternatives of a plan have the same numbers as a plan with that number of parts.
 #[test]
 fn alternatives_tell_the_largest_partition_and_the_duplication() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! `docs/methods.md` says what the code says: the names of methods, and the bytes that they take.
+//! `docs/methods.md` agrees with the code: the names of methods, and the bytes that they take.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
 
-use trimill::count::method::Method;
-use trimill::job::Backend;
-use trimill::partition::section::Resident;
+use trimill::testing::count::method::Method;
+use trimill::testing::job::Backend;
+use trimill::testing::partition::section::Resident;
 use trimill_baselines::{SerialMethod, gpu_methods};
 use trimill_kernels::{Footprint, Lstc, Packed, Size};
 
@@ -62,7 +62,7 @@ fn bytes_on_a_gpu() {
     }
     let lstc = trimill_kernels::Method::<Resident>::footprint(&Lstc::default());
     assert_eq!(bytes("lstc"), [lstc.per_resident_arc.to_string(), lstc.per_local.to_string()]);
-    // Of `packed`, the least and all that is of use to a partition half of whose vertices are local.
+    // For `packed`, the least and the most that it takes for a partition with half of its vertices local.
     let packed = trimill_kernels::Method::<Resident>::footprint(&Packed);
     let taken = |locals, arcs| {
         packed.taken(&Size { locals, arcs, numbered: 2 * locals as u32, row_block_limit: 0 }, u64::MAX) as f64

@@ -1,4 +1,4 @@
-//! What the program prints and writes where files are links, devices, pipes or full, where limits strike, and with `--json`.
+//! What the program prints and writes if files are links, devices or pipes, if disks are full, if limits are exceeded, and with `--json`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -41,7 +41,7 @@ impl Place {
         self.command(env!("CARGO_BIN_EXE_trimill"), arguments).output().unwrap()
     }
 
-    /// Runs the program in a shell that first does `before`.
+    /// Runs the program in a shell after the command `before`.
     fn within(&self, before: &str, arguments: &[&str]) -> Output {
         let script = format!("{before}; exec \"$@\"");
         let all = [&["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")], arguments].concat();
@@ -67,7 +67,7 @@ fn is_device(path: &Path) -> bool {
 #[test]
 fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
     let place = Place::new();
-    // Full for anybody: the name leads to the device that takes nothing.
+    // Full for every user: a link to the device that is always full.
     fs::create_dir(place.path("o")).unwrap();
     symlink("/dev/full", place.path("o/result.json")).unwrap();
     for json in [&[][..], &["--json"]] {
@@ -140,7 +140,7 @@ fn a_file_that_is_standard_output_keeps_the_answer() {
 }
 
 #[test]
-fn limits_of_the_system_end_with_3_and_a_word() {
+fn limits_of_the_system_end_with_3_and_are_named() {
     let place = Place::new();
     let output = place.run(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
     assert_eq!(output.status.code(), Some(0));
@@ -163,7 +163,7 @@ fn limits_of_the_system_end_with_3_and_a_word() {
 }
 
 #[test]
-fn names_of_files_do_not_steer_the_terminal() {
+fn control_characters_in_names_of_files_are_escaped() {
     let place = Place::new();
     let name = "a\u{1b}[2J\u{7}\r.txt";
     fs::write(place.path(name), "0 1\n1 2\n2 0\n").unwrap();
@@ -222,7 +222,7 @@ fn with_json_a_failure_is_an_object_on_standard_output() {
 }
 
 #[test]
-fn parts_that_nobody_is_in_cost_nothing() {
+fn empty_parts_cost_nothing() {
     let place = Place::new();
     let begun = std::time::Instant::now();
     let count = |more: &[&str]| -> Value {
@@ -260,7 +260,7 @@ fn the_verifier_keeps_to_its_budget_or_names_a_larger_one() {
     let enough = said.split("raise --host-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&said);
     // 80 bytes for each of 2^19 arcs, the program and what it reads with.
     assert!((42_000_000..80_000_000).contains(&enough.parse::<u64>().unwrap()), "{enough}");
-    // What a process held a moment before varies a little.
+    // The memory that a process holds varies a little between runs.
     let enough = (enough.parse::<u64>().unwrap() + (2 << 20)).to_string();
     let output = verify(&enough);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -1,4 +1,4 @@
-//! Cleaning, orienting, inducing, pruning and counting against plain readings of their definitions.
+//! Cleaning, orienting, inducing, pruning and counting against literal implementations of their definitions.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -11,31 +11,31 @@ use common::job::job;
 use common::sections::sections;
 use common::{degrees_by_rank, ids_by_rank, oriented, rank_of, rows_of, simple, triangles};
 use proptest::prelude::*;
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::count::Share;
-use trimill::count::cpu::Cpu;
-use trimill::count::{Backend, Size};
-use trimill::engine::Engine;
-use trimill::graph::OrientedGraph;
-use trimill::partition::assignment::Assignment;
-use trimill::partition::batch::{Kept, kept};
-use trimill::partition::locals::Locals;
-use trimill::partition::prune::Prune;
-use trimill::partition::section::{Resident, RowBlock, smallest_row_block_limit};
-use trimill::partition::sizes::{PartitionSize, sizes};
-use trimill::pipeline::Pipeline;
-use trimill::plan::estimate::Machine;
-use trimill::plan::ranges::ranges;
-use trimill::plan::sets::{Vertices, assigned, sets};
-use trimill::plan::{Assign, BudgetFrom, Cut, Limits};
-use trimill::spill::{Manifest, SpillReader};
-use trimill::stream::count_partition;
-use trimill::stream::source::Spilled;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::count::Share;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::count::{Backend, Size};
+use trimill::testing::engine::Engine;
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::assignment::Assignment;
+use trimill::testing::partition::batch::{Kept, kept};
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::section::{Resident, RowBlock, smallest_row_block_limit};
+use trimill::testing::partition::sizes::{PartitionSize, sizes};
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::ranges::ranges;
+use trimill::testing::plan::sets::{Vertices, assigned, sets};
+use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits};
+use trimill::testing::spill::{Manifest, SpillReader};
+use trimill::testing::stream::count_partition;
+use trimill::testing::stream::source::Spilled;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
-/// Passes in as few blocks as there are, and in as many.
+/// Block sizes for passes over the graph: one block, and as many blocks as possible.
 const BLOCKS: [Bytes; 2] = [Bytes::mib(64), Bytes(1)];
 
 fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
@@ -46,7 +46,7 @@ fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     })
 }
 
-/// The oriented graph's definition, on original ids: degree, then id.
+/// The oriented graph by its definition, on original ids: degree, then id.
 fn arcs_by_definition(edges: &BTreeSet<(u64, u64)>) -> BTreeSet<(u64, u64)> {
     let mut degree = BTreeMap::<u64, u64>::new();
     for &(u, v) in edges {
@@ -71,7 +71,7 @@ fn by_rank(rows: &[Vec<u32>]) -> BTreeSet<(u32, u32)> {
     arcs.collect()
 }
 
-/// A partition as it is defined.
+/// A partition by its definition.
 struct Defined {
     size: PartitionSize,
     /// Locals and kept proxies.
@@ -80,7 +80,7 @@ struct Defined {
     arcs: BTreeSet<(u32, u32)>,
 }
 
-/// Algorithms 1 and 2 of LSTC, and the `direct` level, read literally on sets.
+/// Algorithms 1 and 2 of LSTC, and the `direct` level, literally on sets.
 fn by_definition(arcs: &BTreeSet<(u32, u32)>, locals: &BTreeSet<u32>, level: Prune) -> Defined {
     let mut vertices = locals.clone();
     for &(u, v) in arcs {
@@ -129,7 +129,7 @@ fn locals_of(locals: &Locals, part: u32) -> BTreeSet<u32> {
     (0..).zip(locals.part_of()).filter(|&(_, &its)| its == part).map(|(rank, _)| rank).collect()
 }
 
-/// That exactly what is defined is kept.
+/// Asserts that exactly the vertices and arcs of the definition are kept.
 fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined: &Defined) {
     let all = 0..rows.len() as u32;
     assert!(kept.kept.iter(all.clone()).eq(defined.vertices.iter().copied()), "vertices of partition {}", kept.part);
@@ -141,7 +141,7 @@ fn is_as_defined(kept: &Kept, rows: &[Vec<u32>], locals: &BTreeSet<u32>, defined
     assert_eq!(arcs.collect::<BTreeSet<_>>(), defined.arcs, "arcs of partition {}", kept.part);
 }
 
-/// Puts a partition together, checks its invariants against its size, and counts it.
+/// Builds a partition, checks its invariants against its size, and counts it.
 fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes, size: &PartitionSize) -> u64 {
     let (resident, row_blocks) = sections(rows, kept, locals, limit);
     assert_eq!((resident.size().locals, resident.size().arcs), (size.locals, size.resident_arcs));
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn cleaning_and_orienting_follow_the_definition(arcs in any_arcs(), memory in prop::sample::select(vec![0u64, 1 << 30]), huge in any::<bool>()) {
-        // With huge ids the second way of renaming is taken.
+        // With huge ids the other method of renumbering is used.
         let arcs: Vec<(u64, u64)> = if huge { arcs.iter().map(|&(u, v)| (u << 40, v << 40)).collect() } else { arcs };
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes(memory));
@@ -253,7 +253,7 @@ proptest! {
         let part_of: Vec<u32> = (0..graph.vertices()).map(|vertex| part(vertex, salt, parts)).collect();
         let limit = Bytes(smallest_row_block_limit(graph.longest_row()).get() + rows_a_row_block * 16);
         let manifest = spilled(&arcs, (&ids_and_parts(&ids, &part_of), level, limit), dir.path());
-        // Parts that nobody is in are left out.
+        // Empty parts are left out.
         let inhabited: Vec<u32> = part_of.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect();
         prop_assert_eq!(manifest.partitions.len(), inhabited.len());
         let locals = Locals::of(&Assignment::new(part_of, parts), &graph.order().unwrap());
@@ -275,12 +275,12 @@ proptest! {
     }
 }
 
-/// A part for each vertex, in no order.
+/// A pseudo-random part for each vertex.
 fn part(vertex: u32, salt: u64, parts: u32) -> u32 {
-    (trimill::clean::ids::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
+    (trimill::testing::clean::ids::mix(u64::from(vertex) ^ salt) % u64::from(parts)) as u32
 }
 
-fn ids_and_parts(ids: &trimill::graph::oriented::Ids, part_of: &[u32]) -> String {
+fn ids_and_parts(ids: &trimill::testing::graph::oriented::Ids, part_of: &[u32]) -> String {
     (0..).zip(part_of).map(|(vertex, part)| format!("{} {part}\n", ids.original(vertex))).collect()
 }
 
@@ -298,7 +298,7 @@ fn spilled(arcs: &[(u64, u64)], (parts, level, limit): (&str, Prune, Bytes), dir
     Manifest::read(&dir.join("spills")).unwrap()
 }
 
-/// That a spill holds exactly what is defined.
+/// Asserts that a spill has exactly the partition of the definition.
 fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
     let ranks: Vec<u32> = defined.vertices.iter().copied().collect();
     let header = spill.header();
@@ -336,8 +336,9 @@ fn holds(spill: &SpillReader, locals: &BTreeSet<u32>, defined: &Defined) {
 
 #[test]
 fn more_than_64_partitions_are_sized_in_groups() {
-    let arcs: Vec<(u64, u64)> =
-        (0..4000u64).map(|i| (trimill::clean::ids::mix(i) % 300, trimill::clean::ids::mix(i + 9999) % 300)).collect();
+    let arcs: Vec<(u64, u64)> = (0..4000u64)
+        .map(|i| (trimill::testing::clean::ids::mix(i) % 300, trimill::testing::clean::ids::mix(i + 9999) % 300))
+        .collect();
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
     let part_of = (0..graph.vertices()).map(|id| id % 150).collect();
@@ -357,7 +358,7 @@ fn more_than_64_partitions_are_sized_in_groups() {
     }
 }
 
-/// The ranks that level `zero-indegree` keeps, by one look at each in falling order.
+/// The ranks that level `zero-indegree` keeps, by one pass in falling order.
 fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
     let n = rows.len();
     let mut local = vec![false; n];
@@ -382,12 +383,12 @@ fn kept_by_one_sweep(rows: &[Vec<u32>], locals: &[u32]) -> Vec<u32> {
 }
 
 #[test]
-fn what_is_left_without_zero_indegrees_is_found_along_long_and_broad_ways() {
-    let mix = trimill::clean::ids::mix;
+fn zero_indegree_pruning_is_right_on_long_chains_and_dense_graphs() {
+    let mix = trimill::testing::clean::ids::mix;
     let n = 30_000u64;
     // A rim where each vertex points at the next two, and a hub that all point at: all are neighbours of the hub.
     let rim = (1..n).flat_map(|i| [(i, 0), (i, i + 1), (i, i + 2)]).filter(|&(_, v)| v <= n).collect();
-    // Ids in no order, and falling degrees from the beginning to the end.
+    // Random ids, with degrees that fall from the first to the last.
     let tangle: Vec<(u64, u64)> = (0..6 * n).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
     for (arcs, parts, salt) in [(rim, 1, 0), (tangle.clone(), 3, 1), (tangle, 70, 2)] {
         let arcs: Vec<(u64, u64)> = arcs;
@@ -417,7 +418,7 @@ fn what_is_left_without_zero_indegrees_is_found_along_long_and_broad_ways() {
         });
         assert_eq!(sizes, others);
         if parts == 1 {
-            // Nothing leads back on the rim; its last vertices have smaller degrees, but lie in the local one's way.
+            // All vertices of the rim after the local one are kept, except a few at the end with smaller degrees.
             let past = u64::from(vertices - 1 - vertices / 3);
             assert!(past.abs_diff(sizes[0].proxies_kept) <= 3, "{} of {past}", sizes[0].proxies_kept);
         }
@@ -428,7 +429,7 @@ fn what_is_left_without_zero_indegrees_is_found_along_long_and_broad_ways() {
 struct Runs<'g>(&'g OrientedGraph);
 
 impl Assign for Runs<'_> {
-    fn assign(&self, parts: u32) -> trimill::error::Result<Assignment> {
+    fn assign(&self, parts: u32) -> trimill::testing::error::Result<Assignment> {
         let n = u64::from(self.0.vertices());
         Ok(Assignment::new((0..n).map(|id| (id * u64::from(parts) / n) as u32).collect(), parts))
     }
@@ -441,8 +442,8 @@ impl Assign for Runs<'_> {
 }
 
 #[test]
-fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
-    let mix = trimill::clean::ids::mix;
+fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
+    let mix = trimill::testing::clean::ids::mix;
     let arcs: Vec<(u64, u64)> = (0..40_000u64).map(|i| (mix(i) % 3000, mix(i + 77_777) % 3000)).collect();
     let dir = tempfile::tempdir().unwrap();
     let graph = oriented(&arcs, dir.path(), Bytes::mib(64));
@@ -462,7 +463,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             row_block: None,
             prune: Prune::Direct,
             parts: 1,
-            machine: Machine { rates: trimill::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
             whole: None,
             spills_whole: true,
             host_block: Bytes::mib(1),
@@ -484,7 +485,7 @@ fn a_plan_keeps_to_the_device_and_to_what_the_host_can_pass_on() {
             }
             assert_eq!(plan.sizes.iter().map(|size| size.locals).sum::<u64>(), u64::from(graph.vertices()));
             assert_eq!(plan.sizes.iter().map(|size| size.resident_arcs).sum::<u64>(), graph.edges());
-            // Fewer could not hold all rows.
+            // The rows do not fit fewer parts.
             let least = whole.get().div_ceil(device);
             assert!(u64::from(plan.parts()) >= least);
         }

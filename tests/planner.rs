@@ -1,7 +1,7 @@
-//! What is planned against what happens: partitions are planned, built, spilled, streamed and counted.
+//! Plans against reality: partitions are planned, built, spilled, streamed and counted.
 //!
-//! What rank ranges take is known exactly. Of any other sets of locals the sizes are, and bounds of the rest: each row block is
-//! taken to be full, and nothing to be compressed.
+//! For rank ranges all figures are predicted exactly. For other sets of locals the sizes are exact, the rest are upper bounds: each
+//! row block is assumed to be full, and nothing to be compressed.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -13,34 +13,36 @@ use common::sections::sections;
 use common::{oriented, rows_of};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use trimill::bytes::Bytes;
-use trimill::clean::ids::mix;
-use trimill::control::Control;
-use trimill::count::cpu::Cpu;
-use trimill::count::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
-use trimill::engine::Engine;
-use trimill::error::{Kind, Result};
-use trimill::generate::{Family, StarKind, generate, parse_leaves};
-use trimill::graph::OrientedGraph;
-use trimill::job::Stream;
-use trimill::partition::assignment::Assignment;
-use trimill::partition::batch::kept;
-use trimill::partition::locals::Locals;
-use trimill::partition::prune::Prune;
-use trimill::partition::section::{Resident, ResidentSize, RowBlockView};
-use trimill::partition::sizes::PartitionSize;
-use trimill::pipeline::Pipeline;
-use trimill::plan::estimate::Machine;
-use trimill::plan::predict::Prediction;
-use trimill::plan::ranges::ranges;
-use trimill::plan::sets::{Vertices, assigned, sets};
-use trimill::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, replan};
-use trimill::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
-use trimill::stream::ranges::RankRange;
-use trimill::stream::source::{PartitionSource, Spilled};
-use trimill::stream::{Counted, count_partition};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::ids::mix;
+use trimill::testing::control::Control;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::count::{
+    Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size,
+};
+use trimill::testing::engine::Engine;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::job::Stream;
+use trimill::testing::partition::assignment::Assignment;
+use trimill::testing::partition::batch::kept;
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::section::{Resident, ResidentSize, RowBlockView};
+use trimill::testing::partition::sizes::PartitionSize;
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::plan::estimate::Machine;
+use trimill::testing::plan::predict::Prediction;
+use trimill::testing::plan::ranges::ranges;
+use trimill::testing::plan::sets::{Vertices, assigned, sets};
+use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, replan};
+use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::stream::ranges::RankRange;
+use trimill::testing::stream::source::{PartitionSource, Spilled};
+use trimill::testing::stream::{Counted, count_partition};
 
-/// A case's own random numbers.
+/// The random numbers of a case.
 struct Draws(u64);
 
 impl Draws {
@@ -49,7 +51,7 @@ impl Draws {
         mix(self.0) % end
     }
 
-    /// Between the two, small ones more often.
+    /// A number between the two; small ones are more likely.
     fn between(&mut self, least: Bytes, most: Bytes) -> Bytes {
         let share = self.below(1000) * self.below(1000);
         Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * u128::from(share) / 1_000_000) as u64)
@@ -84,8 +86,8 @@ impl Assign for Partitioner<'_> {
     }
 }
 
-/// A device that holds the sections and nothing else: in the host's memory, where what they take is measured, or in memory of its
-/// own, where it takes what its footprint says and wants the resident section in runs of some bytes.
+/// A backend that only stores the sections: in host memory, where their size is measured, or in `own_memory`, where it reports what its
+/// footprint says and takes the resident section in runs of `own_memory` bytes.
 struct Holder {
     own_memory: Option<Bytes>,
 }
@@ -104,7 +106,7 @@ impl Backend for Holder {
             table: |_| Bytes::ZERO,
             workers: 1,
             per_numbered: 0,
-            // A device sets room apart beforehand; the host's memory is taken when row blocks come.
+            // A device allocates memory for row blocks in advance; host memory is allocated when they arrive.
             row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
             of_budget: None,
             fixed: Bytes(8),
@@ -124,11 +126,11 @@ impl Backend for Holder {
     }
 }
 
-/// Sections as they arrive.
+/// The sections that have arrived.
 struct Holding {
     announced: ResidentSize,
     numbered: u32,
-    /// What is taken, and what the largest row block takes.
+    /// Bytes of all memory, and of the largest row block.
     own: Option<(Bytes, Bytes)>,
     resident: Resident,
 }
@@ -161,7 +163,7 @@ impl PartitionCounter for Holding {
     }
 }
 
-/// What counts in a case.
+/// The backend of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Device {
     Cpu,
@@ -179,7 +181,7 @@ impl Device {
     }
 }
 
-/// A graph, and what is known of it without the library's planner and counters.
+/// A graph, with its rows and triangles determined without the library's planner and counters.
 struct Known {
     graph: OrientedGraph,
     rows: Vec<Vec<u32>>,
@@ -196,14 +198,14 @@ impl Known {
         Self { graph, rows, triangles }
     }
 
-    /// Passes a rank range through `backend`.
+    /// Streams a rank range through `backend`.
     fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn Backend) -> Counted {
         let Cut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
         let source = RankRange::new(&self.graph, blocks, ranges[part as usize].clone()).unwrap();
         passed(Box::new(source), backend)
     }
 
-    /// Builds a partition's spill, and passes it through `backend`.
+    /// Builds a partition's spill, and streams it through `backend`.
     fn build_and_pass(
         &self,
         locals: &Locals,
@@ -295,7 +297,7 @@ fn graphs(dir: &Path) -> Vec<Known> {
     graphs.into_iter().map(Known::new).collect()
 }
 
-/// One random way to plan a graph, as rank ranges and as the parts of a partitioner: either plan is kept to.
+/// Plans a graph with random settings, as rank ranges and as the parts of a partitioner, and checks both plans.
 fn check(case: u64, graphs: &[Known]) {
     let draws = &mut Draws(case << 32);
     let known = &graphs[case as usize % graphs.len()];
@@ -321,7 +323,7 @@ fn check(case: u64, graphs: &[Known]) {
         row_block,
         prune,
         parts: 1,
-        machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+        machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
         host_block: Bytes(1 << (10 + draws.below(12))),
     };
     let told = format!(
@@ -338,9 +340,9 @@ fn check(case: u64, graphs: &[Known]) {
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
     for plan in [of_ranges, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
-        // What does not fit is split; nothing is joined.
+        // Parts that do not fit are split; parts are never joined.
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
-        // What was settled is planned in the same way again.
+        // Planning again from the recorded cut gives the same plan.
         let settled = match plan.cut.clone() {
             Cut::Ranges(ranges, _) => RecordedCut::Ranges(ranges),
             Cut::Sets(locals) => RecordedCut::Sets(locals),
@@ -350,12 +352,12 @@ fn check(case: u64, graphs: &[Known]) {
     }
 }
 
-/// What rank ranges take is what was predicted.
+/// For rank ranges all figures must be as predicted.
 fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Backend, told: &str) {
     let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
     let chunk = backend.resident_chunk().map(|chunk| chunk.get());
     let (mut end, mut triangles) = (0, 0);
-    // Beside each of thousands of ranges thousands of blocks would pass: some ranges tell as much.
+    // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
     let step = plan.parts().div_ceil(300);
     for (part, (range, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
         let told = format!("{told}: part {part} of {}, {range:?}, {predicted:?}", plan.parts());
@@ -369,7 +371,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
             continue;
         }
         let counted = known.pass_range(plan, part, backend);
-        // Where the resident section comes in runs, each has one offset more than rows.
+        // If the resident section comes in runs, each of them has one offset more than rows.
         let more = match chunk {
             Some(_) => counted.streamed.get() - predicted.stream.get(),
             None => 0,
@@ -389,7 +391,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
     assert!(!all || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
-/// What other partitions take is at most what was predicted; their sizes are exact.
+/// For other partitions sizes must be exact, and the other figures at most what was predicted.
 fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backend, told: &str) {
     let Cut::Sets(locals) = &plan.cut else { panic!("{told}: no sets") };
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
@@ -407,7 +409,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
             actual[i] += a;
         }
     }
-    // Bounds are no wild guesses: arcs and vertices are known, and so is about how they are cut.
+    // The bounds are not far off, as arcs and vertices are known, and roughly how they are cut.
     assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
     assert!(
         planned[1] <= 2 * actual[1] && actual[1] <= 2 * planned[1],
@@ -416,7 +418,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn Backen
     assert!(backend.name() != "cpu" || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
-/// That a partition keeps to what was predicted of it.
+/// Asserts that a partition is within its prediction.
 fn is_bounded(
     (predicted, size, footprint): (&Prediction, &PartitionSize, Footprint),
     spill: &SpillSummary,
@@ -442,7 +444,7 @@ fn two_hundred_random_plans_are_kept() {
     (0..200).into_par_iter().for_each(|case| check(case, &graphs));
 }
 
-/// Of many file blocks, ranges and large row blocks take whole ones.
+/// In graphs of many file blocks, ranges and large row blocks consist of whole file blocks.
 #[test]
 fn ranges_of_many_file_blocks_are_kept_too() {
     let dir = tempfile::tempdir().unwrap();
@@ -460,7 +462,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             row_block: row_block.map(Bytes),
             prune: Prune::Direct,
             parts: 1,
-            machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
         let plan = ranges(graph, Some(2), &backend.footprint(), &limits, &Control::silent()).unwrap();
@@ -471,7 +473,7 @@ fn ranges_of_many_file_blocks_are_kept_too() {
     }
 }
 
-/// Larger graphs, of several file blocks: there the bounds are near, but for what is compressed.
+/// For larger graphs, of several file blocks, the bounds are near, except for compressed bytes.
 #[test]
 fn bounds_of_larger_graphs_are_near() {
     let dir = tempfile::tempdir().unwrap();
@@ -496,7 +498,7 @@ fn bounds_of_larger_graphs_are_near() {
             row_block: Some(limit),
             prune,
             parts: 1,
-            machine: Machine { rates: trimill::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
+            machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes(64 << 10),
         };
         let mut holder = Holder { own_memory: None };
@@ -518,7 +520,7 @@ fn bounds_of_larger_graphs_are_near() {
     }
 }
 
-/// Whole jobs: `trimill plan` says what `trimill count` then does.
+/// Whole jobs: `trimill count` does what `trimill plan` says.
 #[test]
 fn jobs_do_as_they_were_planned() {
     let dir = tempfile::tempdir().unwrap();

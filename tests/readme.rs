@@ -1,4 +1,4 @@
-//! Every command of the README, run as it stands there, but for the places where a user puts a name of their own.
+//! Runs every command of the README as it is there, except for names that a user would choose.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -25,7 +25,7 @@ fn inline(text: &str) -> Vec<String> {
     outside.split('`').skip(1).step_by(2).filter(|code| code.starts_with("trimill ")).map(String::from).collect()
 }
 
-/// Runs a `trimill` command line in a directory with `crawl.graph`, under a home of its own.
+/// Runs a `trimill` command line in a directory with `crawl.graph` and with its own home directory.
 fn trimill(arguments: &[&str], dir: &Path) -> String {
     let run = Command::new(env!("CARGO_BIN_EXE_trimill"))
         .args(arguments)

@@ -13,7 +13,7 @@ fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
 }
 
-/// A directory in which the program works, with its temporary files and its cache inside.
+/// A directory to run the program in, with its temporary files and its cache inside.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -113,7 +113,7 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
 
 #[test]
 fn more_than_2_to_the_32_vertices_are_refused() {
-    // Declared; listing them would take a list of 32 GB.
+    // Declared only; a list of them would have 32 GB.
     let place = Place::new();
     place.write("huge.mtx", "%%MatrixMarket matrix coordinate pattern general\n4294967295 4294967295 1\n1 2\n");
     place.refuses(1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
@@ -137,7 +137,7 @@ fn bad_assignments_end_with_1() {
     place.write("p.txt", "0\n2\n0\n");
     let output = place.run(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt", "--json"]);
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    // Nobody is in part 1.
+    // Part 1 is empty.
     assert_eq!((&result["triangles"], &result["parts"]), (&1.into(), &2.into()));
 }
 
@@ -189,7 +189,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     }
     let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());
     let left = fs::read_dir(&small).unwrap().count();
-    // The graph's own rows need no room there, even where the host's budget has none for them.
+    // The graph stream needs no space there, even if the rows do not fit the host's budget.
     let ranges = ["--partitioner", "rank", "--work-dir", "small", "--host-memory", "40MiB", "--device-memory", "8MiB"];
     let counted = place.run(&[&["count", &crawl, "--parts", "3"], &ranges[..]].concat());
     assert!(Command::new("umount").arg(&small).status().unwrap().success());
@@ -212,7 +212,7 @@ fn damaged_and_foreign_spills_are_refused() {
     partition("one", "3");
     partition("two", "4");
     assert_eq!(place.run(&["inspect", "one", "--verify"]).status.code(), Some(0));
-    // The directory of another job is not written over; that of the same job is.
+    // The directory of another job is not overwritten; that of the same job is.
     place.refuses(3, &["partition", &crawl, "--parts", "4", "--spill-dir", "one"], &["another job"]);
     partition("one", "3");
 
@@ -245,7 +245,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
     let start = Instant::now();
     assert_eq!(place.run(&arguments("random")).status.code(), Some(0));
     let whole = start.elapsed();
-    // At many moments of the job, so that every stage is met. It may be faster than it was, and then be done.
+    // At many moments of the job, so that every stage is interrupted. The job may be faster this time, and be done before.
     let mut interrupted = 0;
     for (moment, partitioner) in (1..=8).zip(["random", "rank"].into_iter().cycle()) {
         let mut child =
@@ -254,7 +254,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
         let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         let asked = Instant::now();
         let code = child.wait().unwrap().code();
-        // A signal before the handler stands ends the process the system's way; there is nothing to leave behind yet.
+        // A signal before the handler is installed kills the process; nothing can be left behind at that point.
         assert!(matches!(code, Some(130 | 0) | None), "after {moment} tenths of {whole:?}: {code:?}");
         interrupted += u32::from(code == Some(130));
         assert!(asked.elapsed() < Duration::from_secs(30), "stops soon after it was asked to");

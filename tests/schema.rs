@@ -1,4 +1,4 @@
-//! Every setting of a job file, with values that are right and values that are wrong: schema and program say the same of each.
+//! Every setting of a job file, with valid and invalid values: the schema and the program must agree on each.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A setting, what must stand beside it, and values as TOML: right ones, wrong ones.
+/// A setting, other settings that it needs, and values as TOML: valid ones, invalid ones.
 type Setting = (&'static str, &'static str, &'static [&'static str], &'static [&'static str]);
 
 const INPUT: &str = "input.path = 'g.txt'";
@@ -71,7 +71,7 @@ const SETTINGS: &[Setting] = &[
     ("run.dir", INPUT, DIRS[0], DIRS[1]),
 ];
 
-/// The program's word on a job file.
+/// Whether the program refuses a job file.
 fn refused(dir: &Path, text: &str) -> bool {
     let file = dir.join("job.toml");
     std::fs::write(&file, text).unwrap();
@@ -86,7 +86,7 @@ fn refused(dir: &Path, text: &str) -> bool {
     output.status.code() == Some(2)
 }
 
-/// The keys of a job, as they are written.
+/// The dotted keys of a job.
 fn keys(schema: &Value, table: &Value, prefix: &str, all: &mut BTreeSet<String>) {
     for (key, value) in table["properties"].as_object().unwrap() {
         let below = value["$ref"].as_str().and_then(|name| schema.pointer(name.strip_prefix('#')?));
@@ -126,10 +126,10 @@ fn schema_and_program_say_the_same_of_every_setting() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(values > 200, "{values} values");
-    // What is no setting at all.
+    // Settings that do not exist.
     for text in [
         "[[job]]\ninput.path = 'g.txt'\ncolour = 3",
-        // What earlier versions called otherwise or had besides.
+        // Names and settings of earlier versions.
         "[[job]]\ninput.path = 'g.txt'\nmemory.frame = '1MiB'",
         "[[job]]\ninput.path = 'g.txt'\npartition.frames = 'own'",
         "[defaults]\nname = 'x'",

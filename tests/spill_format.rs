@@ -1,4 +1,4 @@
-//! Spills as files: round trips, the layout of the header, the bytes of blocks, the fixture of version 2.
+//! The spill format: round trips, the layout of the header, the bytes of blocks, the fixture of version 2.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 use spill_support::*;
-use trimill::control::Control;
-use trimill::error::Kind;
-use trimill::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::spill::{Codec, CodedRows, Manifest, ManifestJob, ManifestPartition, SpillWriter};
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::{Codec, CodedRows, Manifest, ManifestJob, ManifestPartition, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
 #[test]
@@ -30,7 +30,7 @@ fn the_fixture_of_version_2_holds_these_rows() {
     tiny().assert_is_in(&spill);
 }
 
-/// Run by hand, once for each version of the format: `cargo test --test spill_format -- --ignored`.
+/// To be run manually, once for each version of the format: `cargo test --test spill_format -- --ignored`.
 #[test]
 #[ignore = "writes the fixture of the current version"]
 fn write_the_fixture() {
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// The block of some rows, all of the largest number there is, or numbered from 1,000 on.
+/// The block of some rows; with numbers from 1,000 on if `numbered`.
 fn block_of(rows: &[Vec<u32>], numbered: bool) -> Vec<u8> {
     let (mut coded, mut bytes) = (CodedRows::default(), Vec::new());
     let mut coder = coded.coder();
@@ -189,8 +189,8 @@ fn block_of(rows: &[Vec<u32>], numbered: bool) -> Vec<u8> {
 #[test]
 fn a_block_is_as_specified() {
     let rows = [vec![0, 1, 5], vec![], vec![130, 260, 999]];
-    // 1000 is 0b111_1101000, and the other numbers follow at once; then three lengths; then 0, the next one, three left out; 130 is
-    // 1 * 128 + 2, and so on.
+    // 1000 is 0b111_1101000, and the other numbers follow without gaps; then three lengths; then the successors: 0, the next one, three
+    // left out; 130 is 1 * 128 + 2, and so on.
     let numbers = [0xe8, 7, 0, 0];
     let rest = [3, 0, 3, 0, 0, 3, 0x82, 1, 0x81, 1, 0xe2, 5];
     assert_eq!(block_of(&rows, true), [&numbers[..], &rest].concat());

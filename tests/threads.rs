@@ -1,4 +1,4 @@
-//! How many threads a job starts: those that were asked for, and none of a pool of the whole process.
+//! How many threads a job starts: as many as requested, and none of rayon's global pool.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -6,17 +6,17 @@ mod common;
 use std::process::Command;
 
 use common::job::{data, job, program};
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::generate::Family;
-use trimill::job::Job;
-use trimill::pipeline::Pipeline;
-use trimill::request::GenerateRequest;
+use trimill::testing::control::Control;
+use trimill::testing::engine::Engine;
+use trimill::testing::generate::Family;
+use trimill::testing::job::Job;
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::request::GenerateRequest;
 
-/// As many threads rayon would start for the process if anything ran outside the pool of its job.
+/// The size of rayon's global pool, which starts if anything runs outside the pool of a job.
 const OF_THE_PROCESS: usize = 40;
 
-/// A process of its own, because threads of the process stay until it ends.
+/// Runs in a process of its own, because threads of the global pool stay until the process ends.
 #[test]
 #[ignore = "run by one_thread_is_one_thread"]
 fn child() {
@@ -65,7 +65,7 @@ fn child() {
         alone(&format!("plan {text}"));
         pipeline.count(&job, &control).unwrap();
         alone(&format!("count {text}"));
-        // The verifier is slow, and reads each of these in one way.
+        // The verifier is slow on the crawl.
         if *input != crawl {
             pipeline.verify(&Job { host_memory: None, ..job }, &control).unwrap();
             alone(&format!("verify {text}"));

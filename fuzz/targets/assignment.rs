@@ -1,4 +1,4 @@
-//! Assignment files: what the graph declares in the first three bytes, then the file.
+//! Assignment files: the first three bytes give what the graph declares, the rest is the file.
 
 use trimill_partitioners::file::{Declared, read};
 use trimill_partitioners::{Kind, MAX_PARTS};

@@ -1,6 +1,6 @@
 //! BVGraph: the properties, a zero byte, the stream.
 
-use trimill::input::Format;
+use trimill::testing::input::format::Format;
 
 use super::{Place, before_zero, edges, is_told};
 
@@ -16,7 +16,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
             edges::check(place, &path, Some(Format::Bvgraph), 1);
         }
         Ok((None, _)) => {}
-        // Either of the two files.
+        // It may name either of the two files.
         Err(error) => is_told(&error, &path.with_extension("")),
     }
 }

@@ -1,29 +1,29 @@
-//! Cleaning and orienting: pairs of ids of 1 to 8 bytes, as the first byte says, against a set of edges.
+//! Cleaning and orienting, compared with a set of edges. The bytes are pairs of ids of 1 to 8 bytes, as the first byte says.
 
 use std::collections::BTreeSet;
 
-use trimill::bytes::Bytes;
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::error::Result;
-use trimill::graph::{Direction, OrientedGraph};
-use trimill::input::arcs::ArcList;
-use trimill::memory::HostMemory;
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::Result;
+use trimill::testing::graph::{Direction, OrientedGraph};
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::prepare;
 
 use super::{Place, first};
 
 pub(super) fn check(place: &Place, bytes: &[u8]) {
     let ([width], bytes) = first(bytes);
     let width = usize::from(width) % 8 + 1;
-    // Readers deliver no larger id.
+    // Readers never deliver a larger id.
     let id = |bytes: &[u8]| u64::from_le_bytes(first(bytes).0).min(u64::MAX - 1);
     let arcs: Vec<(u64, u64)> =
         bytes.chunks_exact(2 * width).map(|pair| (id(&pair[..width]), id(&pair[width..]))).collect();
     is_cleaned(place, arcs);
 }
 
-/// The oriented graph of `arcs` must hold their edges, once each, in the ids of the input.
+/// The oriented graph of `arcs` must have each of their edges once, with the ids of the input.
 pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     let wanted: BTreeSet<_> = arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
     let count = arcs.len() as u64;
@@ -42,7 +42,7 @@ pub(super) fn is_cleaned(place: &Place, arcs: Vec<(u64, u64)>) {
     }
 }
 
-/// All edges of a graph in the ids of its input.
+/// All edges of a graph, with the ids of its input.
 pub(super) fn edges(graph: &OrientedGraph) -> Result<BTreeSet<(u64, u64)>> {
     let (order, ids, mut edges) = (graph.order()?, graph.ids()?, BTreeSet::new());
     let original = |rank: u32| ids.original(order[rank as usize]);

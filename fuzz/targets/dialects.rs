@@ -1,12 +1,12 @@
-//! A known graph in a dialect of text, with one deviation: the right count or an error.
+//! A known graph in a text dialect, with one deviation: reading it must give the right arcs or an error.
 //!
-//! The bytes choose the graph, the dialect, how lines are written, the deviation and where it strikes, the file's name and how
-//! it is packed. Deviations leave no doubt which graph is meant: none of them removes an arc from a list that does not say how
-//! many there are, and none turns an id into another one.
+//! The bytes choose the graph, the dialect, how lines are written, the deviation and its place, the file's name and its
+//! compression. It is always clear which graph is meant: no deviation removes an arc from a list that does not say how
+//! many arcs it has, and none turns an id into another one.
 
 use std::collections::BTreeSet;
 
-use trimill::input::Format;
+use trimill::testing::input::format::Format;
 
 use super::{Place, edges, is_told};
 
@@ -19,7 +19,7 @@ impl Choices<'_> {
     fn below(&mut self, end: usize) -> usize {
         let Some((&first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
-        // Where 256 are too few, two bytes choose.
+        // Two bytes if 256 choices are not enough.
         if end <= 256 { usize::from(first) % end.max(1) } else { (usize::from(first) << 8 | self.below(256)) % end }
     }
 
@@ -28,7 +28,7 @@ impl Choices<'_> {
     }
 }
 
-/// A graph with triangles on 3 to 14 vertices, each of which has an edge: a path and chords, in any order, each way round.
+/// A graph with triangles on 3 to 14 vertices, each of which has an edge: a path and chords, in any order and direction.
 fn graph(choices: &mut Choices<'_>) -> (u64, Vec<(u64, u64)>) {
     let n = 3 + choices.below(12) as u64;
     let mut edges: Edges = (1..n).map(|v| (v - 1, v)).collect();
@@ -56,17 +56,17 @@ fn graph(choices: &mut Choices<'_>) -> (u64, Vec<(u64, u64)>) {
     (n, arcs)
 }
 
-/// A text, and what its ids begin with.
+/// A text and its first id.
 struct Text {
     lines: Vec<String>,
     base: u64,
-    /// The line of the header, whose numbers may be spoiled.
+    /// The line of the header, whose numbers may be changed.
     header: Option<usize>,
     /// Where arcs begin.
     arcs: usize,
     metis: bool,
     matrix: bool,
-    /// Whether lines end with text that may hold anything, or begin with a weight that may be any number.
+    /// Whether lines end with arbitrary text, or begin with an arbitrary weight.
     free: bool,
 }
 
@@ -152,7 +152,7 @@ fn list((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
     Text { lines, base, header, arcs: begin, metis: false, matrix: false, free }
 }
 
-/// Changes one thing; returns what ends the lines, one for each.
+/// Makes one deviation. Returns the end of each line.
 fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'static str> {
     let usual = choices.one(&["\n", "\n", "\r\n"]);
     let which = choices.below(26);
@@ -177,7 +177,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         9 if may_be_cut => *line = line.split([' ', '\t', ',']).next().unwrap_or_default().to_string(),
         10 => *line = line.replace([' ', '\t', ','], choices.one(&[";", "|", ",,", ":", ", ,", "\u{a0}", "\"", " , "])),
         11 => *line = format!("\"{}\"", line.replace([' ', '\t', ','], "\",\"")),
-        // A character in the middle of a number, or anywhere; none that makes another number or a comment of it.
+        // A character in the middle of a number, or anywhere; none that makes another number or a comment.
         12 if digit(middle, line) && middle > 0 => {
             line.insert_str(middle, choices.one(&["-", "x", ".", "e", "\r", "\0", "'"]))
         }
@@ -185,9 +185,9 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
             line.insert_str(middle, choices.one(&[" ", "\t", ",", ";"]));
         }
         14 => line.insert(middle, '\r'),
-        // Lines are cut in two, joined, or there twice.
+        // Lines are cut in two, joined, or duplicated.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
-        // Of two lines joined nothing is left that they differ from.
+        // Only if lines remain from which the joined line differs.
         16 if !text.free && text.lines.len() > text.arcs + 3 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
@@ -201,7 +201,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
                 let twice = !counted && words.len() == 3;
                 let spoiled = if twice { 2 } else { choices.below(if text.matrix { 3 } else { 2 }) };
                 let spoiled = spoiled.min(words.len() - 1);
-                // Fewer vertices than there are give an arc, as far as a short list tells.
+                // If the header says fewer vertices than there are, it is taken for an arc, in a short list.
                 let least = if spoiled == 0 && (foreign || !counted) { 0 } else { -1000 };
                 let more = choices.one(&[1i64, -1, 2, -2, 1000]).max(least);
                 let spoil = |(i, word): (usize, &&str)| {
@@ -242,7 +242,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         1 => matrix(&graph, &mut choices),
         _ => list(&graph, &mut choices),
     };
-    // Rows of one length with weights before them are a list, too, once their header is wrong.
+    // Rows of one length with weights are also a valid edge list, once their header is wrong.
     let weights = text.metis && text.free;
     let names = match (text.metis, text.matrix) {
         _ if weights => &["g.metis", "g.graph", "out.graph"][..],
@@ -255,7 +255,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         ],
     };
     let name = choices.one(names);
-    // Under a name that does not say METIS.
+    // A METIS file whose name does not say so.
     let foreign = text.metis && !["metis", "graph"].iter().any(|suffix| name.ends_with(suffix));
     let ends = deviate(&mut text, foreign, &mut choices);
     let written: String = text.lines.iter().zip(ends).flat_map(|(line, end)| [line, end]).collect();
@@ -274,7 +274,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     };
     let path = place.write(&name, bytes);
     match edges::read(&path, named) {
-        // A BVGraph has two files.
+        // A BVGraph has two files, so the suffix may differ.
         Err(error) => is_told(&error, &path.with_extension("")),
         Ok(arcs) => {
             let base = |id: u64| id.wrapping_sub(text.base);

@@ -1,16 +1,17 @@
-//! Arcs out of files, at most so many.
+//! Reads the arcs of files, up to a limit.
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trimill::control::Control;
-use trimill::error::{Error, Result};
-use trimill::input::{ArcSink, Format, Header, Reading, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{ArcSink, Header, Reading, Source};
 
 use super::{Place, is_told};
 
-/// No target looks at more arcs than that: a few bytes can stand for billions of them.
+/// The most arcs that a target reads: a few bytes can encode billions of them.
 const MOST: usize = 1 << 16;
 const ENOUGH: &str = "enough";
 
@@ -26,7 +27,7 @@ impl ArcSink for Keep {
     }
 }
 
-/// Opens a file, in windows of another size if asked for.
+/// Opens a file, with windows of another size if `window` is set.
 pub(super) fn open(path: &Path, format: Option<Format>, window: Option<u64>) -> Result<Source> {
     let (paths, dir): ([PathBuf; 1], PathBuf) = ([path.to_path_buf()], std::env::temp_dir());
     match window.and_then(NonZeroU64::new) {
@@ -35,7 +36,7 @@ pub(super) fn open(path: &Path, format: Option<Format>, window: Option<u64>) -> 
     }
 }
 
-/// All arcs, sorted; `None` where there are too many to look at.
+/// All arcs, sorted; `None` if there are too many.
 pub(super) fn arcs(source: &Source) -> Result<Option<Arcs>> {
     let keep = Keep(Mutex::default());
     let scanned = source.scan(&keep, &Control::silent());
@@ -51,13 +52,13 @@ pub(super) fn arcs(source: &Source) -> Result<Option<Arcs>> {
     }
 }
 
-/// Reads a file in the usual windows.
+/// Reads a file with the default windows.
 pub(super) fn read(path: &Path, format: Option<Format>) -> Result<Option<Arcs>> {
     arcs(&open(path, format, None)?)
 }
 
-/// What any reader must do with any file: end with a told error, or give arcs that are the same when the file is read
-/// again, in tiny windows, and when they are written as text and as pairs of numbers.
+/// What any reader must do with any file: fail with an error that names the file, or deliver arcs that are the same when the
+/// file is read again, with tiny windows, and when they are written as text and as pairs of numbers and read again.
 pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: u64) {
     let usual = open(path, format, None).and_then(|source| Ok((arcs(&source)?, source)));
     let again = open(path, format, Some(window)).and_then(|source| arcs(&source));
@@ -70,9 +71,9 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
         }
         (Ok((None, _)), Ok(None)) => {}
         (Err(error), Err(again)) => {
-            // A BVGraph has two files.
+            // A BVGraph has two files, so the suffix may differ.
             is_told(&error, &path.with_extension(""));
-            // A packed file may be damaged in two ways; which one is met first depends on the blocks.
+            // A compressed file may have two errors; which one is found first depends on the blocks.
             assert!(error.to_string() == again.to_string() || is_packed(path), "windows of {window}: {again}: {error}");
         }
         (usual, again) => {
@@ -81,17 +82,17 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
     }
 }
 
-/// Compressed text announces an arc a byte, which some text exceeds.
+/// Whether the file is compressed: such text announces one arc a byte, and may have more.
 fn is_packed(path: &Path) -> bool {
     let head = std::fs::read(path).unwrap_or_default();
     head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }
 
-/// The arcs as text and as pairs of 64 bits must read as the same arcs.
+/// The arcs must be the same when they are written as text, and as pairs of 64 bits, and read again.
 fn rewritten(place: &Place, arcs: &Arcs) {
     let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     let text = place.write("written.txt", format!("# arcs\n{text}"));
-    // The first arc of a short list may be taken for a header.
+    // The first arc of a short list could be taken for a header.
     let reading = Reading { format: None, header: Some(Header::No) };
     let source = Source::open_as(&[text], reading, place.dir(), &Control::silent()).expect("written text");
     assert!(self::arcs(&source).expect("written text").as_ref() == Some(arcs), "written as text");

@@ -1,12 +1,12 @@
-//! The file of an oriented graph: as it is, and made of a footer and sections with right checksums.
+//! Graph files: the bytes as a file, and as a footer and sections that are given valid checksums.
 //!
-//! The bytes are the footer without its checksums, a zero byte, and the sections without the gaps between them.
+//! For the latter, the bytes are the footer without its checksums, a zero byte, and the sections without the gaps between them.
 
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::error::{Error, Result};
-use trimill::graph::file::{Layout, Location, open, read_layout};
-use trimill::graph::{Direction, OrientedGraph};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Result};
+use trimill::testing::graph::file::{Layout, open, read_layout};
+use trimill::testing::graph::{Direction, OrientedGraph};
 
 use super::{Place, before_zero, clean, is_told, seal};
 
@@ -15,14 +15,14 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     file(place, &sealed(bytes));
 }
 
-/// The file that the bytes stand for.
+/// The file with valid checksums that the bytes encode.
 pub(crate) fn sealed(bytes: &[u8]) -> Vec<u8> {
     let (footer, sections) = before_zero(bytes);
     let layout = near(footer);
     seal::graph(footer, layout.as_ref(), spread(layout.as_ref(), sections))
 }
 
-/// What a footer says, if all sections are near.
+/// The layout that a footer describes, if the file is small enough.
 fn near(footer: &[u8]) -> Option<Layout> {
     let layout: Layout = serde_json::from_slice(footer).ok()?;
     let Layout { vertices, edges, blocks, block_bytes, degree_runs, .. } = layout;
@@ -30,7 +30,7 @@ fn near(footer: &[u8]) -> Option<Layout> {
     (largest <= 1 << 16).then_some(layout)
 }
 
-/// Sections at the places where the footer wants them.
+/// Places the sections where the footer says.
 fn spread(layout: Option<&Layout>, mut bytes: &[u8]) -> Vec<u8> {
     let Some(layout) = layout else { return bytes.to_vec() };
     let mut sections = Vec::new();
@@ -47,7 +47,7 @@ fn spread(layout: Option<&Layout>, mut bytes: &[u8]) -> Vec<u8> {
 fn file(place: &Place, bytes: &[u8]) {
     let path = place.write("g.trimgraf", bytes);
     let layout = read_layout(&path);
-    let graph = match open(Location::Cached(path.clone())) {
+    let graph = match open(&path) {
         Ok(graph) => graph,
         Err(error) => return is_told(&error, &path),
     };
@@ -76,7 +76,7 @@ fn file(place: &Place, bytes: &[u8]) {
     let rows = rows(&graph, 1 << 20, Direction::Rising).map_err(told);
     match &rows {
         Ok(rows) => are_read_alike(&graph, rows),
-        // Lengths may be right where rows are not.
+        // The lengths of rows may be valid even if their successors are not.
         Err(()) => drop(graph.out_degrees().map_err(told)),
     }
     let (Ok(ids), Ok(_), Ok(_)) = (ids, order, rows) else { return };
@@ -86,7 +86,7 @@ fn file(place: &Place, bytes: &[u8]) {
     }
 }
 
-/// All rows in rank order, by a pass in blocks of at most so many bytes.
+/// All rows in rank order, read in blocks of at most `block` bytes.
 fn rows(graph: &OrientedGraph, block: u64, direction: Direction) -> Result<Vec<Vec<u32>>> {
     let mut rows = vec![Vec::new(); graph.vertices() as usize];
     graph.pass(Bytes(block), direction, &Control::silent(), |block| {

@@ -1,16 +1,16 @@
-//! Job files, and the same text as a setting of the command line.
+//! Job files, and the same text as an argument of `--set`.
 
 use std::path::Path;
 
-use trimill::error::Kind;
-use trimill::job::Batch;
-use trimill::job::file::{JobFile, Tables, parse};
-use trimill::job::overrides::Override;
+use trimill::testing::error::Kind;
+use trimill::testing::job::Batch;
+use trimill::testing::job::file::{JobFile, Tables, parse};
+use trimill::testing::job::overrides::Override;
 
 use super::Place;
 
 pub(super) fn check(_: &Place, bytes: &[u8]) {
-    // `Batch::read` refuses what is no UTF-8 as a file that cannot be read.
+    // `Batch::read` refuses files that are not UTF-8.
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let origin = Path::new("folder/jobs.toml");
     if let Err(error) = Override::parse(text) {

@@ -1,6 +1,6 @@
-//! Manifests: the file as it is and with its checksum made right.
+//! Manifests: the bytes as a file, and with a valid checksum.
 
-use trimill::spill::Manifest;
+use trimill::testing::spill::Manifest;
 
 use super::{Place, is_told, seal};
 
@@ -16,7 +16,7 @@ fn file(place: &Place, bytes: &[u8]) {
         Err(error) => return is_told(&error, &path),
     };
     for partition in &manifest.partitions {
-        // None of the spills is there, and nothing outside of the folder is looked at.
+        // None of the spills exists, and nothing outside of the folder is opened.
         if let Err(error) = manifest.open(place.dir(), partition) {
             is_told(&error, &place.dir().join(&partition.file));
         }

@@ -1,10 +1,10 @@
-//! The fuzz targets: everything that reads bytes which somebody else wrote, and what must hold whatever they are.
+//! The fuzz targets: every reader of untrusted bytes, and the properties that must hold for any bytes.
 //!
-//! A target takes bytes as a file and panics when a property is broken. The properties of all of them: no panic; an
-//! error is about the data (a job file: about its use) and names the file; memory stays within a bound that follows
-//! from the file's size; what is accepted is the same when it was written and read again. The target `dialects` takes its bytes
-//! as choices of what a file holds, and knows which edges it means. `scripts/fuzz` runs them under
-//! libFuzzer, `tests/corpus.rs` on the seeds in `fuzz/corpus/` and on a few mutations of them.
+//! A target takes bytes as a file and panics if a property is violated. The properties of all targets: no panic; an error
+//! is of kind data (usage for a job file) and names the file; memory is within a bound that follows from the file's size;
+//! accepted data is the same after it is written and read again. The target `dialects` takes its bytes as choices of what a
+//! file contains, so it knows the right edges. `scripts/fuzz` runs the targets under libFuzzer, `tests/corpus.rs` runs them on
+//! the seeds in `fuzz/corpus/` and on a few mutations of these.
 
 mod assignment;
 mod bvgraph;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A property that must hold of any bytes.
+/// A named property that must hold for any bytes.
 pub(crate) struct Target {
     /// The name, and that of its archive of seeds: `fuzz/corpus/NAME.tar.zst`.
     pub(crate) name: &'static str,
@@ -54,7 +54,7 @@ pub(crate) const TARGETS: [Target; 17] = [
     target("text", readers::text),
 ];
 
-/// Where targets put their files, and the one thread on which they run, so that memory can be counted.
+/// The directory for the targets' files, and the single thread on which they run, so that memory can be measured.
 pub(crate) struct Place {
     dir: TempDir,
     pool: rayon::ThreadPool,
@@ -69,7 +69,7 @@ impl Place {
     /// Runs `target` on `bytes`.
     pub(crate) fn run(&self, target: &Target, bytes: &[u8]) {
         let used = self.pool.install(|| allocation_counter::measure(|| (target.check)(self, bytes)));
-        // Buffers of fixed size, and what a target keeps to compare.
+        // Buffers of fixed size, and what a target keeps for comparison.
         let most = (48 << 20) + 256 * bytes.len() as u64;
         assert!(used.bytes_max <= most, "{} bytes of memory for {} bytes of input", used.bytes_max, bytes.len());
     }
@@ -86,12 +86,12 @@ impl Place {
 }
 
 /// An error must be about the data and name its file.
-fn is_told(error: &trimill::error::Error, path: &Path) {
-    assert_eq!(error.kind(), trimill::error::Kind::Data, "{error}");
+fn is_told(error: &trimill::testing::error::Error, path: &Path) {
+    assert_eq!(error.kind(), trimill::testing::error::Kind::Data, "{error}");
     assert!(error.to_string().contains(&*path.to_string_lossy()), "{error} does not name {}", path.display());
 }
 
-/// Takes the first `N` bytes, zeros where there are fewer.
+/// Splits off the first `N` bytes, padded with zeros.
 fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
     let (successor, rest) = bytes.split_at(N.min(bytes.len()));
     let mut taken = [0; N];
@@ -99,7 +99,7 @@ fn first<const N: usize>(bytes: &[u8]) -> ([u8; N], &[u8]) {
     (taken, rest)
 }
 
-/// What stands before the first zero byte, and what behind it.
+/// The bytes before the first zero byte, and those after it.
 fn before_zero(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     (&bytes[..end], bytes.get(end + 1..).unwrap_or(&[]))

@@ -1,10 +1,10 @@
-//! The readers of one file each: the bytes are the file.
+//! The readers whose input is a single file: the bytes are the file.
 
-use trimill::input::Format;
+use trimill::testing::input::format::Format;
 
 use super::{Place, edges, first};
 
-/// A window between 1 and 61 bytes that the bytes choose, so that a failure is found again.
+/// A window between 1 and 61 bytes that depends on the bytes only, so that failures are reproducible.
 fn window(bytes: &[u8]) -> u64 {
     1 + bytes.iter().fold(bytes.len() as u64, |sum, &byte| sum.wrapping_mul(31).wrapping_add(byte.into())) % 61
 }
@@ -48,7 +48,7 @@ pub(super) fn compressed(place: &Place, bytes: &[u8]) {
     file(place, bytes, "g.packed", Some(format));
 }
 
-/// The first byte chooses the suffix, and the program tells the format.
+/// The first byte chooses the suffix, and the program detects the format.
 pub(super) fn detect(place: &Place, bytes: &[u8]) {
     const NAMES: [&str; 13] = [
         "plain", "g.txt", "g.csv.gz", "out.g", "g.mtx", "g.metis", "g.graph", "g.sg", "g.g500", "g.bin", "g.u64",

@@ -1,11 +1,11 @@
-//! Checksums made right again, as a faulty or malicious writer would: a fuzzer hardly guesses them.
+//! Writes valid checksums, as a faulty or malicious writer would: a fuzzer cannot guess them.
 
 use std::ops::Range;
 
-use trimill::graph::Layout;
+use trimill::testing::graph::file::Layout;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The little-endian number at `at`, if it is there.
+/// The little-endian number at `at`, if there are enough bytes.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let eight = bytes.get(at..)?.first_chunk::<8>()?;
     usize::try_from(u64::from_le_bytes(*eight)).ok()
@@ -15,7 +15,7 @@ fn put(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// A spill whose magic, version, length of the index and checksums are right.
+/// A spill with valid magic, version, length of the index and checksums.
 pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut spill = bytes.to_vec();
     let index = number(bytes, 104).filter(|&index| index >= 160 && index <= bytes.len())?;
@@ -36,7 +36,7 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(spill)
 }
 
-/// A manifest with the right end: what stands before the last brace, or before a checksum, and a checksum.
+/// A manifest with a valid end: the text before the last brace or before a checksum, and a valid checksum.
 pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     let brace = text.iter().rposition(|&byte| byte == b'}').unwrap_or(text.len());
     let field = b",\n  \"checksum\": \"";
@@ -47,7 +47,7 @@ pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     with(&format!("{checksum:016x}"))
 }
 
-/// A graph file of a footer without checksums, and of sections up to its end, which lie as `layout` says, where there is one.
+/// A graph file with valid checksums, of a footer without them and of the sections, which are placed as `layout` says, if any.
 pub(super) fn graph(footer: &[u8], layout: Option<&Layout>, mut sections: Vec<u8>) -> Vec<u8> {
     const PAGE: usize = 4096;
     let mut sums = [0; 4];

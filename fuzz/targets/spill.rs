@@ -1,11 +1,11 @@
-//! Spills: the file as it is and with its checksums made right, and blocks alone.
+//! Spills: the bytes as a file, and with valid checksums; and single blocks.
 
 use std::path::Path;
 
-use trimill::control::Control;
-use trimill::partition::section::{Resident, RowBlock};
-use trimill::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::spill::{CodedRows, SpillReader, SpillWriter};
+use trimill::testing::control::Control;
+use trimill::testing::partition::section::{Resident, RowBlock};
+use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::{CodedRows, SpillReader, SpillWriter};
 
 use super::{Place, first, is_told, seal};
 
@@ -23,7 +23,7 @@ fn file(place: &Place, bytes: &[u8]) {
         Err(error) => return is_told(&error, &path),
     };
     let rows = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).decoded_bytes()).sum::<u64>();
-    // Rows can be coded in next to nothing; what they take is known from the index before any memory is asked for.
+    // A few bytes can encode many rows; how many bytes these take is known from the index before any memory is allocated.
     if rows + spill.resident_decoded_bytes() > (4 << 20) {
         return;
     }
@@ -45,7 +45,7 @@ fn file(place: &Place, bytes: &[u8]) {
     assert_eq!(sections(&again, &written.path), Some((resident, row_blocks)));
 }
 
-/// All rows, unless they are damaged.
+/// All rows, or `None` if they are damaged.
 fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>)> {
     let mut resident = Resident::default();
     let mut result = spill.read_resident(&mut resident);
@@ -64,7 +64,7 @@ fn sections(spill: &SpillReader, path: &Path) -> Option<(Resident, Vec<RowBlock>
     }
 }
 
-/// A block: how many rows and successors it is to have, what bounds them, and its bytes.
+/// A block: the bytes give its numbers of rows and successors, their bound, and the coded block.
 pub(super) fn block(_: &Place, bytes: &[u8]) {
     let ([flags, rows, few, more], bytes) = first(bytes);
     let (bound, bytes) = first(bytes);
@@ -82,7 +82,7 @@ pub(super) fn block(_: &Place, bytes: &[u8]) {
         decode(bytes, into, &mut Vec::new()).ok().map(|()| (numbers, ends, successors))
     };
     let Some((numbers, ends, successors)) = decoded(bytes) else { return };
-    // The encoder's assertions are that the rows are what the decoder promises.
+    // The encoder asserts the properties of rows that the decoder guarantees.
     let (mut coded, mut again) = (CodedRows::default(), Vec::new());
     let (mut coder, mut begin) = (coded.coder(), 0);
     for (&number, &end) in numbers.iter().zip(&ends) {

@@ -1,4 +1,4 @@
-// What kernels share that add up over warps and blocks.
+// Sums and scans over warps and blocks.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -24,7 +24,7 @@ template <typename T> __device__ __forceinline__ T warp_inclusive(T value) {
     return value;
 }
 
-// The sum of `value` over the threads before this one, and over all threads of the block. For any number of whole warps.
+// The sum of `value` over the threads before this one; `total`: over all threads of the block. For any number of whole warps.
 template <typename T> __device__ __forceinline__ T block_exclusive(T value, T &total) {
     __shared__ T warps[WARP];
     const u32 warp = threadIdx.x / WARP;

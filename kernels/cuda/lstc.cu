@@ -1,44 +1,44 @@
 // Method `lstc`: Algorithm 3 and section 4.4 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026).
 //
-// Enters: the resident rows of a partition and one row block, the rows of proxies in a range of numbers or of all numbers in it;
-// rows strictly ascending, every successor smaller than its row's own number. Leaves: for each local vertex the triangles that
-// start there, added to `sums`.
+// Enters: the resident rows of a partition and one row block: the rows of the proxies in a range of numbers, or of all numbers in it.
+// Rows ascend strictly, every successor is smaller than its row's own number. Leaves: the triangles that start at each local vertex
+// (its corner of largest number), added to `sums`.
 //
-// How the lines of Algorithm 3 are found here:
-//   2, 7, 8    a block takes the local vertex `a` of its place in the work list, and its row N+(a)
-//   11         the work list holds local vertices only, and of these the ones with two successors or more
-//   12 to 15   the row is brought into shared memory tile by tile; all that a tile is good for is done before the next
+// The lines of Algorithm 3 in this file:
+//   2, 7, 8    a block takes one local vertex `a` from the work list, and its row N+(a)
+//   11         the work list holds only local vertices with two successors or more
+//   12 to 15   the row is copied to shared memory tile by tile; a tile is used completely before the next one is copied
 //   16 to 19   every successor b of the row, and the bounds of its row
-//   20 to 22   the elements of N+(b), dealt round-robin to the threads, neighbours to neighbours
-//   23, 24     binary search of each in the tile
-//   28 to 32   the threads' counts become one sum a block, written to its place; no atomics
+//   20 to 22   the elements of N+(b) are distributed round-robin over the threads, adjacent elements to adjacent threads
+//   23, 24     binary search of each element in the tile
+//   28 to 32   the threads' counts are added to one sum a block, which is written without atomics
 //
-// Where the paper is silent, or where the numbering of a partition gives something for nothing:
-//   - The tile's width and the number of threads are apart (line 5 sets them equal).
-//   - Successors' rows are dealt in warps' widths, and dealing goes on with the next warp where the last row ended instead of
-//     starting again with the first thread. So short rows keep all warps busy; accesses are as coalesced as in Figure 6(b).
-//   - Bounds of successors' rows are fetched by all threads at once, a successor each, into shared memory (in both variants).
-//   - All of N+(b) lies below b, so b is sought only among the entries of the row before it: successors before a tile skip the
-//     tile, and the search sees the part of the tile below b.
-//   - A row is counted in pieces: those successors that a row block's range covers. They are contiguous, since rows ascend; a cursor
-//     a vertex remembers how far row blocks have come.
-// The variant without shared memory (Figure 9) searches the row in global memory, whole; all else is the same.
+// Choices where the paper is silent, or where the numbering of a partition saves work:
+//   - The tile's width and the number of threads are independent (line 5 sets them equal).
+//   - Successors' rows are distributed in units of a warp's width, and each row begins with the warp after the one that took the end of
+//     the row before, instead of the first warp. So short rows keep all warps busy; accesses are as coalesced as in Figure 6(b).
+//   - Bounds of successors' rows are fetched into shared memory by all threads at once, a successor each (in both variants).
+//   - All of N+(b) is below b, so it is searched for only among the entries of the row before b: successors before a tile skip the
+//     tile, and the search covers only the part of the tile below b.
+//   - A row is counted in pieces: the successors in a row block's range, which are contiguous since rows ascend. A cursor for each
+//     vertex has the end of the last piece.
+// The variant without shared memory (Figure 9) searches the whole row in global memory, and is the same otherwise.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
 // Mirrored by `Arguments` in src/lstc/arguments.rs, field by field.
 struct Arguments {
-    const u64 *offsets;       // where each local's row begins in `successors`; one more at the end
+    const u64 *offsets;       // where each local's row begins in `successors`, and where the last one ends
     const u32 *successors;
     const u32 *work;          // locals to count, ascending; null: all
     u32 *cursors;             // entries of each local's row that earlier row blocks covered
     u64 *sums;                // triangles of each local
     const u64 *words;         // which numbers of the range are local, 64 a word; null: every row is in the row block
     const u32 *ranks;         // locals of the range before each word
-    const u32 *row_block_offsets; // where each row of the row block begins in `row_block_successors`; one more at the end; null: all are local
+    const u32 *row_block_offsets; // where its rows begin in `row_block_successors`, and where the last one ends; null: all are local
     const u32 *row_block_successors;
-    u32 work_first;           // where in the work list this launch begins; its grid is as long as its share
+    u32 work_first;           // the first entry of the work list for this launch, which takes one for each block
     u32 range_start;          // the numbers that the row block covers
     u32 range_end;
     u32 first_local;          // locals before the range
@@ -103,7 +103,7 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
     const u32 *row = g.successors + row_begin;
     u32 first = 0, end = (u32)(__ldg(g.offsets + a + 1) - row_begin);
     if (!g.whole) {
-        // The successors before the range's end: read as many as there are threads at a time, until one is past it.
+        // Find the first successor past the range: each thread reads one successor, until one of them is past the range's end.
         const u32 length = end;
         first = end = g.cursors[a];
         u32 inside;
@@ -118,9 +118,9 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
     if (end < 2) return;
 
     u64 triangles = 0;
-    u32 owed = warp; // warps' widths to pass over before this warp's next
+    u32 owed = warp; // units (of a warp's width) to skip until this warp's next one
     const u32 width = TILED ? g.tile_width : end;
-    // The last entry of the piece is a middle corner, never the highest: no tile needs it.
+    // The last entry of the piece is only ever a middle corner, so no tile needs it.
     for (u32 start = 0; start + 1 < end; start += width) {
         const u32 filled = min(width, end - 1 - start);
         if (TILED) {
@@ -136,7 +136,7 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
                 lengths[threadIdx.x] = length;
             }
             __syncthreads();
-            u32 found = 0; // fits: a thread's share of the rows of as many successors as there are threads
+            u32 found = 0; // cannot overflow: a thread's share of the rows of at most `blockDim.x` successors
             for (u32 j = 0; j < many; j++) {
                 const u32 length = lengths[j];
                 const u32 widths = (length + WARP - 1) / WARP;
@@ -159,7 +159,7 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
                 owed -= widths;
             }
             triangles += found;
-            __syncthreads(); // before the tile, the begins and the lengths are written again
+            __syncthreads(); // before the tile, the begins and the lengths are overwritten
         }
     }
 
@@ -173,13 +173,13 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
     }
 }
 
-// Two blocks of 1024 on a multiprocessor: 32 registers a thread, so that as many threads as there can be hide the latency of
-// the successors' rows. (Where a multiprocessor has room for fewer threads, the compiler ignores the second number.)
+// Two blocks of 1024 on a multiprocessor: 32 registers a thread, so that the largest possible number of threads hides the latency of
+// the successors' rows. (If a multiprocessor holds fewer threads, the compiler ignores the second number.)
 extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled(const Arguments g) { count<true>(g); }
 
 extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global(const Arguments g) { count<false>(g); }
 
-// The sum of `values` over the grid's share of each block, to `sums[blockIdx.x]`; a second launch of one block ends it.
+// Each block writes the sum of its share of `values` to `sums[blockIdx.x]`; a second launch of one block adds these up.
 extern "C" __global__ void __launch_bounds__(1024) sum(const u64 *values, u64 len, u64 *sums) {
     __shared__ u64 warp_sums[WARP];
     u64 mine = 0;

@@ -1,35 +1,36 @@
-// Method `packed`: rows packed into words of bits, the longer row of an arc in a table, the shorter one streamed past it.
+// Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter row are
+// looked up there ('streamed past the table').
 //
 // Enters: the resident rows of a partition and a row block's rows, strictly ascending, every successor smaller than its row's own
-// number. Leaves: the triangles that start at local vertices, added to one total.
+// number. Leaves: the triangles that start at local vertices (their corner of largest number), added to one total.
 //
-// A packed row has a word for every run of numbers that has a successor: the run above, a bit for each successor below. Runs have 16
-// numbers among the first 65,536, the hubs, and 2^k after them (k = 4, or less the more numbers there are). Words below HUB are
-// hubs', so they come first and rows ascend as words, too. A row begins at a multiple of four words (a chunk, read at once) and
-// is filled up with zeros, which have nothing in common with any word. On Kronecker graphs a word has about two successors, on
-// crawls up to ten.
+// A packed row has a word for every run of numbers with a successor: the run in the high bits, a bit for each successor in the low
+// ones. A run has 16 numbers among the first 65,536, which are called hubs, and 2^k after them (k = 4, or less if there are more
+// numbers). Words of hubs are the ones below HUB, so they come first and the words of a row ascend. A row begins at a multiple of four
+// words (a chunk, read at once) and is padded with zeros, which have no bit in common with any word. On Kronecker graphs a word has
+// about two successors, on crawls up to ten.
 //
-// For an arc a -> b only successors before b can close a triangle, so it takes min(words of b, words of a before b). The end whose row
-// is the longer one there owns the arc (packed_assign.cuh): its row becomes a table in shared memory once, and the other rows of all
-// arcs that it owns are streamed past. An arc is stored as the chunk where that row begins and the number of chunks: a prefix of
+// For an arc a -> b only successors before b can close a triangle, so it costs min(words of b, words of a before b). The end with the
+// longer of these two rows owns the arc (packed_assign.cuh): its row is made a table in shared memory once, and the other rows of all
+// arcs that it owns are streamed past. An arc is stored as the first chunk of the other row and the number of chunks: a prefix of
 // a's row, or all of b's row. A prefix may end within a chunk: the successors after it are not below b and match nothing.
 //
-// Three kernels, by what an owner has to do:
-//   by_thread  rows of one chunk against rows of one chunk: a thread a local, 16 comparisons; such arcs have no owner.
-//   by_warp    rows of at most WARP_WORDS words and little to stream: a warp an owner. The table is a hash of two levels without
-//              collisions: another factor is tried until the second level has none, and after TRIES rows are searched instead.
+// Three kernels, by the work of an owner:
+//   by_thread  rows of one chunk against rows of one chunk: a thread takes a local, 16 comparisons; such arcs have no owner.
+//   by_warp    rows of at most WARP_WORDS words and little to stream: a warp takes an owner. The table is a hash of two levels without
+//              collisions: factors are tried until the second level has none; after TRIES attempts, rows are searched instead.
 //              So a probe has no loop. The lanes of the warp take the chunks of 32 rows, one each.
-//   by_block   all others: a block an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
-//              TAIL_WORDS at a time, so nothing is ever dropped. Rows longer than `LONG` chunks take LANES lanes each.
-// Owners of very much are cut into parts that several blocks take. Blocks take owners from a counter.
+//   by_block   all others: a block takes an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
+//              TAIL_WORDS at a time, so it never overflows. Rows longer than `LONG` chunks take LANES lanes each.
+// Owners with very much work are cut into parts for several blocks. Blocks take owners from a counter.
 
-// Packing is in packed_rows.cuh, assigning arcs to owners in packed_assign.cuh, streaming rows past tables in packed_stream.cuh, the
-// first kernel in packed_by_thread.cuh, what all share in packed_words.cuh; those come before this.
+// packed_rows.cuh packs rows, packed_assign.cuh assigns arcs to owners, packed_stream.cuh streams rows past tables,
+// packed_by_thread.cuh has the first kernel, packed_words.cuh what all share; they are compiled before this file.
 
 constexpr u32 LANES = 8; // lanes that stream a long row
 constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
 constexpr u32 TAIL_WORDS = 512, TAIL_SLOTS = 1024;
-constexpr u32 GRAB = 8; // owners that a warp takes at a time, at most; near the end of its share, fewer
+constexpr u32 GRAB = 8; // the most owners that a warp takes at a time; fewer if there are few for each warp
 constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 
 #if __CUDA_ARCH__ >= 800
@@ -40,7 +41,7 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 #define BY_BLOCK_BLOCKS 8
 #endif
 
-// ---- a block an owner
+// ---- by_block: a block takes an owner
 
 __device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
     u32 slot = (run_of(word, k) * GOLDEN) >> 22;
@@ -132,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
                 if (i + 1 == row.y || words[i + 1] >= HUB) hub_words = i + 1;
             } else if (i == 0) hub_words = 0;
         }
-        // The next one is on its way while this one is counted.
+        // Prefetch the next item while this one is counted.
         if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.state + 3, 1);
         __syncthreads();
         const u32 of_hubs = hub_words;
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
-                // Hubs were counted with the first words of the tail.
+                // Hubs were counted with the first part of the tail.
                 for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
                 __syncthreads();
             }
@@ -158,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
     add_up(count, g.total);
 }
 
-// ---- a warp an owner
+// ---- by_warp: a warp takes an owner
 
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
@@ -206,7 +207,7 @@ __device__ __forceinline__ void empty(u32 *table) {
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
     __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
-    __shared__ volatile u32 items, grab; // registers are short
+    __shared__ volatile u32 items, grab; // in shared memory to save registers
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
         items = g.state[0];
@@ -229,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) pack
             begins = owner ? g.ends[2ull * owner - 1] : 0;
             ends = g.ends[2ull * owner + 1];
         }
-        // What the next owner needs is on its way while this one is counted.
+        // The loads for the next owner are issued before this one is counted.
         u32 chunk = __shfl_sync(ALL, rows.x, 0), n = __shfl_sync(ALL, rows.y, 0);
         u32 begin = __shfl_sync(ALL, begins, 0), end = __shfl_sync(ALL, ends, 0);
         u32 word = lane < n ? ((const u32 *)(g.words + chunk))[lane] : 0;
@@ -258,7 +259,7 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) pack
                 two = __any_sync(ALL, over);
                 clashes = __any_sync(ALL, clash);
                 if (!clashes) break;
-                __syncwarp(); // the table is cleared after all lanes have written to it
+                __syncwarp(); // all lanes have written to the table before it is cleared
                 empty(table);
             }
             __syncwarp();

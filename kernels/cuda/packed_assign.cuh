@@ -1,9 +1,9 @@
-// Assigning: each arc of a batch of locals into a piece of a row block goes to the end that owns it. Two passes over the batch's words,
-// which count and then write, with sums between; last, owners are listed by the work they have.
+// Assigns each arc from a batch of locals into a piece of a row block to the end that owns it. Two passes over the batch's words: the
+// first counts, the second writes; a scan is between them. Then owners are listed by their work.
 
-constexpr u32 LONG = 8;         // chunks of a row that several lanes stream
-constexpr u32 SHORT = 8;        // words of a row that a thread assigns
-constexpr u32 WIDE = 256;       // and of one that several lanes assign
+constexpr u32 LONG = 8;         // chunks: longer rows are streamed by several lanes
+constexpr u32 SHORT = 8;        // words: up to this, one thread assigns a row
+constexpr u32 WIDE = 256;       // words: up to this, several lanes assign a row; a warp, longer ones
 constexpr u32 WARP_WORDS = 128;
 constexpr u32 WARP_COST = 1024; // chunks
 constexpr u32 PART = 1 << 15;   // chunks
@@ -14,7 +14,7 @@ extern "C" __global__ void packed_clear(Arguments g) {
     if (thread < 4) g.state[thread] = 0;
 }
 
-// Where the words from number `key` on begin.
+// The index of the first word with numbers of the run of `key` or later ones.
 __device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
     const u32 least = packed(key, k) >> (key < HUBS ? 16 : 1u << k) << (key < HUBS ? 16 : 1u << k);
     u32 low = 0;
@@ -28,7 +28,7 @@ __device__ __forceinline__ u32 place_of(const u32 *row, u32 n, u32 key, u32 k) {
     return low;
 }
 
-// The first successor of a row at or above `key`; ALL: none.
+// The first successor of a row not below `key`; ALL: none.
 __device__ __forceinline__ u32 successor_from(const u32 *row, u32 n, u32 key, u32 k) {
     for (u32 place = place_of(row, n, key, k); place < n; place++) {
         u32 base, successors;
@@ -39,7 +39,7 @@ __device__ __forceinline__ u32 successor_from(const u32 *row, u32 n, u32 key, u3
     return ALL;
 }
 
-// The arcs of local `i` of the batch into the range, of which `next` is the first, by `lanes` lanes.
+// Assigns the arcs of local `i` of the batch into the range, by `lanes` lanes; `next` is the first of these successors.
 template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments &g, u32 i, uint2 own, u32 next, u32 lane, u32 lanes) {
     const u32 *row = (const u32 *)(g.words + own.x);
     const u32 range = g.range_end - g.range_start;
@@ -72,12 +72,12 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
             if (WRITE) g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
         }
     }
-    // Shorter rows go on to their next successor where they are counted (packed_by_thread.cuh).
+    // For shorter rows packed_by_thread.cuh updates `next`.
     if (WRITE && lane == 0 && own.y > 4 && g.range_end < g.numbered) g.next[g.first + i] = successor_from(row, own.y, g.range_end, g.k);
 }
 
-// Where rows are short, few of them have a successor in a range: a warp takes 32 and reads only `next` of the others. Of the rest, a
-// thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
+// If rows are short, few of them have a successor in the range: a warp takes 32 rows, and reads only `next` of those without one. Of
+// the others, a thread takes a row of few words, ROW_LANES lanes a longer one, the whole warp a very long one.
 template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Arguments &g) {
     const u32 lane = threadIdx.x % WARP, first = blockIdx.x * blockDim.x + threadIdx.x - lane;
     const u32 next = first + lane < g.count ? g.next[g.first + first + lane] : ALL;
@@ -85,7 +85,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
     if (own.y && own.y <= SHORT) assign_row<WRITE>(g, first + lane, own, next, 0, 1);
     __syncwarp();
     for (u32 left = __ballot_sync(ALL, own.y > SHORT && own.y <= WIDE); left;) {
-        // The lowest of those that are left for the first lanes, the next one for the next lanes.
+        // The first group of lanes takes the lowest row that is left, the second group the next one, and so on.
         u32 mine = left;
         for (u32 group = 0; group < WARP / ROW_LANES; group++) {
             if (group < lane / ROW_LANES) mine &= mine - 1;
@@ -105,19 +105,19 @@ template <bool WRITE> __device__ __forceinline__ void assign_sparse(const Argume
     }
 }
 
-// Otherwise each row has its lanes.
+// Otherwise `g.lanes` lanes take each row.
 template <bool WRITE> __device__ __forceinline__ void assign(const Arguments &g) {
     if (g.lanes == 0) return assign_sparse<WRITE>(g);
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / g.lanes);
     const u32 next = i < g.count ? g.next[g.first + i] : ALL;
-    __syncwarp(); // the row's first lane writes it again when it is done
+    __syncwarp(); // all lanes have read `next` before the row's first lane overwrites it
     if (next < g.range_end) assign_row<WRITE>(g, i, g.rows[g.first + i], next, threadIdx.x % g.lanes, g.lanes);
 }
 
 extern "C" __global__ void packed_count_arcs(Arguments g) { assign<false>(g); }
 extern "C" __global__ void packed_assign_arcs(Arguments g) { assign<true>(g); }
 
-// Exclusive sums of `ends`, in three steps of blocks of 256.
+// An exclusive scan of `ends` by three kernels with blocks of 256 threads.
 
 __device__ __forceinline__ u32 warp_scan(u32 value) {
     for (u32 step = 1; step < WARP; step <<= 1) {
@@ -181,7 +181,7 @@ __device__ __forceinline__ uint2 row_of(const Arguments &g, u32 owner) {
     return owner < g.count ? g.rows[g.first + owner] : g.table[owner - g.count];
 }
 
-// Sorts owners by what they have to do. Blocks of 256.
+// Lists owners by their work: for warps or for blocks. Blocks of 256 threads.
 extern "C" __global__ void packed_list(Arguments g) {
     __shared__ u32 warps_at, blocks_at;
     const u64 owner = blockIdx.x * (u64)blockDim.x + threadIdx.x;
@@ -189,7 +189,7 @@ extern "C" __global__ void packed_list(Arguments g) {
     u32 parts = 0;
     if (owner < g.owners) {
         const u32 begin = owner ? g.ends[2 * owner - 1] : 0, middle = g.ends[2 * owner], end = g.ends[2 * owner + 1];
-        // About what short and long rows have.
+        // With the approximate chunks of short and of long rows.
         const u64 cost = (middle - begin) * 3ull + (end - middle) * 24ull;
         if (cost) {
             by_warp = cost <= WARP_COST && row_of(g, (u32)owner).y <= WARP_WORDS;

@@ -1,6 +1,6 @@
-// `by_thread`: rows of one chunk against rows of one chunk, a thread a local, its successors one after another.
+// `by_thread`: rows of one chunk against rows of one chunk. A thread takes a local, and its successors one after another.
 
-// Successors in common of two chunks whose words have as many bits, given the runs of the first. Rows of four words are rare.
+// The common successors of two chunks whose words have the same number of bits, given the runs of the first. Rows of four words are rare.
 __device__ __forceinline__ u32 common(uint4 q, uint4 runs, uint4 p, u32 bits) {
     const u32 one = p.x >> bits, two = p.y >> bits, three = p.z >> bits, low = (1u << bits) - 1;
     u32 x = 0, y = 0, z = 0, count = 0;
@@ -39,14 +39,14 @@ __device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k) {
     return __popc(in_both & ((1u << bits) - 1));
 }
 
-// WITH_HUBS: some of the local's successors are hubs. A successor a turn, whatever word it is in, so that rows as long take as
-// many turns.
+// WITH_HUBS: some of the local's successors are hubs. Each iteration takes one successor, no matter which word it is in, so rows with
+// the same number of successors take the same number of iterations.
 template <bool WITH_HUBS> __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q) {
     const u32 range = g.range_end - g.range_start, bits = 1u << g.k;
     const uint4 runs = make_uint4(q.x >> bits, q.y >> bits, q.z >> bits, q.w >> bits);
     u32 count = 0, base, successors, y = q.y, z = q.z, w = q.w;
     unpack(q.x, g.k, base, successors);
-    successors &= successors - 1; // nothing comes before the first successor
+    successors &= successors - 1; // skip the first successor: none is before it
     for (;; successors &= successors - 1) {
         if (successors == 0) {
             if (y == 0) break;
@@ -64,7 +64,7 @@ template <bool WITH_HUBS> __device__ __forceinline__ u32 by_thread(const Argumen
     return count;
 }
 
-// Many warps at a time hide the latency of the table and the row; how many 256-thread blocks fit depends on the device.
+// Many resident warps hide the latency of the table and the row; how many 256-thread blocks fit depends on the device.
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900
 #define BY_THREAD_BLOCKS 8
 #elif __CUDA_ARCH__ >= 800
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_th
         if (row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);
         count += q.x >= HUB ? by_thread<false>(g, q) : by_thread<true>(g, q);
-        // After the last range, it is not needed.
+        // Not needed after the last range.
         if (g.range_end < g.numbered) g.next[a] = successor_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
     }
     add_up(count, g.total);

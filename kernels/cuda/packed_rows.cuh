@@ -1,6 +1,6 @@
-// Packing, ROW_LANES lanes a row, or a warp where rows are long: successors become the words that packed.cu describes.
+// Packs successors into the words that packed.cu describes: ROW_LANES lanes take a row, or a warp if rows are long.
 
-// Packs `n` successors after the `out` words that are there already. Returns how many words there are then.
+// Appends `n` successors to the `out` words of a row. Returns the new number of words.
 template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 out, u32 k) {
     const u32 lane = threadIdx.x % LANES, shift = threadIdx.x % WARP / LANES * LANES, all = ALL >> (WARP - LANES);
     const u32 lanes = lanes_of<LANES>();
@@ -38,7 +38,7 @@ template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, 
     return out;
 }
 
-// A row of a run of the resident section. Rows may be cut anywhere: the next run goes on with them. `rows` was zeroed.
+// Packs a row of a run of the resident section. A run may end within a row; the next one continues it. `rows` is zeroed before.
 template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g) {
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
     if (i >= g.count) return;
@@ -59,7 +59,7 @@ extern "C" __global__ void packed_resident(Arguments g) {
     else resident<ROW_LANES>(g);
 }
 
-// A row of a piece of a row block, and its place in the table.
+// Packs a row of a piece of a row block and enters it in the table.
 template <u32 LANES> __device__ __forceinline__ void row_block(const Arguments &g) {
     const u32 i = (u32)((blockIdx.x * (u64)blockDim.x + threadIdx.x) / LANES);
     if (i >= g.range_end - g.range_start) return;

@@ -1,7 +1,7 @@
-// Streaming rows past a table: a warp takes the chunks of 32 rows at a time, whatever their lengths, and a probe counts what
-// each has in common with the table.
+// Streams rows past a table: a warp takes the chunks of 32 rows of any lengths at a time, and a probe counts the successors that a
+// chunk has in common with the table.
 
-// Blocks of up to 8 warps.
+// For blocks of up to 8 warps.
 __device__ __forceinline__ void add_up(u64 count, u64 *total) {
     __shared__ u64 warps[8];
     for (u32 step = WARP / 2; step; step >>= 1) count += __shfl_down_sync(ALL, count, step);
@@ -24,7 +24,7 @@ __device__ __forceinline__ u32 any_bits(u32 bits) {
 
 __device__ __forceinline__ uint4 nothing() { return make_uint4(0, 0, 0, 0); }
 
-// A warp takes all chunks of the rows [at, end): of 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32.
+// A warp takes all chunks of the rows [at, end): 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32 rows.
 template <class Probe>
 __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe) {
     const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;

@@ -1,4 +1,4 @@
-// What the parts of method `packed` share: the arguments, and words. See packed.cu.
+// The arguments and the words that the files of method `packed` share. See packed.cu.
 
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -6,7 +6,7 @@ typedef unsigned long long u64;
 
 constexpr u32 ALL = 0xffffffffu;
 constexpr u32 WARP = 32;
-constexpr u32 HUB = 1u << 29; // words below it are hubs'
+constexpr u32 HUB = 1u << 29; // words of hubs are below this
 constexpr u32 HUBS = 65536;
 
 // Mirrored by `Arguments` in src/packed/arguments.rs, field by field.
@@ -16,19 +16,19 @@ struct Arguments {
     uint4 *words;             // all packed rows, in chunks
     u64 *total;               // triangles
     uint2 *table;             // the same as `rows` for each number of the range
-    const u64 *offsets;       // where each row of a run begins among the successors of the section; one more at the end
-    const u32 *row_block_offsets; // where each row of the row block begins among its successors; one more at the end
+    const u64 *offsets;       // where each row of a run begins in the successors of the section, and where the last one ends
+    const u32 *row_block_offsets; // where each row of the row block begins in its successors, and where the last one ends
     const u32 *successors;         // of the run, or of the row block
     const u64 *local_words;   // which numbers of the row block are local, 64 a word; null: every number has its row in the row block
     const u32 *local_ranks;   // locals of the row block before each word
     u32 *ends;                // two numbers an owner: how many short and long rows it owns, then where those end in `arcs`
     uint2 *arcs;              // the rows to stream: where each begins, and how many chunks
-    u64 *list;                // owners with something to do: those for warps from the front, those for blocks from the back
-    u32 *state;               // owners for warps, owners for blocks, how many of each were taken
+    u64 *list;                // owners with work: those for warps from the front, those for blocks from the back
+    u32 *state;               // number of owners for warps, of owners for blocks, and how many of each are taken
     u32 *sums;                // of blocks, for the scan
     u64 list_length;
-    u64 successors_first;          // the successor of the section, or of the row block, with which a run or piece begins
-    u64 successors_end;            // successors of the section up to the end of this run
+    u64 successors_first;          // index in the section, or the row block, of the first successor of the run or piece
+    u64 successors_end;            // index in the section of the end of this run
     u32 first;                // the run's, or the batch's, first local
     u32 count;                // and how many
     u32 locals;
@@ -36,12 +36,12 @@ struct Arguments {
     u32 range_start;          // the numbers of the piece
     u32 range_end;
     u32 row_block_locals;         // locals before the row block
-    u32 row_first;            // the row of the row block with which the piece begins
-    u32 chunk_first;          // the chunk from which on the piece's rows are packed
-    u32 together;             // all of the range are local, and those in the batch own as one
+    u32 row_first;            // the first row of the piece in the row block
+    u32 chunk_first;          // the first chunk for the piece's packed rows
+    u32 together;             // all of the range are local: one that is in the batch is the same owner there and in the range
     u32 owners;
     u32 numbered;             // locals and proxies
-    u32 lanes;                // that take a row: ROW_LANES, or WARP where rows are long; 0: see `assign`
+    u32 lanes;                // lanes for a row: ROW_LANES, or WARP if rows are long; 0: see `assign`
     u32 k;                    // runs after the hubs have 2^k numbers
 };
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ u32 packed(u32 number, u32 k) {
     return (((number >> k) << bits) | 1u << (number & (bits - 1))) + HUB;
 }
 
-// The run that a word is of. No run of hubs has the same as another.
+// The run of a word. Runs of hubs and other runs never have the same value.
 __device__ __forceinline__ u32 run_of(u32 word, u32 k) { return word < HUB ? word >> 16 : word >> (1u << k); }
 
 __device__ __forceinline__ void unpack(u32 word, u32 k, u32 &base, u32 &successors) {

@@ -1,15 +1,16 @@
-// File blocks of a graph as they are stored, to rows as the counting kernels read them.
+// Unpacks file blocks of the graph file to rows as the counting kernels read them.
 //
-// Of a part (the rows of a file block) there come: its successors as LEB128 numbers (of each row the first one, then each one's
-// distance from the one before, less 1), and where its rows begin. A block of threads takes a part: first all numbers, 16 bytes a
-// thread, each to its arc's place; then 8 lanes a row, or a warp, add them up. The byte before a part's first one ends a number (it is the last
-// of the rows' lengths), so each thread finds the beginning of a number that reaches into its bytes among the 4 before them.
+// The input of a part (the rows of a file block) is its successors as LEB128 numbers (of each row the first one, then each one's
+// distance from the one before, less 1), and the offsets of its rows. A thread block takes a part: first it decodes all numbers, 16
+// bytes a thread, and writes each to its arc's place; then 8 lanes, or a warp, add up the numbers of each row. The byte before a part
+// is the last one of a number (of a row's length), so a thread finds the beginning of a number that reaches into its bytes in the 4
+// bytes before them.
 //
-// Nothing is written outside a part's arcs, and rows ascend below their bounds, whatever the bytes are, provided that they are as many
-// numbers as the part has arcs and no row is longer than its bound; where they are not what they should be, `wrong` is set. `bins`,
-// unless null, counts successors by their high bits.
+// Whatever the bytes are, nothing is written outside a part's arcs and rows ascend below their bounds, provided that there are as many
+// numbers as the part has arcs and no row is longer than its bound; if the bytes are invalid, `wrong` is set. `bins`, unless null,
+// counts successors by their high bits.
 //
-// Cost: each stored byte is read once, each successor written twice and read once, or twice where it is counted.
+// Cost: each stored byte is read once, each successor is written twice and read once, or twice if it is counted.
 
 struct Part {
     u32 begin, end; // bytes of the numbers
@@ -18,20 +19,20 @@ struct Part {
     u32 bound, bound_step; // successors of row i stay below bound + i * bound_step
 };
 
-constexpr u32 TAKEN = 16; // bytes of a thread
+constexpr u32 TAKEN = 16; // bytes that a thread decodes at a time
 constexpr u32 ROW_LANES = 8;
-constexpr u32 LONG_ROW = 128; // successors from which on a warp takes a row
+constexpr u32 LONG_ROW = 128; // successors of a row from which on a warp takes it
 
 __device__ __forceinline__ u64 offset_at(const u64 *offsets, u64 wide, u64 row) {
     return wide ? offsets[row] : ((const u32 *)offsets)[row];
 }
 
-// Makes successors of the distances in a part's rows, LANES lanes a row. Whether a row went beyond its bound.
+// Turns the distances in a part's rows into successors, with LANES lanes a row. Returns whether a row exceeded its bound.
 template <u32 LANES>
 __device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64 wide, u64 base, u64 first_row, u32 *successors) {
     const u32 lane = threadIdx.x % LANES;
     bool bad = false;
-    // Whole warps go on together, as long as any of their rows does.
+    // A warp continues as long as any of its rows does.
     for (u32 first = threadIdx.x / WARP * (WARP / LANES); first < part.rows; first += blockDim.x / LANES) {
         const u32 row = first + threadIdx.x % WARP / LANES;
         u64 begin = 0, end = 0;
@@ -50,11 +51,11 @@ __device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64
             }
             sum += least;
             if (mine) successors[i + lane] = (u32)(sum - 1);
-            // Lanes beyond the row's end added nothing, so the last one has the sum of all.
+            // Lanes beyond the row's end added nothing, so the last lane has the sum of all.
             least = __shfl_sync(ALL, sum, threadIdx.x % WARP | (LANES - 1));
         }
         if (least > bound) {
-            // Its last successor is too large: another row in its place, of which there is one, for it has no more than `bound`.
+            // Its last successor is too large: write a valid row instead, which exists as the row is not longer than `bound`.
             bad = true;
             for (u64 i = begin; i + lane < end; i += LANES) successors[i + lane] = (u32)(i + lane - begin);
         }
@@ -62,8 +63,8 @@ __device__ __forceinline__ bool add_up(const Part &part, const u64 *offsets, u64
     return bad;
 }
 
-// `bytes` is where byte 0 would be, a multiple of 16; `offsets` and `successors` are those of row `first_row` and arc `first_arc`,
-// and the first offset is `base`.
+// `bytes` is the (possibly virtual) address of the run's byte 0, a multiple of 16; `offsets` and `successors` begin with row `first_row`
+// and arc `first_arc`, and the first offset is `base`.
 extern "C" __global__ void __launch_bounds__(UNPACK_THREADS) unpack(u64 bytes, const Part *parts, const u64 *offsets, u64 wide, u64 base,
     u64 first_row, u64 first_arc, u32 *successors, u64 *wrong, u64 *bins, u64 shift) {
     __shared__ u32 counts[UNPACK_BINS];

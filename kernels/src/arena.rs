@@ -1,8 +1,9 @@
 //! One allocation of device memory, and the pieces that it is cut into.
 //!
-//! All that this program puts on a device lies in one arena of at most the budget, so the budget cannot be exceeded and what
-//! was used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes
-//! its pieces when it begins, one after another, and gives them back together. [`ArenaLayout`] is the bookkeeping and touches no device.
+//! Everything that this program stores on a device is in one arena no larger than the budget, so the budget cannot be exceeded and
+//! the memory used is known to the byte. Pieces begin at multiples of 256 bytes, as the driver's own allocations do. A partition takes
+//! its pieces one after another when it begins, and releases them all together. [`ArenaLayout`] does the bookkeeping only; it never
+//! touches the device.
 
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use cudarc::driver::{CudaContext, result};
 use crate::error::{Error, Result, driver};
 use crate::waiting::is_abandoned;
 
-/// Where pieces begin.
+/// Pieces begin at multiples of this.
 pub const ALIGNMENT: u64 = 256;
 
-/// Bytes that a piece of `bytes` takes of an arena.
+/// Bytes that a piece of `bytes` takes, padding included.
 pub const fn padded(bytes: u64) -> u64 {
     bytes.next_multiple_of(ALIGNMENT)
 }
@@ -52,7 +53,7 @@ impl ArenaLayout {
     /// Takes a piece of `bytes`.
     ///
     /// # Errors
-    /// [`Error::Budget`] when they are not left.
+    /// [`Error::Budget`] when fewer bytes are left.
     pub fn take(&mut self, bytes: u64) -> Result<Allocation> {
         let end = bytes.checked_next_multiple_of(ALIGNMENT).and_then(|bytes| bytes.checked_add(self.used));
         match end {
@@ -61,19 +62,19 @@ impl ArenaLayout {
         }
     }
 
-    /// Gives all pieces back.
+    /// Releases all pieces.
     pub fn restart(&mut self) {
         self.used = 0;
     }
 }
 
-/// Device memory under a [`ArenaLayout`], freed at the end.
+/// Device memory divided by an [`ArenaLayout`]; freed on drop.
 #[derive(Debug)]
 pub(crate) struct Arena {
     context: Arc<CudaContext>,
     address: u64,
     layout: ArenaLayout,
-    /// Bytes at its end that are no part of the layout.
+    /// Bytes at its end that are not part of the layout.
     apart: u64,
 }
 
@@ -81,7 +82,7 @@ impl Arena {
     /// Takes `bytes` of the device's memory, rounded down to a multiple of [`ALIGNMENT`].
     ///
     /// # Errors
-    /// [`Error::DeviceMemory`] when the device refuses them; fewer may still be had.
+    /// [`Error::DeviceMemory`] when the device refuses; a smaller request may succeed.
     pub(crate) fn new(context: &Arc<CudaContext>, bytes: u64) -> Result<Self> {
         let capacity = bytes / ALIGNMENT * ALIGNMENT;
         context.bind_to_thread().map_err(driver("binding the context"))?;
@@ -97,24 +98,24 @@ impl Arena {
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
-    /// Sets so many bytes at its end apart, a multiple of [`ALIGNMENT`]; before anything is in use. Returns where they begin.
+    /// Reserves `bytes` at its end, a multiple of [`ALIGNMENT`], before anything is in use. Returns their offset.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
         (self.layout, self.apart) = (ArenaLayout::new(left), bytes);
         left
     }
 
-    /// Bytes that are set apart.
+    /// Bytes reserved at its end.
     pub(crate) fn apart(&self) -> u64 {
         self.apart
     }
 
-    /// What is in use.
+    /// The bookkeeping.
     pub(crate) fn layout(&self) -> &ArenaLayout {
         &self.layout
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub(crate) fn layout_mut(&mut self) -> &mut ArenaLayout {
         &mut self.layout
     }
@@ -128,8 +129,8 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if self.address != 0 && !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. What fails here is a lost
-            // device, whose memory is gone anyway.
+            // SAFETY: allocated in `new`, freed once; the driver waits for kernels that use it. This fails only if the device
+            // is lost, and its memory with it.
             let _ = unsafe { result::free_sync(self.address) }.map_err(driver("freeing the arena"));
         }
     }

@@ -1,8 +1,9 @@
-//! Rows as a graph's file stores them, on their way to the device, which makes them rows that kernels read (`cuda/unpack.cu`).
+//! Copies rows to the device in the compact form of the graph file; the device unpacks them to the form that kernels read
+//! (`cuda/unpack.cu`).
 //!
-//! Stored rows are a third to a half of the bytes, so they are read and sent sooner; and they go to the device as they are, without a
-//! pass of the host's over them but a checksum. The device needs a scratch piece for them ([`Engine::scratch`]): a
-//! run passes through it a group of parts at a time, copies and kernels one after another in the queue of copies.
+//! Compact rows take a third to a half of the bytes, so they are read and copied faster; the host only verifies their checksums. The
+//! device needs a scratch piece for them ([`Engine::scratch`]): a run goes through it one group of parts at a time, copies and kernels
+//! alternating in the copy queue.
 
 pub(crate) mod constants;
 
@@ -17,9 +18,9 @@ use constants::{UNPACK_BINS, UNPACK_THREADS};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct CompactPart {
-    /// Where the numbers of its successors begin among the bytes of the run, and where they end. The byte before ends a number.
+    /// Where its coded successors begin in the bytes of the run. The byte before is the last one of a number.
     pub begin: u32,
-    /// See `begin`.
+    /// Where they end.
     pub end: u32,
     /// Its first row, counted from the run's.
     pub row: u32,
@@ -29,23 +30,23 @@ pub struct CompactPart {
     pub arc: u32,
     /// How many arcs it has.
     pub arcs: u32,
-    /// What the successors of its first row stay below,
+    /// All successors of its first row are below this bound,
     pub bound: u32,
-    /// and by how much more those of each next one: 1 where rows have consecutive numbers, 0 where one bound holds for all.
+    /// which grows by this much for each further row: 1 where rows have consecutive numbers, 0 where one bound holds for all.
     pub bound_step: u32,
 }
 
-// SAFETY: eight `u32`, without padding; any bits are a value.
+// SAFETY: eight `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for CompactPart {}
 // SAFETY: as above.
 unsafe impl Pod for CompactPart {}
 
-/// A run of rows as they are stored.
+/// A run of rows in the compact form of the graph file.
 #[derive(Debug, Clone, Copy)]
 pub struct CompactSlices<'a> {
     /// The stored bytes.
     pub bytes: &'a [u8],
-    /// The file blocks, in their order; together all rows of the run.
+    /// The file blocks, in order; together they hold all rows of the run.
     pub parts: &'a [CompactPart],
 }
 
@@ -56,41 +57,41 @@ impl CompactSlices<'_> {
     }
 }
 
-/// An order to unpack parts of a run.
+/// Which parts of a run to unpack, and where to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unpack<'a> {
     pub(crate) compact: CompactSlices<'a>,
-    /// Where it lies on the device where each row of these parts begins, one more at the end; 64 bits each, or 32.
+    /// Device address of the offsets of these parts' rows, one more than there are rows; 64 bits each if `wide`, else 32.
     pub(crate) offsets_at: u64,
     pub(crate) wide: bool,
-    /// The first of them.
+    /// The first of these offsets.
     pub(crate) base: u64,
-    /// Where the successors go.
+    /// Device address to write the successors to.
     pub(crate) successors_at: u64,
-    /// Whether they are counted in bins, and the bits that they lose to find theirs.
+    /// If the successors are counted in bins: by how many bits one is shifted right to find its bin.
     pub(crate) bin_shift: Option<u32>,
 }
 
-/// Bins of successors by their high bits.
+/// Number of bins; a successor's bin is given by its high bits.
 pub const BINS: usize = UNPACK_BINS as usize;
 
-/// The bits that are left out, such that numbers below `numbered` have a bin.
+/// The shift with which all numbers below `numbered` have a bin.
 pub fn bin_shift(numbered: u32) -> u32 {
     (0..32).find(|&shift| numbered >> shift < UNPACK_BINS).unwrap_or(31)
 }
 
-/// Arenas from this size on have a scratch piece.
+/// Smallest arena with a scratch piece.
 const LEAST_ARENA: u64 = 64 << 20;
 
-/// Parts that are unpacked together, at most.
+/// Most parts that are unpacked together.
 pub(crate) const MOST_PARTS: usize = 2048;
 
-/// Where things lie in the scratch piece: whether anything was wrong, the bins, parts, bytes.
+/// Offsets in the scratch piece, which holds an error flag, the bins, the parts and the stored bytes.
 pub(crate) const BINS_AT: u64 = 256;
 pub(crate) const PARTS_AT: u64 = BINS_AT + 8 * BINS as u64;
 pub(crate) const BYTES_AT: u64 = PARTS_AT + (MOST_PARTS * size_of::<CompactPart>()) as u64;
 
-/// The bytes of the scratch piece of an arena of so many bytes; none of a small one.
+/// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one.
 pub(crate) const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
@@ -100,8 +101,8 @@ pub(crate) const fn scratch_bytes(arena: u64) -> u64 {
     (BYTES_AT + share) / 256 * 256
 }
 
-/// The parts from `first` on that fit `room` bytes together: their end, and the byte with which they begin, a multiple of 16 that
-/// comes before the first number's predecessor.
+/// The longest group of parts from `first` on that fits `room` bytes: its end, and the byte to copy from: a multiple of 16 no later
+/// than the byte before the first number.
 pub(crate) fn group(parts: &[CompactPart], first: usize, room: u64) -> (usize, u32) {
     let begin = parts[first].begin.saturating_sub(1) / 16 * 16;
     let fits = |part: &CompactPart| u64::from(part.end - begin).next_multiple_of(16) <= room;
@@ -109,12 +110,12 @@ pub(crate) fn group(parts: &[CompactPart], first: usize, room: u64) -> (usize, u
     (first + many, begin)
 }
 
-/// The most stored bytes of a part that a scratch piece of so many bytes has room for.
+/// The most stored bytes of a part that fits a scratch piece of `scratch` bytes.
 pub(crate) const fn longest_part(scratch: u64) -> u64 {
     scratch.saturating_sub(BYTES_AT + 32)
 }
 
-/// Begins a partition on a device that unpacks rows: nothing was wrong yet, and nothing was counted.
+/// Begins a partition on a device that unpacks rows: clears the error flag and the bins.
 ///
 /// # Errors
 /// What the device fails with.
@@ -127,7 +128,7 @@ pub(crate) fn begin<E: Engine>(engine: &mut E) -> Result<()> {
     engine.fill(Queue::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Orders the parts of a run to be copied and unpacked, in the queue of copies.
+/// Enqueues in the copy queue: copies the parts of a run and unpacks them.
 ///
 /// # Errors
 /// [`Error::Section`]: a part is larger than the scratch piece. What the device fails with.
@@ -147,7 +148,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
         }
         let group = &parts[first..end];
         let stored = &bytes[begin as usize..group[group.len() - 1].end as usize];
-        // Behind the kernel of the group before, in the same queue.
+        // After the kernel of the previous group, in the same queue.
         // SAFETY: as the caller promised.
         unsafe {
             engine.copy(at + PARTS_AT, &[cast_slice(group)])?;
@@ -174,7 +175,7 @@ pub(crate) unsafe fn unpack<E: Engine>(engine: &mut E, order: &Unpack<'_>) -> Re
     Ok(())
 }
 
-/// Waits for the queue of copies: how many of the successors that were to be counted are in each bin.
+/// Waits for the copy queue. Returns how many of the successors that were counted are in each bin.
 ///
 /// # Errors
 /// What the device fails with.
@@ -185,10 +186,10 @@ pub(crate) fn bins<E: Engine>(engine: &mut E) -> Result<Vec<u64>> {
     Ok(bins)
 }
 
-/// Waits for the queue of copies.
+/// Waits for the copy queue and checks the error flag.
 ///
 /// # Errors
-/// [`Error::Rows`]: unpacked rows were not rows. What the device fails with.
+/// [`Error::Rows`]: the stored bytes were not valid rows. What the device fails with.
 pub(crate) fn check<E: Engine>(engine: &mut E) -> Result<()> {
     let scratch = engine.scratch();
     match scratch.bytes == 0 || engine.read_u64(Queue::Copy, scratch.address)? == 0 {
@@ -216,7 +217,7 @@ mod tests {
         bytes.push(number as u8);
     }
 
-    /// A run of parts of these lengths of rows, its bytes, its offsets and its successors.
+    /// A random run whose parts have rows of these lengths: its bytes, parts, offsets and successors.
     fn run(seed: u64, parts: &[Vec<u32>], rank: u32) -> (Vec<u8>, Vec<CompactPart>, Vec<u64>, Vec<u32>) {
         let (mut bytes, mut made, mut offsets, mut successors) = (vec![], vec![], vec![0u64], vec![]);
         let mut row = 0;
@@ -254,13 +255,13 @@ mod tests {
         (bytes, made, offsets, successors)
     }
 
-    /// Unpacks a run by the kernel: successors, whether anything was wrong, and the bins.
+    /// Unpacks a run by the kernel: successors, the error flag, and the bins.
     fn unpacked(
         (bytes, parts, offsets): (&[u8], &[CompactPart], &[u64]),
         arcs: usize,
         (wide, base): (bool, u64),
     ) -> (Vec<u32>, bool, Vec<u64>) {
-        // The least that holds the largest part, so that there are several groups.
+        // Just enough for the largest part, so that there are several groups.
         let longest = parts.iter().map(|part| u64::from(part.end - part.begin)).max().unwrap_or(0);
         let scratch = (BYTES_AT + longest + 32).next_multiple_of(256);
         let mut double = Double::new(4 << 20, Pace::Late).unwrap().with_scratch(scratch);
@@ -273,7 +274,7 @@ mod tests {
         begin(&mut double).unwrap();
         let compact = CompactSlices { bytes, parts };
         let bin_shift = Some(bin_shift(1 << 20));
-        // SAFETY: the double copies at once.
+        // SAFETY: the test double reads the bytes during the call.
         unsafe {
             double.copy(offsets_at, &[stored]).unwrap();
             unpack(&mut double, &Unpack { compact, offsets_at, wide, base, successors_at: out, bin_shift }).unwrap();
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_bytes_are_successors_stay_below_their_rows_and_what_is_wrong_is_told() {
+    fn successors_are_below_their_rows_for_any_bytes_and_errors_are_reported() {
         if !has_compiler() {
             return;
         }
@@ -322,13 +323,13 @@ mod tests {
             let at = parts[0].begin as usize + mixed(i) as usize % (bytes.len() - parts[0].begin as usize);
             damaged[at] ^= 1 << (mixed(!i) % 8);
             if damaged[parts[0].begin as usize..].iter().filter(|&&byte| byte < 0x80).count() < successors.len() {
-                // The host sees that there are too few before anything is sent.
+                // Too few bytes: the host notices that before it copies anything.
                 continue;
             }
             let (found, wrong, _) = unpacked((&damaged, &parts, &offsets), successors.len(), (true, 0));
             assert!(found.iter().enumerate().all(|(arc, &s)| u64::from(s) < rank_of(arc)), "{i}");
             assert!(offsets.windows(2).all(|row| found[row[0] as usize..row[1] as usize].is_sorted_by(|a, b| a < b)));
-            // Other bytes may be other rows that are in order; fewer or more numbers are told.
+            // Changed bytes may be other valid rows; a wrong number of numbers must be reported.
             let numbers = damaged[parts[0].begin as usize..].iter().filter(|&&byte| byte < 0x80).count();
             assert!(wrong || numbers == successors.len(), "{i}");
             told += u64::from(wrong);
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_fit_the_room_and_leave_nothing_out() {
+    fn groups_fit_and_cover_all_parts() {
         let parts: Vec<CompactPart> = (0..5000u32)
             .map(|i| CompactPart { begin: 40 * i + 7, end: 40 * i + 40, rows: 1, ..CompactPart::default() })
             .collect();

@@ -1,11 +1,11 @@
-//! From a source to what a device runs: CUBINs and the portable assembly (PTX), by NVRTC.
+//! Compiles a source by NVRTC: to a CUBIN or to the portable assembly (PTX).
 
 use crate::Version;
 use crate::error::Result;
 use crate::nvrtc::{Nvrtc, Output};
 use crate::source::Source;
 
-/// What NVRTC is told, for a target such as `sm_90`. The target comes first.
+/// NVRTC's options for a target such as `sm_90`.
 fn options(target: String) -> [String; 2] {
     [format!("--gpu-architecture={target}"), "--std=c++17".into()]
 }
@@ -19,7 +19,7 @@ pub fn cubin(nvrtc: &Nvrtc, source: &Source, capability: Version) -> Result<Vec<
     nvrtc.compile(source, &options(target), Output::Cubin)
 }
 
-/// Portable assembly for devices of this compute capability or later, ending in a zero.
+/// PTX for devices of this compute capability or later, zero-terminated.
 ///
 /// # Errors
 /// [`crate::Error::Compile`].

@@ -1,9 +1,9 @@
-//! What counting asks of a device: memory, queues, marks in them, kernels.
+//! The interface of a device to the counting methods: memory, queues (CUDA streams), marks (events), kernels.
 //!
-//! The host gives orders and goes on. Each queue carries its own out in their order, all queues beside each other. A mark, once
-//! recorded in a queue, is reached when all before it is done; another queue or the host may wait for it. [`crate::Gpu`] is one
-//! engine. The other is a double for tests (the module `testing`), which runs the same kernels on the host and carries orders out as
-//! late or as unevenly as a device might.
+//! The host enqueues commands without waiting for them. A queue runs its commands in order; queues run concurrently. A mark recorded
+//! in a queue is reached when all commands before it are done; another queue or the host can wait for it. [`crate::Gpu`] is one
+//! engine. The other is a test double (the module `testing`), which runs the same kernels on the host and delays commands as much and
+//! as irregularly as a device might.
 
 use bytemuck::cast_slice_mut;
 
@@ -11,14 +11,14 @@ use crate::arena::ArenaLayout;
 use crate::error::{Error, Result};
 use crate::source::Source;
 
-/// A queue of orders.
+/// A queue of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
-    /// Copies to the device, and what is done to them there.
+    /// Copies to the device, and the kernels that unpack them.
     Copy,
     /// Kernels.
     Compute,
-    /// More kernels, beside those: below [`EXTRA_QUEUES`].
+    /// Further queues of kernels, numbered below [`EXTRA_QUEUES`].
     Extra(usize),
 }
 
@@ -31,10 +31,10 @@ pub type Mark = usize;
 /// How many marks there are.
 pub const MARKS: usize = 4 * (2 * RING + 1);
 
-/// Row blocks, and batches of them, that the host orders ahead of the device at most, where it does.
+/// How many row blocks, and batches, the host enqueues ahead of the device at most.
 pub(crate) const RING: usize = 6;
 
-/// A kernel: one of those that a source defines.
+/// A kernel that a source defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kernel {
     /// Where it is defined.
@@ -58,7 +58,7 @@ pub struct Grid {
 pub const LONGEST_GRID: u64 = i32::MAX as u64;
 
 impl Grid {
-    /// As many blocks of `block` threads as give at least `threads`; one at least.
+    /// The fewest blocks of `block` threads, at least one, that have `threads` threads together.
     ///
     /// # Errors
     /// [`Error::Shape`]: more than [`LONGEST_GRID`].
@@ -77,11 +77,11 @@ impl Grid {
 pub struct Scratch {
     /// Where it begins.
     pub address: u64,
-    /// Its bytes; none: there is no such piece.
+    /// Its bytes; 0: there is no such piece.
     pub bytes: u64,
 }
 
-/// A device. Callers pass addresses of the arena and of the scratch piece only.
+/// A device. Callers must pass only addresses within the arena and the scratch piece.
 pub trait Engine {
     /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut ArenaLayout;
@@ -89,59 +89,59 @@ pub trait Engine {
     /// Where the arena begins.
     fn address(&self) -> u64;
 
-    /// The piece that is set apart for unpacking rows ([`crate::compact`]).
+    /// The piece reserved for unpacking rows ([`crate::compact`]).
     fn scratch(&self) -> Scratch;
 
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
 
-    /// Loads the kernels of a source, unless they are loaded.
+    /// Loads the kernels of a source, unless they are loaded already.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     fn load(&mut self, source: &'static Source) -> Result<()>;
 
-    /// Orders in the copy queue: `pieces`, one after another, to the memory at `to`.
+    /// Enqueues in the copy queue: copies `pieces`, one after another, to the memory at `to`.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     ///
     /// # Safety
-    /// Pieces in page-locked memory stay as they are until [`Self::sent`] returned, or until a mark was reached that was recorded
-    /// behind the copy. Others are read before this returns.
+    /// Pieces in page-locked memory must stay unchanged until [`Self::sent`] has returned, or until a mark recorded after the copy
+    /// is reached. Others are read before this returns.
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()>;
 
-    /// Waits until all that was to be copied may be changed.
+    /// Waits until the pieces of all copies so far may be changed.
     ///
     /// # Errors
     /// What the device fails with.
     fn sent(&mut self) -> Result<()>;
 
-    /// Orders in a queue: so many bytes of this value.
+    /// Enqueues in a queue: sets `bytes` bytes to this value.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()>;
 
-    /// Orders in a queue: a kernel whose source is loaded, with the bytes of each of its parameters.
+    /// Enqueues in a queue: a kernel whose source is loaded, with the bytes of each of its parameters.
     ///
     /// # Errors
-    /// [`Error::Launch`]: it is not loaded, has other parameters, or is refused by the driver.
+    /// [`Error::Launch`]: it is not loaded, has other parameters, or the driver refuses it.
     fn launch(&mut self, queue: Queue, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> Result<()>;
 
-    /// Records a mark.
+    /// Enqueues in a queue: records a mark.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     fn record(&mut self, queue: Queue, mark: Mark) -> Result<()>;
 
-    /// Lets a queue wait for a mark as recorded last.
+    /// Makes a queue wait for the latest record of a mark.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()>;
 
-    /// Lets the host wait for a mark.
+    /// Makes the host wait for a mark.
     ///
     /// # Errors
     /// What the device fails with.
@@ -150,16 +150,16 @@ pub trait Engine {
     /// Seconds between two marks that were reached.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64>;
 
-    /// Waits for a queue and copies back.
+    /// Waits for a queue and copies from the device.
     ///
     /// # Errors
     /// What the device fails with.
     fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()>;
 
-    /// Waits for all queues. Says nothing of failures: it is for giving up.
+    /// Waits for all queues, ignoring failures: for when counting is given up.
     fn settle(&mut self);
 
     /// Waits for a queue and reads a number.

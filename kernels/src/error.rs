@@ -1,11 +1,11 @@
-//! What can go wrong below the pipeline, by kind, so that the caller can tell what to try again and what to say.
+//! Errors of devices, by kind, so that the caller can decide what to retry and what to report.
 
 use cudarc::driver::{result, sys::CUresult};
 use thiserror::Error;
 
 use crate::Absence;
 
-/// Why a device did not do what was asked. Sizes are in bytes.
+/// Why a device could not do what was requested. Sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,17 +20,17 @@ pub enum Error {
         /// How many there are.
         count: u32,
     },
-    /// The driver refused an allocation. Less may still be had.
+    /// The driver refused an allocation; a smaller one may succeed.
     #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
     DeviceMemory {
         /// What was asked for.
         asked: u64,
-        /// What the driver said was free, right after.
+        /// Free bytes right after, according to the driver.
         free: u64,
         /// All memory of the device.
         total: u64,
     },
-    /// The arena has no such piece left: the budget would be exceeded.
+    /// The arena has no room for a piece: the budget would be exceeded.
     #[error("{asked} bytes do not fit the budget: {used} of {capacity} bytes of device memory are in use")]
     Budget {
         /// What was asked for.
@@ -54,18 +54,18 @@ pub enum Error {
         /// What was asked for.
         asked: u64,
     },
-    /// The driver has no memory left for what it needs itself, beside the arena.
+    /// The driver has no memory left for its own needs, outside the arena.
     #[error("the GPU ran out of memory beside this program's budget: {doing}: {reason}")]
     OutOfMemory {
         /// What was being done.
         doing: &'static str,
-        /// What the driver calls it.
+        /// The driver's description.
         reason: String,
     },
-    /// Sections that break their invariants, or come in the wrong order.
+    /// Sections that violate their invariants, or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),
-    /// Stored rows that do not ascend to smaller numbers, or are not as many as was said.
+    /// Stored rows whose successors do not ascend or are too large, or that are not as many as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
     /// A partition for a method that needs the whole graph.
@@ -73,7 +73,7 @@ pub enum Error {
     Whole {
         /// The method.
         method: &'static str,
-        /// What it takes of a graph of this size.
+        /// The bytes that it takes for a graph of this size.
         bytes: u64,
     },
     /// Block threads or a tile width out of bounds.
@@ -90,7 +90,7 @@ pub enum Error {
     Compile {
         /// Which source.
         source_name: &'static str,
-        /// For what.
+        /// The target architecture.
         architecture: String,
         /// NVRTC's error.
         code: String,
@@ -100,23 +100,23 @@ pub enum Error {
     /// A kernel could not be started, or failed while it ran.
     #[error("a kernel failed: {doing}: {reason}")]
     Launch {
-        /// What was being done when it was noticed.
+        /// The operation during which it was noticed.
         doing: &'static str,
-        /// What the driver calls it.
+        /// The driver's description.
         reason: String,
     },
     /// The device is gone or needs a reset; nothing more can be done with it in this process.
     #[error("the GPU was lost: {doing}: {reason}; see what nvidia-smi and the system's log say")]
     DeviceLost {
-        /// What was being done when it was noticed.
+        /// The operation during which it was noticed.
         doing: &'static str,
-        /// What the driver calls it.
+        /// The driver's description.
         reason: String,
     },
-    /// The device did not answer; it was abandoned, with all that it holds.
+    /// The device did not answer; it was abandoned, and nothing that it holds is freed.
     #[error("the GPU did not answer for {seconds} s: {doing}")]
     Hung {
-        /// What was waited for.
+        /// The operation that was waited for.
         doing: &'static str,
         /// How long.
         seconds: f64,
@@ -126,15 +126,15 @@ pub enum Error {
     Driver {
         /// What was being done.
         doing: &'static str,
-        /// What the driver calls it.
+        /// The driver's description.
         reason: String,
     },
 }
 
-/// The result of what a device is asked for.
+/// The result of an operation of a device.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Sorts an error of the driver into its kind.
+/// Converts an error of the driver, by kind.
 pub(crate) fn driver(doing: &'static str) -> impl Fn(result::DriverError) -> Error {
     move |error| {
         let text = error.error_string().map(|text| text.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Asks for GPUs and for the run-time compiler, and never panics.
+//! Looks for GPUs, and never panics.
 //!
-//! The order matters, since each question may only be put once the one before has a good answer: is the driver's
-//! library there, does it start, is it new enough, does it see a device. NVRTC, which compiles kernels, is asked for
-//! apart: compiled kernels need only the driver. No context is made, so asking takes no device memory.
+//! The checks depend on each other, so their order matters: whether the driver's library exists, whether it starts, whether it is
+//! new enough, whether it sees a device. NVRTC, which compiles kernels, is looked for separately (`nvrtc.rs`): embedded kernels need
+//! only the driver. No context is created, so this takes no device memory.
 
 use std::fmt;
 
 use cudarc::driver::{result, sys};
 use thiserror::Error;
 
-/// The oldest driver that serves, as the version of CUDA that it implements: earlier ones lack functions that are
-/// called here, such as the timing of events in its second version.
+/// The oldest driver that is supported, as the version of CUDA that it implements: earlier ones lack functions that are
+/// called here, such as the second version of the timing of events.
 const OLDEST: Version = Version { major: 12, minor: 8 };
 
 /// A version of CUDA.
@@ -39,10 +39,10 @@ impl fmt::Display for Version {
 /// Why there is no GPU, or no compiler for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum Absence {
-    /// `libcuda.so` cannot be opened.
+    /// `libcuda.so` cannot be loaded.
     #[error("no CUDA driver is installed: libcuda.so was not found; install the NVIDIA driver, or count on the CPU")]
     NoDriverLibrary,
-    /// The driver's library is there, but a call failed with this error of the CUDA driver API.
+    /// The driver's library was loaded, but a call failed with this error of the CUDA driver API.
     #[error("the CUDA driver does not work (error {0}); see what nvidia-smi says")]
     DriverNotReady(u32),
     /// The driver does not implement CUDA 12.8.
@@ -54,13 +54,13 @@ pub enum Absence {
     /// The driver works and sees no device.
     #[error("the CUDA driver sees no GPU; if there is one, look at CUDA_VISIBLE_DEVICES")]
     NoDevice,
-    /// `libnvrtc.so` cannot be opened.
+    /// `libnvrtc.so` cannot be loaded.
     #[error(
         "NVRTC, which compiles kernels, is not installed: libnvrtc.so was not found; it comes with the CUDA toolkit, and \
          as the Python wheel nvidia-cuda-nvrtc, whose libnvrtc.so.13 the variable TRIMILL_NVRTC may name"
     )]
     NoCompiler,
-    /// NVRTC is there, but a call failed with this error of NVRTC.
+    /// NVRTC was loaded, but a call failed with this error of NVRTC.
     #[error("NVRTC does not work (error {0})")]
     CompilerNotReady(u32),
 }
@@ -79,7 +79,7 @@ impl From<result::DriverError> for Absence {
 pub struct Device {
     /// Its number, as the driver counts them under `CUDA_VISIBLE_DEVICES`.
     pub ordinal: u32,
-    /// What its maker calls it.
+    /// Its product name.
     pub name: String,
     /// All its memory, in bytes; other programs may hold some of it.
     pub memory: u64,
@@ -103,14 +103,14 @@ pub struct Devices {
 /// # Errors
 /// The reason why none can be used.
 pub fn find() -> Result<Devices, Absence> {
-    // SAFETY: opens the library that the system's loader finds under the driver's name and runs its initialisers; it is the
-    // driver's own, installed by who administers the machine.
+    // SAFETY: loads the library that the system's loader finds under the driver's name and runs its initialisers; it is the
+    // driver, installed by the administrator of the machine.
     if !unsafe { sys::is_culib_present() } {
         return Err(Absence::NoDriverLibrary);
     }
     result::init()?;
     let mut number = 0;
-    // SAFETY: the library is there (asked above), and `number` outlives the call that writes it.
+    // SAFETY: the library is loaded (checked above), and `number` outlives the call that writes it.
     unsafe { sys::cuDriverGetVersion(&mut number) }.result()?;
     let driver = Version::packed(number);
     if driver < OLDEST {

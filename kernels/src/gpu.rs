@@ -1,7 +1,7 @@
-//! A GPU that was opened: its context, a queue for copies and one for kernels, the loaded kernels, and its arena.
+//! An opened GPU: its context, a queue for copies and one for kernels, the loaded kernels, and its arena.
 //!
-//! Used by one thread at a time, any thread. Nothing but the arena is allocated on the device by this program; what the
-//! context, the driver and other programs hold is reported apart.
+//! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context,
+//! the driver and other programs hold is reported separately.
 
 mod engine;
 mod module;
@@ -25,18 +25,18 @@ use module::Module;
 /// An opened GPU.
 #[derive(Debug)]
 pub struct Gpu {
-    // Dropped in this order: what needs the streams before them, the context last.
+    // Dropped in this order: first what needs the streams, then the streams; the context last.
     arena: Option<Arena>,
     staging: Staging,
     waiting: Waiting,
     marks: Vec<CudaEvent>,
     copies: Arc<CudaStream>,
     kernels: Arc<CudaStream>,
-    /// Made when a method asks for them.
+    /// Created when a method asks for them.
     extra: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
     form: Form,
-    /// Where the scratch piece for unpacking begins, behind the arena's pieces.
+    /// Offset of the scratch piece for unpacking, after the arena's pieces.
     scratch: u64,
     device: Device,
     held: u64,
@@ -44,11 +44,11 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the GPU of this number; methods will load kernels of this form. Takes some tenths of a second, and
+    /// Opens the GPU with this number; methods will load kernels of this form. Takes some tenths of a second, and
     /// [`crate::STAGING_BYTES`] of page-locked host memory.
     ///
     /// # Errors
-    /// That there is none, or that it does not work.
+    /// There is no such GPU, or it does not work.
     pub fn open(ordinal: u32, form: Form) -> Result<Self> {
         let devices = find()?.devices;
         let count = devices.len() as u32;
@@ -56,11 +56,11 @@ impl Gpu {
         let device = found.ok_or(Error::NoSuchDevice { ordinal, count })?;
         let opening = driver("opening the GPU");
         let context = CudaContext::new(ordinal as usize).map_err(&opening)?;
-        // Rows are unpacked between copies: were that to wait until a counting kernel is done, so would the copies behind it.
+        // Highest priority: the copy queue also unpacks rows. If that waited for a counting kernel, so would the next copies.
         let (_, greatest) = result::stream::get_priority_range().map_err(&opening)?;
         let copies = context.new_stream_with_priority(greatest).map_err(&opening)?;
         let kernels = context.new_stream().map_err(&opening)?;
-        // With timing.
+        // Marks record times.
         let mark = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
         let marks = (0..MARKS).map(mark).collect::<Result<_>>()?;
         let waiting = Waiting::new(&context, USUAL_LIMIT)?;
@@ -84,25 +84,25 @@ impl Gpu {
         })
     }
 
-    /// Abandons the device where it does not answer for so long, instead of [`crate::USUAL_LIMIT`]: all that it holds is then
-    /// never freed.
+    /// Abandons the device when it has not answered for `limit`, instead of [`crate::USUAL_LIMIT`]: nothing that it holds is
+    /// freed then.
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
     }
 
-    /// What it is.
+    /// Its properties.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// Bytes of device memory that were held when it had been opened, before any arena and any kernels: the
-    /// context, the driver's own, and what other programs held.
+    /// Bytes of device memory in use right after it was opened, before any arena and any kernels: of the context, the
+    /// driver and other programs.
     pub fn held(&self) -> u64 {
         self.held
     }
 
-    /// Bytes that the driver says are free now, and all.
+    /// Free and total bytes of the device, according to the driver.
     ///
     /// # Errors
     /// When the device is lost.
@@ -111,17 +111,17 @@ impl Gpu {
         Ok((free as u64, total as u64))
     }
 
-    /// Takes the arena from which everything is cut, of at most `bytes`. An arena taken before is freed first.
+    /// Allocates the arena, of at most `bytes`. An earlier arena is freed first.
     ///
     /// # Errors
-    /// [`Error::DeviceMemory`]: the device refuses so many.
+    /// [`Error::DeviceMemory`]: the device refuses the allocation.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         self.arena = None;
         self.arena = Some(Arena::new(self.context(), bytes)?);
         Ok(())
     }
 
-    /// The same; of an arena that is large enough, a piece is set apart for unpacking rows ([`Self::scratch_bytes`]).
+    /// The same; if the arena is large enough, a piece of it is reserved for unpacking rows ([`Self::scratch_bytes`]).
     ///
     /// # Errors
     /// As [`Self::reserve`].
@@ -133,22 +133,22 @@ impl Gpu {
         Ok(())
     }
 
-    /// Bytes of the arena, with what is set apart; none before [`Gpu::reserve`].
+    /// Bytes of the arena, the reserved piece included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
         self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch_bytes()
     }
 
-    /// Bytes that are set apart for unpacking; 0: rows cannot be unpacked here.
+    /// Bytes reserved for unpacking; 0: this device cannot unpack rows.
     pub fn scratch_bytes(&self) -> u64 {
         self.arena.as_ref().map_or(0, Arena::apart)
     }
 
-    /// The most stored bytes of a file block that can be unpacked here.
+    /// The most stored bytes of a file block that this device can unpack.
     pub fn longest_part(&self) -> u64 {
         longest_part(self.scratch_bytes())
     }
 
-    /// A slice of zeros in page-locked host memory. What is copied from there is not staged.
+    /// A slice of zeros in page-locked host memory. Copies from there need no staging.
     ///
     /// # Errors
     /// [`Error::HostMemory`].
@@ -172,7 +172,7 @@ impl Gpu {
         }
     }
 
-    /// Makes an extra queue that is not there yet.
+    /// Creates an extra queue unless it exists.
     fn make_queue(&mut self, queue: Queue) -> Result<()> {
         let Queue::Extra(queue) = queue else { return Ok(()) };
         while queue < EXTRA_QUEUES && self.extra.len() <= queue {

@@ -1,8 +1,8 @@
-//! What was made of the sources beforehand, so that nothing is compiled where the program runs.
+//! The embedded images: kernels compiled in advance, so that nothing is compiled where the program runs.
 //!
 //! A crate with sources has an archive of images, `images.tar.zst`: for each source a CUBIN for each of [`ARCHITECTURES`], and
-//! PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on take them. Its first entry says
-//! of which sources it was made; a test holds it current, and `scripts/make-images` makes it.
+//! PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept them. `scripts/make-images`
+//! makes it. Its first entry has the hashes of the sources that it was made of; a test compares them with the current ones.
 //!
 //! A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
 
@@ -19,10 +19,10 @@ use crate::source::Source;
 /// The compute capabilities for which there are CUBINs.
 pub const ARCHITECTURES: [Version; 5] = [version(7, 5), version(8, 0), version(8, 6), version(8, 9), version(9, 0)];
 
-/// And the one for which there is PTX: GPUs of later ones take it.
+/// The compute capability of the PTX, which later GPUs take.
 pub const PORTABLE: Version = version(9, 0);
 
-/// The entry that says of what an archive was made.
+/// The entry with the hashes of the sources.
 const STAMP: &str = "STAMP";
 
 const fn version(major: u32, minor: u32) -> Version {
@@ -39,10 +39,10 @@ pub enum Form {
     Portable,
 }
 
-/// The image of a source for a GPU of this compute capability; PTX ends in a zero.
+/// The image of a source for a GPU of this compute capability; PTX is zero-terminated.
 ///
 /// # Errors
-/// [`Error::Image`]: the archive has none, which a test rules out.
+/// [`Error::Image`]: the archive has none; a test makes sure that it has.
 pub(crate) fn image(source: &Source, capability: Version, form: Form) -> Result<Vec<u8>> {
     let serves = |made: &&Version| made.major == capability.major && made.minor <= capability.minor;
     let native = ARCHITECTURES.iter().rev().find(serves).filter(|_| form == Form::Best);
@@ -55,10 +55,10 @@ pub(crate) fn image(source: &Source, capability: Version, form: Form) -> Result<
     found.map(|(_, bytes)| bytes).ok_or_else(missing)
 }
 
-/// Makes an archive of sources.
+/// Compiles sources to an archive.
 ///
 /// # Errors
-/// What NVRTC does not compile.
+/// NVRTC cannot compile a source.
 pub fn make(nvrtc: &Nvrtc, sources: &[&'static Source]) -> Result<Vec<u8>> {
     let mut made = vec![(STAMP.to_owned(), stamp(sources).into_bytes())];
     for source in sources {
@@ -70,7 +70,7 @@ pub fn make(nvrtc: &Nvrtc, sources: &[&'static Source]) -> Result<Vec<u8>> {
     archive(&made).map_err(|error| Error::Image { name: error.to_string() })
 }
 
-/// What an archive of these sources says of itself first.
+/// The contents of the first entry of an archive of these sources: their names and hashes.
 pub fn stamp(sources: &[&'static Source]) -> String {
     let line = |source: &&Source| format!("{} {:032x}\n", source.name, xxh3_128(source.code().as_bytes()));
     sources.iter().map(line).collect()
@@ -79,7 +79,7 @@ pub fn stamp(sources: &[&'static Source]) -> String {
 /// The entries of an archive: names and bytes.
 ///
 /// # Errors
-/// [`Error::Image`]: it is no archive.
+/// [`Error::Image`]: it is not an archive.
 pub fn entries(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
     let read = || -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let mut archive = tar::Archive::new(zstd::Decoder::new(archive)?);
@@ -96,7 +96,7 @@ pub fn entries(archive: &[u8]) -> Result<Vec<(String, Vec<u8>)>> {
 }
 
 fn archive(entries: &[(String, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
-    // Small once more: it is made rarely.
+    // A high compression level: archives are made rarely.
     let mut archive = tar::Builder::new(zstd::Encoder::new(Vec::new(), 19)?);
     for (name, bytes) in entries {
         let mut header = tar::Header::new_gnu();

@@ -1,13 +1,13 @@
-//! What stands between `trimill` and a GPU. Knows nothing of the pipeline: slices in, counts out.
+//! Counting on GPUs. Independent of the pipeline: takes rows as slices, returns counts.
 //!
-//! [`find()`] asks what this machine has and says in a typed reason what it lacks. It comes before any other use of the driver: the
-//! library is opened while the program runs, and a later call into a missing one would panic. [`Gpu::open`] does so by itself;
-//! [`Gpu::reserve`] takes the budget's memory. A [`Method`] ([`Lstc`], [`Packed`], or one of another crate) then begins a
+//! [`find()`] lists the GPUs of this machine, or says in a typed reason why none can be used. It must be called before any other use
+//! of the driver, whose library is loaded at run time: a call into a missing library would panic. [`Gpu::open`] calls it itself;
+//! [`Gpu::reserve`] allocates the memory of the budget. A [`Method`] ([`Lstc`], [`Packed`], or one of another crate) then begins a
 //! [`Counter`] for one partition, which takes runs of resident rows and then row blocks.
 //!
 //! ```text
 //! method -> counter -> engine (memory, queues, marks, kernels) -> GPU
-//!                                                             \-> double, for tests
+//!                                                             \-> test double
 //! ```
 #![allow(unsafe_code, reason = "the driver is a library of C")]
 

@@ -1,13 +1,14 @@
 //! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a row block at
 //! a time. The head of `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
-//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
+//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose corner of largest number
+//! is local.
 //!
-//! The resident section stays on the device; row blocks go through two slots, so while the kernel works on one row block the next one
-//! is copied. A row block is given back as soon as its orders are given; where both slots are taken it waits for the older
-//! one's kernel. Not from the paper: the row blocks (it holds a partition whole, which here is a partition of one row block), the list
-//! of vertices that may start a triangle (rows of two successors or more; in the paper every vertex gets a block, and its published
-//! prototype passes over rows of two), and that the blocks' sums are added on the device, by blocks of fixed shares.
+//! The resident section stays on the device; row blocks go through two slots, so the next one is copied while the kernel works on the
+//! current one. The caller may reuse a row block as soon as its copy is done; if both slots are in use, the copy waits for the kernel
+//! of the older one. Not from the paper: the row blocks (the paper holds a partition whole, which is a partition of one row block
+//! here); the list of vertices that may start a triangle (rows of two successors or more; in the paper every vertex gets a block, and
+//! its published prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
 //!
 //! Device bytes ([`FOOTPRINT`]): 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than
 //! 5 KiB. Probes: the rows of all successors of all locals, read once for each tile of the local's row (only tiles that
@@ -36,14 +37,14 @@ pub use shape::Shape;
 /// Row blocks on the device at a time.
 const SLOTS: usize = 2;
 
-/// Blocks that add up the locals' sums, and the threads of each.
+/// The grid that adds up the locals' sums.
 const SUM_GRID: Grid = Grid { blocks: 256, threads: 256, shared: 0 };
 
 /// Entries of the work list that are made and copied together.
 const LIST_CHUNK: usize = 1 << 20;
 
-/// For each resident arc its successor; for each local where its row begins, its cursor, its sum, its place in the work list; the sums
-/// of sums, and the padding of all pieces. Never exceeded.
+/// For each resident arc its successor; for each local the offset of its row, its cursor, its sum, its entry in the work list; the
+/// sums of sums, and the padding of all pieces. Never exceeded.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4,
     per_local: 8 + 4 + 8 + 4,
@@ -92,15 +93,15 @@ impl<R: Run> Method<R> for Lstc {
 
 impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
     fn resident(&mut self, run: R) -> Result<Option<R>> {
-        // SAFETY: the run stays until `sent` returned, which is called in any case.
-        let queued = unsafe { self.order_resident(&run.slices()) };
+        // SAFETY: the run lives until `sent` has returned, which is called in any case.
+        let queued = unsafe { self.enqueue_resident(&run.slices()) };
         let sent = self.engine.sent();
         queued.and(sent).map(|()| Some(run))
     }
 
     fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         // SAFETY: as above.
-        let queued = unsafe { self.order_row_block(row_block) };
+        let queued = unsafe { self.enqueue_row_block(row_block) };
         let sent = self.engine.sent();
         queued.and(sent)
     }
@@ -114,7 +115,7 @@ impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
     }
 }
 
-/// Both slots have their marks, the resident section and the final sum share theirs.
+/// Marks of the resident section and of the final sum, after those of the slots.
 const RESIDENT: Marks = Marks::of(SLOTS);
 
 /// A partition being counted on any engine.
@@ -126,13 +127,13 @@ struct Counting<'g, E: Engine> {
     locals: u64,
     /// What all launches share.
     arguments: Arguments,
-    /// Where the work list lies.
+    /// Device address of the work list.
     list: u64,
-    /// Locals that may start a triangle, so far: a block each.
+    /// Entries of the work list so far: locals that may start a triangle, each counted by one block.
     work: u32,
     sums: Allocation,
     slots: [Allocation; SLOTS],
-    /// Blocks of a launch, at most.
+    /// The most blocks of a launch.
     longest_grid: u32,
     /// Row blocks so far.
     row_blocks: usize,
@@ -179,12 +180,12 @@ impl<'g, E: Engine> Counting<'g, E> {
         })
     }
 
-    /// Orders the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
+    /// Enqueues the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
     /// same queue. From here on, dropping waits for the device.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
-    unsafe fn order_resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
+    unsafe fn enqueue_resident(&mut self, run: &ResidentSlices<'_>) -> Result<()> {
         let (locals, arcs) = (self.order.locals(), self.order.arcs());
         self.order.run(run)?;
         let (engine, to) = (&mut *self.engine, self.arguments);
@@ -194,7 +195,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             engine.fill(Queue::Copy, to.cursors, 0, 4 * self.locals)?;
             engine.fill(Queue::Copy, to.sums, 0, 8 * self.locals)?;
         }
-        // A run's first offset is where the one before it ended: the same once more.
+        // A run's first offset overwrites the last one of the run before, with the same value.
         let (offsets_at, successors_at) = (to.offsets + 8 * u64::from(locals), to.successors + 4 * arcs);
         // SAFETY: as the caller promised.
         unsafe {
@@ -226,7 +227,7 @@ impl<'g, E: Engine> Counting<'g, E> {
 
     /// # Safety
     /// As [`Engine::copy`], for the row block.
-    unsafe fn order_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
+    unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         let bytes = self.order.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
             return Ok(());
@@ -242,7 +243,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             range_end: row_block.range.end,
             first_local: row_block.first_local,
             whole: u32::from(row_block.range == (0..self.order.numbered())),
-            // A list of all would only be in the way.
+            // A list of all locals is not needed.
             work: if u64::from(self.work) == self.locals { 0 } else { self.list },
             ..self.arguments
         };
@@ -308,7 +309,7 @@ impl<'g, E: Engine> Counting<'g, E> {
 
 impl<E: Engine> Drop for Counting<'_, E> {
     fn drop(&mut self) {
-        // The next partition takes the same memory.
+        // The next partition will use the same memory.
         self.engine.settle();
         self.engine.layout().restart();
     }

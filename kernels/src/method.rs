@@ -1,4 +1,4 @@
-//! What a method of counting on a device is to those that use it: what it takes, and a counter for one partition.
+//! The interface of a counting method on a device: the memory that it takes, and a counter for one partition.
 //!
 //! `lstc` and `packed` are methods of this crate. Others, such as those of `trimill-baselines`, use the same traits.
 
@@ -8,13 +8,13 @@ use crate::Gpu;
 use crate::error::Result;
 use crate::sections::{ResidentSlices, RowBlockSlices, Size};
 
-/// A run of resident rows, owned by whoever reads it.
+/// A run of resident rows, as a type that owns them.
 pub trait Run: Send + 'static {
     /// Its rows.
     fn slices(&self) -> ResidentSlices<'_>;
 }
 
-/// What a method takes of a device, in bytes: linear in the size of a partition, and never less than what is taken.
+/// The device bytes that a method takes: linear in the size of a partition, and never exceeded.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
     /// For each resident arc.
@@ -25,14 +25,14 @@ pub struct Footprint {
     pub per_numbered: u64,
     /// For any partition.
     pub fixed: u64,
-    /// Row blocks for which there must be room.
+    /// Number of row blocks that must fit.
     pub row_blocks: u64,
-    /// What it takes of an arena of so many bytes, where that is more than it must have; none: it never takes more.
+    /// The bytes that it takes of an arena of a given size, where it can use more than the least; `None`: it never takes more.
     pub of_budget: Option<fn(&Size, u64) -> u64>,
 }
 
 impl Footprint {
-    /// The bytes that a partition must have.
+    /// The least bytes with which a partition can be counted.
     pub fn least(&self, size: &Size) -> u64 {
         let &Size { locals, arcs, numbered, row_block_limit } = size;
         self.per_resident_arc * arcs
@@ -42,7 +42,7 @@ impl Footprint {
             + self.fixed
     }
 
-    /// The bytes that it takes of an arena of so many.
+    /// The bytes that it takes of an arena of `budget` bytes.
     pub fn taken(&self, size: &Size, budget: u64) -> u64 {
         let least = self.least(size);
         self.of_budget.map_or(least, |of_budget| least.max(of_budget(size, budget)))
@@ -77,13 +77,13 @@ impl Share {
 /// What was counted, and what it took. Seconds are by the device's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counted {
-    /// Triangles whose lowest corner is local.
+    /// Triangles whose corner of largest number is local.
     pub triangles: u64,
     /// Seconds of the counting kernels.
     pub kernel_seconds: f64,
-    /// Seconds of what the method makes of its input on the device before it counts.
+    /// Seconds of what the method does with its input on the device before it counts, such as packing.
     pub prepare_seconds: f64,
-    /// Seconds of adding up sums, where they are not part of a counting kernel.
+    /// Seconds of adding up sums, where that is not part of a counting kernel.
     pub sum_seconds: f64,
     /// Seconds from the beginning to the end of each section's copy; waiting for the host to fill the page-locked buffers is part
     /// of it.
@@ -102,16 +102,16 @@ pub trait Method<R: Run>: Debug + Send {
     /// What it can count.
     fn scope(&self) -> Scope;
 
-    /// What it takes.
+    /// The device bytes that it takes.
     fn footprint(&self) -> Footprint;
 
-    /// Whether it takes rows as they are stored ([`crate::CompactSlices`]).
+    /// Whether it takes compact rows ([`crate::CompactSlices`]).
     fn takes_stored_rows(&self) -> bool {
         false
     }
 
-    /// Whether it does better where [`RowBlockSlices::arcs_into`] is known.
-    fn wants_arcs_into(&self) -> bool {
+    /// Whether it is faster where [`RowBlockSlices::arcs_into`] is known.
+    fn needs_arcs_into(&self) -> bool {
         false
     }
 
@@ -125,14 +125,14 @@ pub trait Method<R: Run>: Debug + Send {
 
 /// A partition being counted.
 pub trait Counter<R: Run>: Send {
-    /// Takes a run of the resident section. All runs come before the first row block, in their order. Returns a run that is no
-    /// longer needed: this one, or the one before.
+    /// Takes a run of the resident section. All runs come before the first row block, in order. Returns a run that is no longer
+    /// needed: this one, or the one before.
     ///
     /// # Errors
     /// [`crate::Error::Section`], or what the device fails with.
     fn resident(&mut self, run: R) -> Result<Option<R>>;
 
-    /// Counts the triangles whose middle corner the row block's range covers. Row blocks come in ascending order and leave no gap.
+    /// Counts the triangles whose middle corner is in the row block's range. Row blocks come in ascending order and leave no gap.
     /// The slices may be changed once this returns.
     ///
     /// # Errors
@@ -140,8 +140,8 @@ pub trait Counter<R: Run>: Send {
     /// or what the device fails with, which may be due to an earlier row block.
     fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()>;
 
-    /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where rows were sent as they are stored to a
-    /// method that [wants to know](Method::wants_arcs_into). To be called after the last of them.
+    /// How many successors of the resident rows are in each of [`crate::BINS`] bins, where the rows were compact and the method
+    /// [uses these numbers](Method::needs_arcs_into). To be called after the last run.
     ///
     /// # Errors
     /// What the device fails with.

@@ -1,11 +1,11 @@
-//! NVRTC, the run-time compiler, opened while the program runs.
+//! NVRTC, the run-time compiler, loaded at run time. Only tests and `scripts/make-images` use it.
 //!
-//! It is looked for under the names of its releases, or is the file that `TRIMILL_NVRTC` names by its absolute path: so it may
-//! come from a PyPI wheel, which no loader knows of. Its own second library (`libnvrtc-builtins`) lies beside it and is opened
-//! first, since it is looked for by name only. `TRIMILL_NVRTC=off`: as if there were none.
+//! The loader looks for it under the names of its releases, unless `TRIMILL_NVRTC` names the file by its absolute path: it may come
+//! from a PyPI wheel, where loaders do not look. NVRTC opens its second library (`libnvrtc-builtins`), which is in the same folder,
+//! by name only, so that one is loaded first. `TRIMILL_NVRTC=off`: as if NVRTC were not installed.
 //!
-//! Its functions are called through the library opened here and not through cudarc's table, which knows no paths and panics
-//! where a function is missing.
+//! Its functions are called through the library loaded here and not through cudarc's table, which accepts no paths and panics
+//! if a function is missing.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
@@ -23,17 +23,17 @@ pub const NVRTC_VARIABLE: &str = "TRIMILL_NVRTC";
 /// The names of its releases, newest first.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
-/// An opened NVRTC.
+/// A loaded NVRTC.
 #[derive(Debug)]
 pub struct Nvrtc {
     library: Library,
     version: Version,
-    /// What must stay open as long as `library`.
+    /// Must stay loaded as long as `library`.
     _builtins: Vec<Library>,
 }
 
 impl Nvrtc {
-    /// Opens the one that `TRIMILL_NVRTC` names, else the one that the system's loader finds.
+    /// Loads the library that `TRIMILL_NVRTC` names, else the one that the system's loader finds.
     ///
     /// # Errors
     /// [`Absence::NoCompiler`] or [`Absence::CompilerNotReady`].
@@ -41,8 +41,8 @@ impl Nvrtc {
         match std::env::var_os(NVRTC_VARIABLE) {
             Some(off) if off == "off" => Err(Absence::NoCompiler),
             Some(path) => Self::open_file(Path::new(&path)),
-            // SAFETY: opens what the system's loader finds under NVRTC's names and runs its initialisers; it is installed by
-            // who administers the machine.
+            // SAFETY: loads what the system's loader finds under NVRTC's names and runs its initialisers; it is installed by
+            // the administrator of the machine.
             None => NAMES
                 .into_iter()
                 .find_map(|name| unsafe { Library::new(name) }.ok())
@@ -51,14 +51,13 @@ impl Nvrtc {
         }
     }
 
-    /// Opens the library at `path`, and before it the ones of the same folder that it needs.
+    /// Loads the library at `path`, and before it those of the same folder that it needs.
     ///
     /// # Errors
     /// As [`Nvrtc::open`].
     pub fn open_file(path: &Path) -> Result<Self, Absence> {
         let builtins = builtins(path.parent().unwrap_or(Path::new("/")));
-        // SAFETY: as in `open`; the file is named by the user who runs the program. Of the builtins, those of another release
-        // are never called.
+        // SAFETY: as in `open`; the user who runs the program names the file. Builtins of another release are never called.
         let builtins = builtins.iter().filter_map(|path| unsafe { Library::new(path) }.ok()).collect();
         // SAFETY: as above.
         let library = unsafe { Library::new(path) }.map_err(|_| Absence::NoCompiler)?;
@@ -131,7 +130,7 @@ impl Nvrtc {
 pub(crate) enum Output {
     /// Machine code of one architecture.
     Cubin,
-    /// The portable assembly, ending in a zero.
+    /// The portable assembly, zero-terminated.
     Ptx,
 }
 
@@ -148,7 +147,7 @@ type Size = unsafe extern "C" fn(nvrtcProgram, *mut usize) -> nvrtcResult;
 type Get = unsafe extern "C" fn(nvrtcProgram, *mut c_char) -> nvrtcResult;
 type Destroy = unsafe extern "C" fn(*mut nvrtcProgram) -> nvrtcResult;
 
-/// An error's name, and what more is known.
+/// An error's name, and details.
 struct Code(String, String);
 
 fn check(result: nvrtcResult) -> Result<(), Code> {
@@ -158,7 +157,7 @@ fn check(result: nvrtcResult) -> Result<(), Code> {
     }
 }
 
-/// A program of NVRTC's, destroyed at the end.
+/// A program of NVRTC, destroyed on drop.
 struct Program<'a> {
     nvrtc: &'a Nvrtc,
     handle: nvrtcProgram,
@@ -182,7 +181,7 @@ impl Drop for Program<'_> {
         if !self.handle.is_null()
             && let Ok(destroy) = self.nvrtc.function::<Destroy>("nvrtcDestroyProgram")
         {
-            // SAFETY: the program was created by this library and is destroyed once. An error leaves nothing to do.
+            // SAFETY: the program was created by this library and is destroyed once. An error can be ignored.
             unsafe { destroy(&mut self.handle) };
         }
     }

@@ -1,4 +1,4 @@
-//! The order of sections, for all methods: all runs of the resident section, then row blocks that leave no gap.
+//! Checks the order of sections, for all methods: all runs of the resident section, then row blocks that leave no gap.
 
 use crate::engine::Mark;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(crate) struct Order {
 
 impl Order {
     /// # Errors
-    /// [`Error::Section`]: sizes that cannot be.
+    /// [`Error::Section`]: sizes that are impossible.
     pub(crate) fn new(size: Size) -> Result<Self> {
         size.check()?;
         Ok(Self { size, locals: 0, arcs: 0, next: 0, row_blocks: false })
@@ -63,7 +63,7 @@ impl Order {
         !self.row_blocks
     }
 
-    /// After the last row block.
+    /// Checks that the row blocks are complete; to be called after the last one.
     ///
     /// # Errors
     /// [`Error::Section`] when row blocks are missing.
@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// The marks of one section: of a slot, or of another step that is timed.
+/// The marks around the copy and the kernels of a slot, or of another step that is timed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks {
     pub(crate) copy: Mark,

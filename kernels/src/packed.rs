@@ -1,18 +1,19 @@
-//! Method `packed` on a device: rows packed into words of bits, the longer row of each arc in a table, the shorter one streamed
-//! past it. How it counts stands at the head of `cuda/packed.cu`; here is how its work is given out.
+//! Method `packed` on a device: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the
+//! shorter one are looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
 //!
-//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose lowest corner is local.
+//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose corner of largest number
+//! is local.
 //!
-//! Successors are packed on the device when they arrive, and only the packed rows are kept: the resident section in steps through the two halves of the
-//! work space, row blocks from two slots, so that the next one is copied while this one is counted. The work space is all of the
-//! arena that is left, up to what is of use ([`preferred_bytes`]); with less, a row block is counted in pieces and batches
-//! (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch: two passes over the batch's words to
-//! assign the arcs to their owners, a list of owners, and three kernels that count.
+//! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through
+//! the two halves of the work space; row blocks go through two slots, so that the next one is copied while this one is counted. The
+//! work space is the rest of the arena, up to the size at which more does not help ([`preferred_bytes`]); in a smaller one, a row
+//! block is counted in pieces and batches (`packed/space.rs`), and owners' tables are made once in each. For every piece and batch:
+//! two passes over the batch's words to assign the arcs to their owners, a list of owners, and three counting kernels.
 //!
-//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, room up to the next chunk 12); two row
-//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). All at once takes
-//! 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host: 8 bytes
-//! for 256 locals. Numbers must be below 1,879,048,192.
+//! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, padding to the next chunk 12); two row
+//! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
+//! takes 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host:
+//! 8 bytes for 256 locals. Numbers must be below 1,879,048,192.
 
 mod arguments;
 pub(crate) mod constants;
@@ -40,14 +41,14 @@ use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::Owning;
 use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, preferred};
 
-/// Row blocks on the device at a time, and halves of the work space while the resident section comes.
+/// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
 const SLOTS: usize = 2;
 
-/// The marks of the resident section's copies, between those of row blocks and those of batches. The host queues a few row blocks and
-/// batches ahead, so that the device need not wait for it.
+/// The marks of the resident section's copies, between those of row blocks and those of batches. The host enqueues up to [`RING`] row
+/// blocks and batches ahead, so that the device need not wait for it.
 const RESIDENT: Marks = Marks::of(RING);
 
-/// The marks of the copies of runs, which alternate. Those for kernels of the resident section are not used otherwise.
+/// The marks of the copies of runs, used alternately: those for kernels of the resident section, which it does not need.
 const COPIED: [Mark; 2] = [RESIDENT.kernel, RESIDENT.counted];
 
 /// The marks of a row block, or of a half of the work space.
@@ -60,13 +61,13 @@ const fn of_batch(batch: usize) -> Marks {
     Marks::of(RING + 1 + batch % RING)
 }
 
-/// Threads of a block, where the kernel does not say otherwise.
+/// Threads of a block, for kernels without a number of their own.
 const THREADS: u32 = 256;
 
 /// Lanes of a warp.
 const WARP: u32 = 32;
 
-/// Arcs of a row from which on a warp takes it. Of shorter ones, most have no successor in one of many ranges.
+/// Mean length of rows from which on a warp takes one. If rows are shorter, most have no successor in a given small range.
 const LONG_ROW: u64 = 128;
 
 /// Blocks for each multiprocessor: of the kernels that take their work from a counter, and of those that go through arrays.
@@ -74,10 +75,10 @@ const BY_WARP_BLOCKS: u32 = 9;
 const BY_BLOCK_BLOCKS: u32 = 12;
 const OTHER_BLOCKS: u32 = 16;
 
-/// What chunks can be numbered: 64 GiB.
+/// The bytes whose chunks can be numbered with 32 bits: 64 GiB.
 const REACH: u64 = 16 << 32;
 
-/// What the method takes at least: two slots, and as much work space for row blocks.
+/// What the method takes at least: two slots, and a work space that includes the size of two more.
 pub(crate) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 4 + LEAST_PER_ARC,
     per_local: 8 + 4 + 12 + LEAST_PER_LOCAL,
@@ -87,7 +88,7 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
 };
 
-/// The bytes with which everything is counted at once, each table made once. More is not taken.
+/// The bytes with which everything is counted at once, each table made once. It never takes more.
 fn preferred_bytes(size: &Size) -> u64 {
     let least = FOOTPRINT.least(size);
     let space =
@@ -98,11 +99,11 @@ fn preferred_bytes(size: &Size) -> u64 {
 
 /// How many low bits of a number select its bit in a word; `None`: there are too many numbers.
 fn bits_for(numbered: u32) -> Option<u32> {
-    // A word has 32 bits, of which hubs have the first eighth of all values.
+    // A word has 32 bits; the words of hubs are the first eighth of all values.
     [4u32, 3, 2, 1].into_iter().find(|k| u64::from(numbered) <= 7 << (29 - (1 << k) + k))
 }
 
-/// Whether every partition of a graph of so many vertices and edges can be packed in an arena of so many bytes.
+/// Whether every partition of a graph with `vertices` and `edges` can be packed in an arena of `arena` bytes.
 pub fn takes(vertices: u32, edges: u64, arena: u64) -> bool {
     let all = Words::of(u64::from(vertices), edges).bytes() + LEAST;
     bits_for(vertices).is_some() && (all <= REACH || arena <= REACH)
@@ -115,7 +116,7 @@ struct Words {
 }
 
 impl Words {
-    /// Room for so many rows with so many successors, however they are packed.
+    /// An upper bound for `rows` rows with `arcs` successors, however they are packed.
     const fn of(rows: u64, arcs: u64) -> Self {
         Self { chunks: (arcs + 3 * rows).div_ceil(4) }
     }
@@ -146,7 +147,7 @@ impl<R: Run> Method<R> for Packed {
         true
     }
 
-    fn wants_arcs_into(&self) -> bool {
+    fn needs_arcs_into(&self) -> bool {
         true
     }
 
@@ -168,10 +169,10 @@ struct Counting<'g, E: Engine> {
     space_bytes: u64,
     /// The most bytes of a piece of more than one number.
     piece_limit: u64,
-    /// Where chunks beyond the resident rows begin: the work space's first.
+    /// The number of the work space's first chunk, counted from the first one of the resident rows.
     chunk_first: u32,
     slots: [u64; SLOTS],
-    /// Copies into a slot or half so far, row blocks so far, and batches.
+    /// Copies into a half of the work space so far.
     halves: usize,
     /// Runs of the resident section so far.
     runs: usize,
@@ -181,7 +182,7 @@ struct Counting<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
-    /// `longest_space`: the most bytes of the work space.
+    /// `longest_space`: an upper limit for the work space, in bytes.
     fn begin(engine: &'g mut E, size: Size, longest_space: u64) -> Result<Self> {
         let order = Order::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
@@ -201,7 +202,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let next = layout.take(4 * size.locals)?;
         let total = layout.take(8)?;
         let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
-        // Last, so that chunks of both are counted from one beginning.
+        // Right before the work space, so that the chunks of both are numbered from here.
         let packed = layout.take(words)?;
         let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit).max(least);
         let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
@@ -261,12 +262,12 @@ impl<'g, E: Engine> Counting<'g, E> {
     }
 }
 
-/// Lanes that take a row, where rows have so many arcs together: a warp for long ones.
+/// Lanes that take a row, given the rows and the arcs of all: a warp if rows are long.
 fn lanes_for(rows: u64, arcs: u64) -> u32 {
     if arcs / rows.max(1) >= LONG_ROW { WARP } else { ROW_LANES }
 }
 
-/// Blocks where each row has so many lanes.
+/// Blocks for `rows` rows with `lanes` lanes each.
 fn grid_blocks(rows: u32, lanes: u32) -> u32 {
     rows.div_ceil(THREADS / lanes)
 }
@@ -279,14 +280,14 @@ fn launch<E: Engine>(engine: &mut E, name: &'static str, grid: Grid, arguments: 
     engine.launch(Queue::Compute, grid, Kernel { source: &PACKED, name }, &[bytes_of(arguments)])
 }
 
-/// So many blocks of the usual threads.
+/// A grid of `blocks` blocks of [`THREADS`] threads.
 fn blocks(blocks: u32) -> Grid {
     Grid { blocks, threads: THREADS, shared: 0 }
 }
 
 impl<E: Engine> Drop for Counting<'_, E> {
     fn drop(&mut self) {
-        // The next partition takes the same memory.
+        // The next partition will use the same memory.
         self.engine.settle();
         self.engine.layout().restart();
     }

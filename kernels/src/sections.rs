@@ -1,4 +1,4 @@
-//! What counting is given, as slices, and what must hold for the kernel to stay within them.
+//! The input of counting as slices, and the checks that keep kernels within their bounds.
 
 use std::ops::Range;
 
@@ -24,41 +24,41 @@ pub struct Size {
 /// A run of the resident section: the rows of some locals, in the order of their numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct ResidentSlices<'a> {
-    /// Where each local's row begins among the successors of the whole section; one more at the end.
+    /// Where each local's row begins in the successors of the whole section, and where the last one ends.
     pub offsets: &'a [u64],
-    /// The successors of all rows, each row strictly ascending, below the row's own number; none where they are compact.
+    /// The successors of all rows; each row strictly ascending, below its own number. Empty if they are compact.
     pub successors: &'a [u32],
-    /// The same as they are stored, for the device to unpack.
+    /// The successors in the compact form of the graph file, which the device unpacks.
     pub compact: Option<CompactSlices<'a>>,
 }
 
-/// A row block: the rows of the proxies in a range of numbers, and which of the range are local; or the rows of all of the
-/// range, local or not, and no words.
+/// A row block: the rows of the proxies in a range of numbers, and bits that say which numbers are local; or the rows of all numbers
+/// of the range, local or not, without these bits.
 #[derive(Debug, Clone)]
 pub struct RowBlockSlices<'a> {
     /// The numbers that it covers.
     pub range: Range<u32>,
-    /// Where each row begins in `successors`; one more at the end.
+    /// Where each row begins in `successors`, and where the last one ends.
     pub offsets: &'a [u32],
-    /// The successors of all rows, each row strictly ascending; none where they are compact.
+    /// The successors of all rows, each row strictly ascending. Empty if they are compact.
     pub successors: &'a [u32],
-    /// The same as they are stored, for the device to unpack.
+    /// The successors in the compact form of the graph file, which the device unpacks.
     pub compact: Option<CompactSlices<'a>>,
-    /// Which of the range are local, 64 a word, lowest first. Unused where all are, empty where each has a row here.
+    /// Bits of the local numbers of the range, 64 a word, lowest first. Unused if all are local, empty if each number has its row here.
     pub local_words: &'a [u64],
     /// How many locals of the range come before each word.
     pub local_ranks: &'a [u32],
     /// How many locals come before the range.
     pub first_local: u32,
-    /// No more resident arcs than so many lead into the range; `u64::MAX` where nobody knows. Method `packed` makes room for
-    /// so many, and does in one go what has room.
+    /// An upper bound of the resident arcs that lead into the range; `u64::MAX` if unknown. Method `packed` allocates space for as
+    /// many arcs, so a good bound means fewer pieces and batches.
     pub arcs_into: u64,
     /// All of the range are local, so it has no rows.
     pub all_local: bool,
 }
 
 impl Size {
-    /// Checks that it can be.
+    /// Checks that it is possible.
     ///
     /// # Errors
     /// [`Error::Section`]: more locals than vertices.
@@ -76,8 +76,7 @@ impl ResidentSlices<'_> {
         self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
     }
 
-    /// Checks all but the order within rows: a run of a partition of this size, of which `locals` rows with `arcs` successors came
-    /// before.
+    /// Checks a run of a partition of this size, after `locals` rows with `arcs` successors. Does not check the order within rows.
     ///
     /// # Errors
     /// [`Error::Section`].
@@ -92,7 +91,7 @@ impl ResidentSlices<'_> {
         if locals + self.offsets.len() as u64 - 1 > size.locals || last > size.arcs {
             return wrong("more rows or successors than were announced");
         }
-        // One pass over what may be a gigabyte: where offsets descend, the difference wraps to more than any row has.
+        // A single pass, as offsets may be a gigabyte: if they descend, the difference wraps to more than any row's length.
         let longest = self.offsets.windows(2).fold(0, |longest, row| longest.max(row[1].wrapping_sub(row[0])));
         if longest > last - first {
             return wrong("offsets descend");
@@ -100,7 +99,7 @@ impl ResidentSlices<'_> {
         if longest > 0 && longest >= u64::from(size.numbered) {
             return wrong("a row is as long as the numbering");
         }
-        // The kernel looks up to a block's threads beyond a row's end.
+        // Indices in kernels go beyond the end of a row by up to the number of a block's threads.
         if longest > u64::from(u32::MAX - 1024) {
             return wrong("a row is too long");
         }
@@ -108,10 +107,10 @@ impl ResidentSlices<'_> {
     }
 }
 
-/// Where the pieces of a row block lie on the device.
+/// Device addresses of the pieces of a row block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RowBlockPlaces {
-    /// Null where each number has its row in the row block.
+    /// Null if each number has its row in the row block.
     pub(crate) words: u64,
     pub(crate) ranks: u64,
     pub(crate) offsets: u64,
@@ -124,7 +123,7 @@ impl RowBlockSlices<'_> {
         self.compact.as_ref().map_or(self.successors.len() as u64, CompactSlices::arcs)
     }
 
-    /// Orders the copy of all of it to `start`, in the queue of copies.
+    /// Enqueues the copy of all of it to `start`, in the copy queue.
     ///
     /// # Safety
     /// As [`Engine::copy`], for all slices.
@@ -139,7 +138,7 @@ impl RowBlockSlices<'_> {
         unsafe { compact::unpack(engine, &order) }
     }
 
-    /// What is copied, widest first, so that each piece begins at a multiple of its width.
+    /// The slices to copy, those with the widest elements first, so that each is aligned.
     pub(crate) fn pieces(&self) -> [&[u8]; 4] {
         [
             cast_slice(self.local_words),
@@ -149,7 +148,7 @@ impl RowBlockSlices<'_> {
         ]
     }
 
-    /// Where these lie, one after another from `start` on.
+    /// The addresses of these, one after another from `start` on.
     pub(crate) fn places(&self, start: u64) -> RowBlockPlaces {
         let ranks = start + size_of_val(self.local_words) as u64;
         let offsets = ranks + size_of_val(self.local_ranks) as u64;
@@ -166,7 +165,7 @@ impl RowBlockSlices<'_> {
         row_block_bytes(self.range.len() as u32, self.offsets.len() as u64 - 1, self.arcs(), self.all_local)
     }
 
-    /// Checks all but the order within rows. `next`: where the row block before ended.
+    /// Checks everything but the order within rows. `next`: where the row block before ended.
     ///
     /// # Errors
     /// [`Error::Section`].
@@ -213,8 +212,8 @@ impl RowBlockSlices<'_> {
     }
 }
 
-/// Bytes of a row block on the device: successors, offsets, and which of the range are local, where not each has a row. No padding is
-/// between them.
+/// Bytes of a row block on the device: successors, offsets, and the bits of local numbers unless each number has its row. There is no
+/// padding between them.
 pub const fn row_block_bytes(range: u32, rows: u64, arcs: u64, all_local: bool) -> u64 {
     let words = if rows == range as u64 { 0 } else { (range as u64).div_ceil(64) };
     if all_local { 0 } else { 12 * words + 4 * (rows + 1) + 4 * arcs }
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn resident_sections_that_would_lead_astray_are_refused() {
-        // Of a partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
+        // A partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
         let size = Size { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
         let check = |offsets: &[u64], successors: &[u32]| {
             ResidentSlices { offsets, successors, compact: None }.check(&size, 1, 1).map_err(|error| error.to_string())

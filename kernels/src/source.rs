@@ -1,13 +1,13 @@
-//! The type of a CUDA source, of the files that it is put together from, and of constants that it shares with the host.
+//! CUDA sources, the files that they consist of, and constants shared with the host.
 //!
-//! Sources have no includes, so no headers of the toolkit are needed.
+//! Sources have no includes, so compiling them needs no headers of the toolkit.
 
 /// A file of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Its name, for messages.
     pub name: &'static str,
-    /// What is in it.
+    /// Its contents.
     pub text: &'static str,
 }
 
@@ -18,11 +18,11 @@ pub struct Source {
     pub name: &'static str,
     /// Its files, in the order in which they are compiled as one.
     pub parts: &'static [Part],
-    /// What was made of it, with other sources of its crate: see [`crate::images`].
+    /// The archive of its crate's compiled sources: see [`crate::images`].
     pub images: &'static [u8],
 }
 
-/// Constants that the host and its kernels share, written once: as Rust's, and as a part of a source.
+/// Defines constants that the host and its kernels share: as Rust constants, and as a part of a source.
 #[macro_export]
 macro_rules! shared_constants {
     ($part:ident = $file:literal; $($(#[$doc:meta])* $name:ident: $type:ident = $value:literal;)*) => {

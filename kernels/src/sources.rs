@@ -14,10 +14,10 @@ macro_rules! part {
     };
 }
 
-/// What kernels share that add up over warps and blocks.
+/// Sums over warps and blocks.
 pub const BLOCK: Part = part!("block.cuh");
 
-/// Method `lstc`, and the sum that ends it.
+/// Method `lstc`, and the final sum.
 pub static LSTC: Source = Source { name: "lstc.cu", parts: &[part!("lstc.cu")], images: IMAGES };
 
 /// Method `packed`.
@@ -35,9 +35,9 @@ pub static PACKED: Source = Source {
     images: IMAGES,
 };
 
-/// Rows as they are stored, to rows as they are read.
+/// Unpacks compact rows.
 pub static UNPACK: Source =
     Source { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
-/// All sources, each of which compiles alone.
+/// All sources; each is compiled on its own.
 pub static SOURCES: [&Source; 3] = [&LSTC, &PACKED, &UNPACK];

@@ -1,9 +1,9 @@
 //! Page-locked host memory, through which pageable bytes are copied to the device.
 //!
-//! The device copies only from page-locked memory at full speed. Pageable bytes are copied into one of a few buffers by
-//! some threads, and from there by the device, while the next buffer is filled. A buffer is filled again only when its
-//! last copy is done (an event), so no more than [`BYTES`] of host memory are taken. Plain page-locked memory is used, not
-//! write-combined: reading that back is very slow.
+//! The device copies at full speed from page-locked memory only. Several threads copy pageable bytes into one of a few
+//! buffers; the device copies from there while the next buffer is filled. A buffer is filled again only when its last copy
+//! is done (an event), so [`BYTES`] of host memory are enough. The memory is not write-combined, as reading that is very
+//! slow.
 
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
@@ -21,23 +21,23 @@ use crate::waiting::{USUAL_LIMIT, Waiting, is_abandoned};
 /// Bytes of one buffer.
 const BUFFER: usize = 8 << 20;
 
-/// How many there are.
+/// Number of buffers.
 const BUFFERS: usize = 4;
 
 /// Page-locked host memory that a [`crate::Gpu`] holds.
 pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
-/// Copies of fewer bytes are left to one thread.
+/// Fewer bytes are copied by one thread.
 const ALONE: usize = 1 << 20;
 
-/// Threads that fill a buffer together, at most: a few reach what the memory gives. They wait for work, for starting threads
-/// takes as long as filling a buffer.
+/// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes
+/// as long as filling a buffer.
 const THREADS: usize = 8;
 
 /// Bytes that a thread copies at a time.
 const SHARE: usize = 256 << 10;
 
-/// A slice in page-locked host memory, from which the device copies without a detour. Valid for all devices.
+/// A slice in page-locked host memory, from which all devices copy directly.
 #[derive(Debug)]
 pub struct Pinned<T> {
     context: Arc<CudaContext>,
@@ -54,7 +54,7 @@ impl<T: Pod> Pinned<T> {
     pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
         context.bind_to_thread().map_err(driver("binding the context"))?;
         let asked = len.saturating_mul(size_of::<T>()).max(1);
-        // SAFETY: the memory is set to zero below, which is a value of any `Pod` type, before anybody sees it.
+        // SAFETY: the memory is set to zero below, which is a value of any `Pod` type, before it is used.
         let pointer = unsafe { result::malloc_host(asked, sys::CU_MEMHOSTALLOC_PORTABLE) }
             .map_err(|_| Error::HostMemory { asked: asked as u64 })?;
         // SAFETY: `asked` bytes were allocated there.
@@ -82,14 +82,14 @@ impl<T> DerefMut for Pinned<T> {
 impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
         if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated in `new`, freed once; copies from it have ended (`Staging` waits for its own, and copies from
-            // slices of callers end before the call that borrows them returns).
+            // SAFETY: allocated in `new`, freed once; copies from it are done (`Staging` waits for its own, and copies from
+            // slices of callers are done before the call that borrows them returns).
             let _ = unsafe { result::free_host(self.pointer.cast::<c_void>()) };
         }
     }
 }
 
-/// The buffers, and the events that say when each is free.
+/// The buffers, and an event for each that is reached when it is free.
 #[derive(Debug)]
 pub(crate) struct Staging {
     stream: Arc<CudaStream>,
@@ -98,7 +98,7 @@ pub(crate) struct Staging {
     next: usize,
     /// Whether the device is copying from pieces of callers.
     direct: bool,
-    /// None where they cannot be started: then one copies alone.
+    /// None if they cannot be started: then the calling thread copies.
     threads: Option<ThreadPool>,
 }
 
@@ -116,8 +116,8 @@ impl Staging {
         self.waiting.at_most(limit);
     }
 
-    /// Queues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are read where they
-    /// lie.
+    /// Enqueues copies of `pieces`, one after another, to the device memory at `to`. Pieces in page-locked memory are copied
+    /// directly.
     ///
     /// # Safety
     /// As [`crate::engine::Engine::copy`].
@@ -129,8 +129,8 @@ impl Staging {
                 to = self.send(to, filled)?;
                 filled = 0;
                 self.direct = true;
-                // SAFETY: as in `send`; the caller promised that the piece stays as it is. The device only reads it, and page-locked
-                // memory remains where it is.
+                // SAFETY: as in `send`; the caller promised that the piece does not change. The device only reads it, and page-locked
+                // memory is never moved.
                 unsafe { result::memcpy_htod_async(to, piece, self.stream.cu_stream()) }
                     .map_err(driver("copying to the device"))?;
                 to += piece.len() as u64;
@@ -139,7 +139,7 @@ impl Staging {
             let mut rest = *piece;
             while !rest.is_empty() {
                 if filled == 0 {
-                    // Free again once its last copy is done; one never recorded is.
+                    // Free once its last copy is done; an event that was never recorded counts as reached.
                     self.waiting.for_event(&self.buffers[self.next].1, "waiting for a copy to the device")?;
                 }
                 let (now, later) = rest.split_at(rest.len().min(BUFFER - filled));
@@ -156,7 +156,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Waits until all pieces that were to be copied may be changed.
+    /// Waits until the pieces of all copies so far may be changed.
     pub(crate) fn sent(&mut self) -> Result<()> {
         if std::mem::take(&mut self.direct) {
             self.waiting.for_queue(&self.stream, "copying to the device")?;
@@ -164,12 +164,12 @@ impl Staging {
         Ok(())
     }
 
-    /// Queues the copy of the current buffer's first bytes and goes on to the next buffer.
+    /// Enqueues the copy of the current buffer's first bytes and switches to the next buffer.
     fn send(&mut self, to: u64, filled: usize) -> Result<u64> {
         if filled > 0 {
             let (buffer, event) = &self.buffers[self.next];
             // SAFETY: the buffer is not written again before `event` is reached, nor freed before the stream is idle (`Drop`).
-            // `to` is a piece of the arena as long as what is copied there, as callers see to.
+            // Callers make sure that `to` is a piece of the arena, at least as long as what is copied.
             unsafe { result::memcpy_htod_async(to, &buffer[..filled], self.stream.cu_stream()) }
                 .and_then(|()| event.record(&self.stream))
                 .map_err(driver("copying to the device"))?;
@@ -181,7 +181,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The buffers are freed next. What fails here is a lost device, which copies nothing any more.
+        // The buffers are freed next. This fails only if the device is lost, which copies nothing any more.
         let _ = self.waiting.for_queue(&self.stream, "copying to the device");
     }
 }
@@ -193,8 +193,8 @@ fn is_pinned(bytes: &[u8]) -> bool {
     let mut ask = |at: *const u8, kind: &mut u32| {
         *kind = 0;
         let mut into = [std::ptr::from_mut(kind).cast::<c_void>()];
-        // SAFETY: one attribute, a 32-bit number; the address is only looked up. Of memory that the driver does not know this call
-        // says nothing, where the one for a single attribute is an error, which tools that watch the driver report.
+        // SAFETY: one attribute, a 32-bit number; the address is only looked up. For memory unknown to the driver this call leaves the
+        // attribute unset; the call for a single attribute would fail, and compute-sanitizer would report that.
         let answer = unsafe { sys::cuPointerGetAttributes(1, which.as_mut_ptr(), into.as_mut_ptr(), at as u64) };
         answer == sys::CUresult::CUDA_SUCCESS && *kind == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32
     };
@@ -208,7 +208,7 @@ fn threads() -> Option<ThreadPool> {
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
 }
 
-/// Copies by several threads: one alone reaches a fraction of what the bus takes.
+/// Copies by several threads: a single one reaches only a fraction of the bandwidth of the bus.
 fn copy_together(threads: Option<&ThreadPool>, to: &mut [u8], from: &[u8]) {
     let Some(threads) = threads.filter(|_| from.len() > ALONE) else { return to.copy_from_slice(from) };
     let copy = |(to, from): (&mut [u8], &[u8])| to.copy_from_slice(from);

@@ -1,5 +1,5 @@
-//! What tests of methods need: partitions with known counts, and a device without a GPU. For this crate and, by the feature
-//! `testing`, for others.
+//! Support for tests of methods: partitions with known counts, and a test double of a device. Other crates use it by the feature
+//! `testing`.
 
 mod double;
 mod emulated;
@@ -14,15 +14,15 @@ pub use emulated::has_compiler;
 
 use crate::{Form, Gpu, Nvrtc, find};
 
-/// Says that the test that calls it is skipped, also where the output of tests that pass is not shown.
+/// Reports that the calling test is skipped, even where the output of passing tests is captured.
 pub fn skipped(reason: &dyn std::fmt::Display) {
     let test = std::thread::current();
-    // A test that is skipped does not fail because nobody listens.
+    // A failure to print does not fail a skipped test.
     let _ = writeln!(std::io::stderr(), "skipped: {}: {reason}", test.name().unwrap_or("a test"));
 }
 
-/// A GPU, one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
-/// `TRIMILL_REQUIRE_GPU=1` its lack fails the test. With `TRIMILL_TEST_PTX=1` its kernels come from PTX.
+/// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none; with
+/// `TRIMILL_REQUIRE_GPU=1` that fails the test. With `TRIMILL_TEST_PTX=1` its kernels are loaded from PTX.
 pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());
     let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +36,7 @@ pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     Some((Gpu::open(0, form).unwrap_or_else(|error| panic!("{error}")), alone))
 }
 
-/// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its lack fails the test.
+/// NVRTC, or `None` with a printed reason. With `TRIMILL_REQUIRE_NVRTC=1` its absence fails the test.
 pub fn nvrtc() -> Option<Nvrtc> {
     match Nvrtc::open() {
         Ok(nvrtc) => Some(nvrtc),
@@ -56,7 +56,7 @@ pub(crate) fn fields(code: &str) -> Vec<&str> {
     lines.filter_map(|field| field.split([' ', '*']).next_back()).collect()
 }
 
-/// The names of the fields of a struct, as its debugging output has them.
+/// The names of the fields of a struct, from its `Debug` output.
 #[cfg(test)]
 pub(crate) fn fields_of(arguments: &impl std::fmt::Debug) -> Vec<String> {
     let text = format!("{arguments:?}");

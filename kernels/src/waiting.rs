@@ -1,8 +1,8 @@
-//! Waiting for a device, without ever blocking in its driver, and what becomes of a device that does not answer.
+//! Waits for a device without ever blocking in its driver, and abandons a device that does not answer.
 //!
-//! The driver is asked again and again whether an event was reached, at first often, then every half millisecond. After a limit the
-//! device is abandoned: [`Error::Hung`]. What it holds may still be in use, by kernels or copies that never end, and freeing it would
-//! wait for them; so from then on nothing of its context is freed: memory of the device, page-locked memory, modules, the context.
+//! The driver is polled whether an event is reached, often at first, then every half millisecond. After a limit the device is
+//! abandoned: [`Error::Hung`]. What it holds may still be in use by kernels or copies that never end, and freeing it would
+//! wait for them; so from then on nothing of its context is freed: device memory, page-locked memory, modules, the context.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{sleep, yield_now};
@@ -12,10 +12,10 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 
 use crate::error::{Error, Result, driver};
 
-/// How long a device may be silent, unless somebody says otherwise.
+/// How long a device may take to answer by default.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
-/// Between two questions: a sixteenth of the time so far, within these.
+/// The pause between two polls is a sixteenth of the time so far, within these limits.
 const PAUSES: [Duration; 2] = [Duration::from_micros(20), Duration::from_micros(500)];
 
 /// Contexts of devices that were abandoned.
@@ -26,26 +26,26 @@ static ABANDONED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 pub(crate) struct Waiting {
     context: Arc<CudaContext>,
     limit: Duration,
-    /// The end of a queue.
+    /// Marks the end of a queue.
     end: CudaEvent,
 }
 
 impl Waiting {
-    /// For at most `limit` at a time.
+    /// Each wait takes at most `limit`.
     pub(crate) fn new(context: &Arc<CudaContext>, limit: Duration) -> Result<Self> {
         let end = context.new_event(None).map_err(driver("making an event"))?;
         Ok(Self { context: Arc::clone(context), limit, end })
     }
 
-    /// From now on waits for at most `limit`.
+    /// Sets another limit.
     pub(crate) fn at_most(&mut self, limit: Duration) {
         self.limit = limit;
     }
 
-    /// Waits until an event was reached, or was never recorded.
+    /// Waits until an event is reached; one that was never recorded counts as reached.
     ///
     /// # Errors
-    /// [`Error::Hung`] after the limit, and at once where the device was abandoned before.
+    /// [`Error::Hung`] after the limit, and immediately if the device was abandoned before.
     pub(crate) fn for_event(&self, event: &CudaEvent, doing: &'static str) -> Result<()> {
         let hung = || Error::Hung { doing, seconds: self.limit.as_secs_f64() };
         if is_abandoned(&self.context) {
@@ -60,7 +60,7 @@ impl Waiting {
         }
     }
 
-    /// Waits until all that was ordered in a queue is done.
+    /// Waits until all commands of a queue are done.
     ///
     /// # Errors
     /// As [`Self::for_event`].
@@ -72,7 +72,7 @@ impl Waiting {
     }
 }
 
-/// Asks until it is so; whether it was within `limit`.
+/// Polls `is_so` until it is true; returns whether that was within `limit`.
 fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<bool> {
     let start = Instant::now();
     loop {
@@ -91,19 +91,19 @@ fn until(limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<boo
     }
 }
 
-/// Nothing of this context is freed any more.
+/// From now on nothing of this context is freed.
 fn abandon(context: &Arc<CudaContext>) {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).push(context.cu_ctx() as usize);
     std::mem::forget(Arc::clone(context));
 }
 
-/// Whether nothing of this context is to be freed.
+/// Whether this context was abandoned, so that nothing of it may be freed.
 pub(crate) fn is_abandoned(context: &CudaContext) -> bool {
     ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).contains(&(context.cu_ctx() as usize))
 }
 
-/// Whether a device of this process was abandoned. The driver may wait for it when the process ends as usual: a program should then
-/// end by `_exit`.
+/// Whether a device of this process was abandoned. If so, the driver may wait for it when the process exits normally; a program should
+/// end by `_exit` instead.
 pub fn any_abandoned() -> bool {
     !ABANDONED.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_is_waited_for_and_what_does_not_is_given_up_after_the_limit() {
+    fn polling_ends_when_it_succeeds_or_after_the_limit() {
         for after in [0, 1, 5000] {
             let mut asked = 0;
             let comes = || {

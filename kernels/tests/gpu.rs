@@ -1,5 +1,5 @@
-//! Everything that needs a GPU, in one program: prebuilt, it can be carried to a machine with one. Without a GPU each test says
-//! so and passes; with `TRIMILL_REQUIRE_GPU=1` its lack fails them. `TRIMILL_TEST_PTX=1`: all kernels from PTX.
+//! All tests that need a GPU, in one program, which can be built elsewhere and copied to a machine with a GPU. Without a GPU each
+//! test says so and passes, or fails with `TRIMILL_REQUIRE_GPU=1`. `TRIMILL_TEST_PTX=1`: all kernels are loaded from PTX.
 //!
 //! Counts are compared with brute force over all pairs of successors, and with closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -17,7 +17,7 @@ use trimill_kernels::{
     Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, RowBlockSlices, Shape, Share, Size,
 };
 
-/// A partition begun by a method, for runs of the tests.
+/// Begins a partition, for runs of type [`OwnedRun`].
 fn begin<'g>(
     method: &dyn Method<OwnedRun>,
     gpu: &'g mut Gpu,
@@ -31,7 +31,7 @@ fn footprint() -> Footprint {
     Method::<OwnedRun>::footprint(&Lstc::default())
 }
 
-/// A counter that has the resident section, in three runs.
+/// A counter that has received the resident section, in three runs.
 fn begun<'g>(gpu: &'g mut Gpu, shape: Shape, partition: &Partition, limit: u64) -> Box<dyn Counter<OwnedRun> + 'g> {
     let size = partition.size(limit);
     let mut counter = begin(&Lstc { shape }, gpu, size).unwrap();
@@ -49,7 +49,7 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Co
     own
 }
 
-/// Counts within an arena of exactly what is promised to suffice.
+/// Counts in an arena of exactly the bytes that the footprint promises.
 fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> Counted {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
@@ -95,7 +95,7 @@ fn random_partitions_have_the_count_of_brute_force() {
 #[test]
 fn rows_of_none_one_and_two_successors_are_right() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // Triangles 3i, 3i + 1, 3i + 2, each tied to the one before by a path: rows of 2, 1 and 1 successors, and one of none.
+    // Triangles 3i, 3i + 1, 3i + 2, each joined to the one before by a path: rows of 2, 1 and 1 successors, and one of none.
     let mut rows: Vec<Vec<u32>> = (0..30_000u32)
         .map(|number| match number % 3 {
             0 => number.checked_sub(1).into_iter().collect(),
@@ -197,7 +197,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
         let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
         let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
         for row_block in &row_blocks {
-            // The same memory for every row block: a copy that lags behind would take the next one's.
+            // The same memory for every row block: a late copy would copy the next one.
             successors[..row_block.successors.len()].copy_from_slice(&row_block.successors);
             words[..row_block.words.len()].copy_from_slice(&row_block.words);
             let slices = RowBlockSlices {
@@ -220,7 +220,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let size = partition.size(limit);
     let needed = footprint().least(&size);
     let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| c.bytes());
-    // Nothing reserved, far too little, and hardly too little.
+    // Nothing reserved, far too little, and slightly too little.
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
@@ -232,7 +232,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { .. })));
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
-    // A row block that is larger than was announced, after which the GPU still serves.
+    // A row block that is larger than announced, after which the GPU still works.
     let mut counter = begun(&mut gpu, Shape::default(), &partition, limit - 4);
     let large = row_blocks.iter().position(|row_block| row_block.bytes() == limit).unwrap();
     for row_block in &row_blocks[..large] {
@@ -242,7 +242,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     assert_eq!(refused, Err(Error::RowBlockTooLarge { bytes: limit, limit: limit - 4 }));
     drop(counter);
     assert_eq!(count(&mut gpu, &partition, &[1000], Shape::default()).triangles, partition.triangles());
-    // More than the device has; then it still serves.
+    // More than the device has; then it still works.
     let (_, total) = gpu.memory().unwrap();
     match gpu.reserve(2 * total) {
         Err(Error::DeviceMemory { asked, free, total: all }) => {
@@ -264,7 +264,7 @@ fn the_arena_is_all_that_is_allocated() {
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         counter.finish().unwrap().triangles
     };
-    // The first run may let the driver set up what it needs.
+    // In the first run the driver may allocate memory of its own.
     let first = run(&mut gpu);
     let (free, _) = gpu.memory().unwrap();
     for _ in 0..5 {
@@ -273,7 +273,7 @@ fn the_arena_is_all_that_is_allocated() {
     let (after, _) = gpu.memory().unwrap();
     eprintln!("held before the arena: {} bytes", gpu.held());
     if after < free {
-        // Other programs may have taken some.
+        // Other programs may have allocated some.
         eprintln!("free memory fell by {} bytes", free - after);
     }
     assert!(free.saturating_sub(after) < 64 << 20);

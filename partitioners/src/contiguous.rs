@@ -1,6 +1,6 @@
 //! Contiguous assignments: every part is an interval of ids, so the locality of the input's order is kept.
 //!
-//! Enters: the number of vertices and of parts, and a weight for each vertex or none. Leaves: the part of each vertex,
+//! Enters: the numbers of vertices and parts, and optionally a weight for each vertex. Leaves: the part of each vertex,
 //! non-decreasing over the ids. Costs one pass for equal numbers, two for equal weights, and 4 bytes a vertex.
 
 use rayon::prelude::*;
@@ -19,11 +19,11 @@ pub fn contiguous_vertices(vertices: u32, parts: u32) -> Vec<u32> {
     (0..vertices).into_par_iter().map(part_of).collect()
 }
 
-/// Chunks of equal weight. With the arcs of each vertex as its weight this is the default of trimill.
+/// Chunks of equal weight. For the partitioner `contiguous` of trimill, the weight of a vertex is its number of arcs.
 ///
-/// A vertex belongs to the part in which the middle of its weight falls, when the weights are laid end to end and cut
-/// into `parts` equal pieces. So each cut misses its ideal place by at most half the weight of the vertex there, and a
-/// part its ideal weight by at most that of the heaviest vertex. Where nothing weighs anything, vertices are counted.
+/// The weights, placed end to end on a line, are cut into `parts` equal pieces; a vertex belongs to the part that the middle
+/// of its weight falls in. So each cut differs from its ideal place by at most half the weight of the vertex there, and a
+/// part from its ideal weight by at most the weight of the heaviest vertex. If all weights are 0, vertices are counted.
 ///
 /// # Panics
 /// When `parts` is 0.
@@ -36,7 +36,7 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     }
     // Part k ends where `middle * parts / total` reaches k + 1. `middle` is doubled to stay whole.
     let end_of = |part: u32| (2 * total * (u128::from(part) + 1)).div_ceil(u128::from(parts));
-    // A heavy vertex can span many parts, so the next one is computed rather than searched for.
+    // A heavy vertex can span many parts, so the next part is computed, not searched for.
     let part_at = |middle: u128| (middle * u128::from(parts) / (2 * total)).min(u128::from(parts - 1)) as u32;
     let ids = |run: usize| (run * RUN) as u32..vertices.min(((run + 1) * RUN) as u32);
     let runs = (vertices as usize).div_ceil(RUN);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn many_vertices_lie_where_their_middle_falls() {
+    fn many_vertices_are_in_the_part_of_their_middle() {
         let weight = |id: u32| u64::from(id % 7) * if id.is_multiple_of(70_001) { 1 << 20 } else { 3 };
         let vertices = 3 * RUN as u32 + 17;
         let total: u64 = (0..vertices).map(weight).sum();

@@ -1,6 +1,6 @@
-//! The one error type of this crate: whose fault it is, where, what was found, what was expected, what to do.
+//! The error type of this crate: the kind, where it occurred, what was found, what was expected, what to do.
 //!
-//! The fields are public, so that a program can make its own error of them without parsing text.
+//! The fields are public, so that a program can convert it to its own error without parsing text.
 
 use std::fmt;
 use std::io;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whose fault an error is.
+/// The kind of an error: what caused it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
     /// A file that is missing, empty or malformed, or a graph that contradicts itself.
     Data,
-    /// An option that makes no sense.
+    /// An invalid option.
     Usage,
     /// A budget, a disk, a directory or a limit of the partitioner.
     Resource,
@@ -30,7 +30,7 @@ pub enum Kind {
 #[error("{}", Text(self))]
 #[non_exhaustive]
 pub struct Error {
-    /// Whose fault it is.
+    /// The kind: what caused it.
     pub kind: Kind,
     /// The file or directory.
     pub path: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub struct Error {
     pub expected: Option<Box<str>>,
     /// What to do.
     pub advice: Option<Box<str>>,
-    /// What the system said.
+    /// The error of the operating system.
     #[source]
     pub source: Option<io::Error>,
 }

@@ -1,15 +1,15 @@
 //! Assignments from files, as METIS and KaMinPar write them (`graph.part.8`), or as lines of `id part`.
 //!
-//! Enters: a text file, and what the caller knows of the input's ids. Leaves: the part of each compact id, and the
-//! number of parts, which is the largest in the file plus one. Two forms, told apart by the first line:
+//! Enters: a text file, and the input's ids. Leaves: the part of each compact id, and the number of parts, which is the
+//! largest part in the file plus one. Two forms, distinguished by the first line:
 //!
 //! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; one line for each declared vertex in
-//!   input order, those without edges too. Only where ids are dense.
+//!   input order, isolated ones included. Only if ids are dense.
 //! - two columns, separated by blanks, tabs or a comma: an original id and its part, in any order; one line for each
-//!   vertex that has edges, vertices without edges may have one.
+//!   vertex that has edges; isolated vertices may have one.
 //!
-//! Lines that begin with `#` or `%`, and blank lines at the end, are passed over. The file is read once, in order,
-//! through a buffer of 1 MiB; the result and the marks of what was seen take 4 bytes a vertex.
+//! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially,
+//! through a buffer of 1 MiB; the result, which also marks vertices without a line yet, takes 4 bytes a vertex.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -17,23 +17,23 @@ use std::path::Path;
 
 use crate::{Error, Kind, MAX_PARTS, Result};
 
-/// The longest line: two numbers of 20 digits and generous blanks, or a comment. Stops at once on files of another kind.
+/// The longest line: two numbers of 20 digits and many blanks, or a comment. Files of another kind fail early by this.
 const LONGEST_LINE: u64 = 1 << 16;
 
 /// Marks a vertex that has no line yet; above every allowed part.
 const UNSEEN: u32 = u32::MAX;
 
-/// What an assignment file is about.
+/// The vertices that an assignment file is about.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// How many vertices the input declares, and so how many one-column lines are right. `None`: ids are sparse, and
-    /// only two columns can name them.
+    /// How many vertices the input declares, which is the number of lines with one column. `None`: ids are sparse, and
+    /// the file must have two columns.
     pub lines: Option<u64>,
     /// The original id of the first declared vertex; 0 or 1 in most formats.
     pub first_id: u64,
     /// How many vertices have edges after cleaning: compact ids are `0..vertices`.
     pub vertices: u32,
-    /// The compact id of an original id. `None`: the vertex has no edges, and its line is passed over.
+    /// The compact id of an original id. `None`: the vertex has no edges, and its line is skipped.
     pub compact: &'a dyn Fn(u64) -> Option<u32>,
     /// The original id of a compact id; for messages.
     pub original: &'a dyn Fn(u32) -> u64,
@@ -44,16 +44,16 @@ pub struct Declared<'a> {
 pub struct FileAssignment {
     /// The part of each compact id.
     pub assignment: Vec<u32>,
-    /// The largest part in the file plus one; lines that were passed over count too. At most [`MAX_PARTS`].
+    /// The largest part in the file plus one, lines of isolated vertices included. At most [`MAX_PARTS`].
     pub parts: u32,
 }
 
 /// Reads the assignment file at `path`.
 ///
 /// # Errors
-/// [`Kind::Data`], with path and line: an unreadable or empty file, words, negative numbers, parts of [`MAX_PARTS`] or
-/// more, one and two columns mixed, blank lines before the end, too few or too many lines, a vertex without a line or
-/// with two.
+/// [`Kind::Data`], with path and line: an unreadable or empty file, fields that are not numbers, negative numbers, parts
+/// of [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or too many lines, a vertex
+/// without a line or with two.
 pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
     let unreadable = |error| Error::new(Kind::Data, "cannot be read").because(error);
     let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(|e| unreadable(e).at(path))?);
@@ -78,7 +78,7 @@ pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
 
 const ONE_OR_TWO: &str = "a part number, or an id and a part number";
 
-/// Where the reader stands.
+/// The state of the reader.
 struct Reading<'a> {
     declared: Declared<'a>,
     assignment: Vec<u32>,
@@ -86,7 +86,7 @@ struct Reading<'a> {
     columns: Option<usize>,
     /// Lines with numbers so far.
     data_lines: u64,
-    /// The first blank line of those that may be the end.
+    /// The first of the last blank lines, after which no numbers may follow.
     blank: Option<u64>,
     largest: u32,
 }
@@ -97,7 +97,7 @@ impl<'a> Reading<'a> {
         Self { declared, assignment, columns: None, data_lines: 0, blank: None, largest: 0 }
     }
 
-    /// Takes line `number`, without blanks around it.
+    /// Reads line `number`, which has no blanks around it.
     fn take(&mut self, line: &[u8], number: u64) -> Result<()> {
         if line.is_empty() {
             self.blank.get_or_insert(number);
@@ -144,7 +144,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// The vertex of the next one-column line.
+    /// The vertex of the next line with one column.
     fn next_id(&self) -> Result<u64> {
         match self.declared.lines {
             Some(lines) if self.data_lines >= lines => {
@@ -229,7 +229,7 @@ fn whole(field: &[u8], what: &str) -> Result<u64> {
     value.map_or_else(|| wrong("a number of more than 64 bits"), Ok)
 }
 
-/// The beginning of some bytes, fit for a message.
+/// The beginning of some bytes, printable in a message.
 fn shown(bytes: &[u8]) -> String {
     let mut text = bytes[..bytes.len().min(40)].escape_ascii().to_string();
     if bytes.len() > 40 {

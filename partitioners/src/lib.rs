@@ -1,19 +1,19 @@
-//! Assignments: for every vertex of a graph, the one partition where it is local.
+//! Assignments: for every vertex of a graph, the partition in which it is local.
 //!
-//! | assignment | function | follows |
+//! | assignment | function | source |
 //! | --- | --- | --- |
 //! | random | [`random()`] | LSTC: an independent, uniform part for every vertex |
 //! | contiguous, by vertices | [`contiguous_vertices`] | LSTC: chunks of equal numbers of vertices |
 //! | contiguous, by weight | [`contiguous_by_weight`] | the same with chunks of equal weight, such as arcs |
 //! | METIS | [`metis::assign`] | Karypis and Kumar, 'A fast and high quality multilevel scheme', 1998 |
-//! | file | [`file::read`] | what METIS and KaMinPar write |
+//! | file | [`file::read`] | the format of METIS and KaMinPar |
 //!
 //! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`, where ids are `0..n` in the order of the input,
 //! so the locality of a crawl is kept. Every assignment depends on its arguments only, never on the number of threads.
 //! A part may be empty.
 //!
-//! The crate sees a graph only through [`Graph`], and reports failures as [`Error`], whose [`Kind`] tells whose fault
-//! it is.
+//! The crate accesses a graph only through [`Graph`], and reports failures as [`Error`], whose [`Kind`] says what caused
+//! them.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -32,8 +32,8 @@ pub use random::random;
 /// The most parts that [`metis::assign`] and [`file::read`] allow: 2^20.
 pub const MAX_PARTS: u32 = 1 << 20;
 
-/// A graph as a partitioner sees it: the rows of an oriented graph, in which each undirected edge stands once, at one
-/// of its ends.
+/// The interface of a graph to a partitioner: the rows of an oriented graph, in which each undirected edge is stored once,
+/// at one of its ends.
 pub trait Graph: Sync {
     /// The number of vertices; ids are `0..vertices()`.
     fn vertices(&self) -> u32;

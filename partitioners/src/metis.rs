@@ -1,21 +1,21 @@
-//! METIS: a multilevel k-way partition that cuts few edges, with parts of equal numbers of arcs.
+//! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
 //!
-//! Enters: a [`Graph`] and [`MetisOptions`]. Leaves: the part of each vertex and the number of edges cut. Follows
-//! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as METIS 5.2.1 does it.
+//! Enters: a [`Graph`] and [`MetisOptions`]. Leaves: the part of each vertex and the number of edges cut. The algorithm is
+//! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
 //!
 //! METIS changes the signal handling of its process, takes its random numbers from a process-wide generator, and cannot
-//! be stopped. So it runs in a child process: the program calls [`child_main`] under a hidden sub-command, and
-//! [`MetisOptions::helper`] says how to start it. The graph goes there, and the assignment comes back, through files
-//! without a name, so that nothing stays behind however either process ends:
+//! be interrupted. So it runs in a child process: the program calls [`child_main`] under a hidden sub-command, and
+//! [`MetisOptions::helper`] says how to start it. Graph and assignment are passed through a file without a name, so that
+//! nothing is left behind however either process ends:
 //!
 //! ```text
 //! symmetric (oriented rows -> contracted CSR) -> islands -> exchange -> supervise | child -> exchange -> islands -> runs
 //! ```
 //!
-//! The limits of METIS, 2^31 - 1 arcs and about [`BYTES_PER_ARC`] bytes an arc, are checked before anything big is made.
-//! Past them, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this process keeps nothing of
-//! the size of the graph; before, while it makes the symmetric CSR, it needs less than a third of what METIS will need.
-//! Time: about 0.6 us an arc in METIS, on one thread; everything else is parallel and small beside it.
+//! The limits of METIS, 2^31 - 1 arcs and the budget at about [`BYTES_PER_ARC`] bytes an arc, are checked before anything
+//! large is allocated. For larger graphs, [`MetisOptions::contract`] makes a coarser graph first. While METIS runs, this
+//! process holds nothing of the size of the graph; before that, to make the symmetric CSR, it needs less than a third of what
+//! METIS will need. Time: about 0.6 us an arc in METIS, on one thread; everything else is parallel and takes little time.
 
 mod child;
 mod exchange;
@@ -37,15 +37,15 @@ use crate::{Error, Graph, Kind, MAX_PARTS, Result, contiguous_by_weight};
 pub use child::child_main;
 pub use limits::{BYTES_PER_ARC, MOST_ARCS};
 
-/// How METIS is to run.
+/// The options of METIS.
 #[derive(Clone)]
 pub struct MetisOptions<'a> {
     /// The number of parts, 1 to [`MAX_PARTS`].
     pub parts: u32,
     /// The same seed on the same graph gives the same assignment.
     pub seed: u64,
-    /// `Some(k)`: every run of `k` consecutive vertices (hosts of a crawl) becomes one vertex first, and goes to one
-    /// part as a whole.
+    /// `Some(k)`: every run of `k` consecutive vertices (such as pages of a host) is contracted to one vertex first, so all
+    /// of the run go to the same part.
     pub contract: Option<u32>,
     /// The most bytes that METIS may take.
     pub host_memory: u64,
@@ -53,12 +53,12 @@ pub struct MetisOptions<'a> {
     pub work_dir: PathBuf,
     /// The program that calls [`child_main`].
     pub helper: PathBuf,
-    /// The arguments that make it do so; those that `child_main` takes are appended.
+    /// The arguments with which it does; those that `child_main` takes are appended.
     pub helper_args: Vec<OsString>,
-    /// Asked about every 20 ms; once it says true, the child is killed and the call ends with
+    /// Polled about every 20 ms; once it returns true, the child is killed and the call ends with
     /// [`Kind::Interrupted`].
     pub stopped: &'a (dyn Fn() -> bool + Sync),
-    /// Asked before a file is made and before each piece is written to it; an error takes the write's place. For tests of
+    /// Called before a file is created and before each piece is written to it; an error replaces the write. For tests of
     /// full disks; otherwise `&|| Ok(())`.
     pub before_write: &'a (dyn Fn() -> io::Result<()> + Sync),
 }
@@ -70,17 +70,17 @@ pub struct MetisAssignment {
     pub parts: Vec<u32>,
     /// The number of edges of the graph (not of the contracted one) between different parts.
     pub cut: u64,
-    /// The most memory that the child held, in bytes; 0 where no child was needed or the system does not tell.
+    /// The child's peak memory in bytes; 0 if no child was needed or the system does not report it.
     pub child_peak_bytes: u64,
 }
 
-/// Assigns the vertices of `graph` to parts by METIS. Needs no child where there is nothing to decide: for one part,
-/// for at least as many parts as (contracted) vertices, and where no edge is left between them.
+/// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: for one part,
+/// for at least as many parts as (contracted) vertices, and if there is no edge between these.
 ///
 /// # Errors
-/// [`Kind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`Kind::Resource`] when the graph is
-/// over METIS's limits or the budget, or files cannot be written. [`Kind::Child`] when the child cannot be started or
-/// ends without an assignment, for instance by a signal. [`Kind::Interrupted`] once `stopped` says so.
+/// [`Kind::Usage`] for 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices. [`Kind::Resource`] when the graph
+/// exceeds METIS's limits or the budget, or files cannot be written. [`Kind::Child`] when the child cannot be started or
+/// ends without an assignment, for instance by a signal. [`Kind::Interrupted`] once `stopped` returns true.
 pub fn assign(graph: &dyn Graph, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let &MetisOptions { parts, stopped, .. } = options;
     let run = options.contract.unwrap_or(1);

@@ -1,8 +1,8 @@
-//! What a child process of a comparison does: it counts the jobs that it is told of.
+//! The child process of a comparison: counts the jobs that it receives.
 //!
-//! Enters, on standard input: lines, each with the [`Tables`] of a job as JSON. Leaves, on standard output: for each of them
-//! one line, the result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends when
-//! its input does, or after the job at hand when it is stopped or its parent dies.
+//! Standard input: lines, each with the [`Tables`] of a job as JSON. Standard output: for each of them one line, the
+//! result as `trimill count --json` prints it, or the failure as `trimill run --json` does. It ends when its input ends, or
+//! after the current job when it is stopped or its parent dies.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::job::Job;
 use crate::job::file::Tables;
 use crate::report::{Failure, RunResult, json};
 
-/// Lets this process be asked to stop when its parent dies.
+/// Makes this process receive SIGTERM when its parent dies.
 pub fn follow_parent() {
-    // Without it a child whose parent was killed counts to the end of its job.
+    // If that fails, a child whose parent was killed counts to the end of its job.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
 }
 
-/// Counts what `input` tells by `count`.
+/// Runs `count` on each job of `input` and writes the results to `out`.
 ///
 /// # Errors
-/// Input or output that fails, or a line that is no job; a stop.
+/// Input or output that fails, a line that is not a job, a stop.
 pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,

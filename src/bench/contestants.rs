@@ -1,4 +1,4 @@
-//! Which methods take part, on what, and which of them is the baseline.
+//! Selects the methods of a comparison, their backends, and the baseline.
 
 use crate::count::method::{Choice, Method};
 use crate::error::{Error, Result};
@@ -6,26 +6,26 @@ use crate::job::Backend;
 use crate::report::bench::MethodName;
 use crate::request::BenchRequest;
 
-/// The method that chooses among others, and so is one that takes part already on a backend beside the first.
+/// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.
 const AUTO: &str = "auto";
 
-/// What others are compared with where nothing else was asked for, the first that takes part.
+/// The default baselines, of which the first that takes part is used.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
 
-/// Who takes part.
+/// The methods of a comparison.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct LineUp {
+pub(super) struct Selection {
     /// The methods in the order asked for, the baseline among them; each once, at least one.
     pub(super) methods: Vec<MethodName>,
-    /// What others are compared with.
+    /// The method that the others are compared with.
     pub(super) baseline: MethodName,
 }
 
 /// The methods of a request on a machine with or without a GPU.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for a name that is none, or a method that the backend does not have.
-pub(super) fn line_up(request: &BenchRequest, gpu: bool) -> Result<LineUp> {
+/// [`crate::error::Kind::Usage`] for an unknown name, or a method that the backend does not have.
+pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {
         if !methods.contains(&name) {
@@ -40,15 +40,15 @@ pub(super) fn line_up(request: &BenchRequest, gpu: bool) -> Result<LineUp> {
     }
     let asked = request.baseline.as_deref().map(|typed| named(typed, request.backend, gpu)).transpose()?;
     asked.iter().cloned().for_each(add);
-    // Where there is no GPU, no method of one is a measure for the others.
+    // Without a GPU, a method of the GPU cannot be the baseline.
     let usual = BASELINES.iter().filter(|(_, backend)| gpu || *backend == Backend::Cpu);
     let mut usual = usual.map(|&(method, backend)| MethodName { method: method.into(), backend });
     let baseline = asked.or_else(|| usual.find(|usual| methods.contains(usual)));
     let baseline = baseline.or_else(|| methods.first().cloned());
-    baseline.map(|baseline| LineUp { methods, baseline }).ok_or_else(|| Error::usage("no method to compare"))
+    baseline.map(|baseline| Selection { methods, baseline }).ok_or_else(|| Error::usage("no method to compare"))
 }
 
-/// All methods that can run; `auto` once, on the backend that it stands for.
+/// All methods that can run; `auto` once, on the first backend.
 fn all(backend: Backend, gpu: bool) -> Vec<MethodName> {
     let backends: &[Backend] = match backend {
         Backend::Auto if gpu => &[Backend::Cuda, Backend::Cpu],
@@ -103,13 +103,13 @@ mod tests {
         }
     }
 
-    fn names(line_up: &LineUp) -> Vec<String> {
-        line_up.methods.iter().map(MethodName::to_string).collect()
+    fn names(select_methods: &Selection) -> Vec<String> {
+        select_methods.methods.iter().map(MethodName::to_string).collect()
     }
 
     #[test]
     fn without_names_everything_runs_that_can() {
-        let all = |backend, gpu| line_up(&request(&[], None, backend), gpu).unwrap();
+        let all = |backend, gpu| select_methods(&request(&[], None, backend), gpu).unwrap();
         let here = all(Backend::Auto, false);
         assert_eq!(names(&here)[..2], ["auto@cpu", "bitmap@cpu"]);
         assert!(here.methods.iter().all(|name| name.backend == Backend::Cpu));
@@ -128,16 +128,16 @@ mod tests {
     #[test]
     fn a_name_stands_for_what_count_would_take() {
         let typed = ["reverse-edge", "reverse-edge@cpu", "auto", "skiff:block-degree", "reverse-edge"];
-        let with = line_up(&request(&typed, None, Backend::Auto), true).unwrap();
+        let with = select_methods(&request(&typed, None, Backend::Auto), true).unwrap();
         assert_eq!(names(&with), ["reverse-edge@cuda", "reverse-edge@cpu", "auto@cuda", "skiff:block-degree@cuda"]);
         assert_eq!(with.baseline.to_string(), "reverse-edge@cuda", "the first, where none of the usual takes part");
-        let without = line_up(&request(&typed, None, Backend::Auto), false).unwrap();
+        let without = select_methods(&request(&typed, None, Backend::Auto), false).unwrap();
         assert_eq!(names(&without), ["reverse-edge@cpu", "auto@cpu", "skiff:block-degree@cuda"]);
     }
 
     #[test]
     fn a_baseline_that_was_named_takes_part() {
-        let found = line_up(&request(&["bitmap"], Some("compact-forward"), Backend::Auto), false).unwrap();
+        let found = select_methods(&request(&["bitmap"], Some("compact-forward"), Backend::Auto), false).unwrap();
         assert_eq!(names(&found), ["bitmap@cpu", "compact-forward@cpu"]);
         assert_eq!(found.baseline.to_string(), "compact-forward@cpu");
     }
@@ -151,7 +151,7 @@ mod tests {
             ("bitmap@cpu", Backend::Cuda, "with --backend cuda"),
             ("lstc", Backend::Cpu, "'lstc' with the backend cpu"),
         ] {
-            let error = line_up(&request(&[typed], None, backend), false).unwrap_err();
+            let error = select_methods(&request(&[typed], None, backend), false).unwrap_err();
             assert_eq!(error.kind(), crate::error::Kind::Usage);
             assert!(error.to_string().contains(words), "{error}");
         }

@@ -1,4 +1,4 @@
-//! A graph of a comparison: prepared, kept in the cache, and looked at once.
+//! A graph of a comparison: prepared, kept in the cache, and measured once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,20 +13,20 @@ use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::bench::GraphReport;
 
-/// Prepares the graph of `job`, unless that was done before, and leaves it in the cache.
+/// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 ///
 /// # Errors
-/// What is wrong with the input; [`crate::error::Kind::Usage`] for one that cannot be read again;
-/// [`crate::error::Kind::Resource`] where the cache has no room for it.
+/// Invalid input; [`crate::error::Kind::Usage`] for input that cannot be read again;
+/// [`crate::error::Kind::Resource`] if the graph does not fit in the cache.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     let setup = Setup::new(job, None)?;
     if setup.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
-            .advice("name one with --cache-dir, or use --no-cache for one that goes with the comparison"));
+            .advice("name one with --cache-dir, or use --no-cache for a temporary one"));
     }
     let input = Input::open(job, &setup, control)?;
     if input.origin.is_none() {
-        return Err(Error::usage("is no file, and a comparison counts it many times")
+        return Err(Error::usage("is not a file, and a comparison counts it many times")
             .at(&job.inputs[0])
             .expected("a file; write it to one first"));
     }
@@ -52,8 +52,8 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     })
 }
 
-/// The sum over all arcs of the length of the shorter of both ends' rows: what is looked up when the shorter row is
-/// looked up in the longer one. Takes 4 bytes a vertex, and two readings of the graph.
+/// The sum over all arcs of the length of the shorter of both ends' rows: the number of lookups when the shorter row is
+/// looked up in the longer one. Takes 4 bytes a vertex, and two passes over the graph.
 fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
     let lengths = graph.out_degrees()?;
     let sum = AtomicU64::new(0);
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn a_complete_graph_is_probed_as_often_as_it_has_triangles() {
-        // Rows are 0, 1, ... long: an arc to a row of i entries stands in n - 1 - i longer ones, and the sum of
-        // i (n - 1 - i) is n over 3.
+        // Rows are 0, 1, ... long: the arc to a row of i entries is in n - 1 - i longer rows, and the sum of
+        // i (n - 1 - i) is n choose 3.
         let n = 20;
         let arcs = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         assert_eq!(probes_of(arcs), n * (n - 1) * (n - 2) / 6);
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn a_tree_by_hand() {
-        // All arcs of a star lead to its middle, whose row is empty. With a tail of two at one leaf: 1 - 0, 2 - 0 and 3 - 0
-        // lead there, 3 - 4 leads from 4 to 3, whose row has one entry, as that of 4.
+        // All arcs of a star lead to its centre, whose row is empty. With another vertex at leaf 3: 1 - 0, 2 - 0 and 3 - 0
+        // lead to the centre, and 3 - 4 leads from 4 to 3, whose rows have one entry each.
         assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3)]), 0);
         assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3), (3, 4)]), 1);
     }

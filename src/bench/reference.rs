@@ -1,16 +1,16 @@
-//! The count that all others must equal.
+//! The reference count, which every other count must equal.
 
 use crate::report::bench::{GraphReport, MethodName};
 
-/// A count, and whose it is.
+/// A count, and where it comes from.
 pub(super) struct Reference {
     /// The triangles.
     pub(super) triangles: u128,
-    /// Who says so.
+    /// Its source.
     pub(super) from: String,
 }
 
-/// Compares every run's count: with `given`, else with the baseline's, else with that of the first method that counted.
+/// Compares every run's count with `given`, else with the baseline's, else with that of the first method that has a count.
 pub(super) fn judge(report: &mut GraphReport, given: Option<Reference>, baseline: &MethodName) {
     let counted = |method: &&crate::report::bench::MethodReport| !method.triangles.is_empty();
     let base = report.methods.iter().find(|method| method.is(baseline)).filter(counted);

@@ -1,8 +1,8 @@
-//! Who counts when: methods take turns, so that what changes over time (clocks, heat, other programs) meets all of them.
+//! The order of runs: methods alternate, so that changes over time (clocks, heat, other programs) affect all of them alike.
 //!
 //! The first round warms up: files come into memory, kernels are compiled. Each round begins with another method. A method
-//! that fails is out. One whose time is over runs fewer times: a run begins only if it fits as the one before it would, and
-//! one that does not end in time is stopped. Where only the first round fits, its run counts.
+//! that fails does not run again. One that uses up its time runs fewer times: a run begins only if the time left is at least
+//! that of the run before, and a run that does not end in time is stopped. If only the first round fits, its run counts.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::report::RunResult;
 use crate::report::bench::{MethodName, MethodReport, Run};
 use crate::report::failure::Reason;
 
-/// How a turn ended.
+/// How a run ended.
 pub(super) enum Outcome {
     /// With a result.
     Counted(Box<RunResult>),
@@ -19,7 +19,7 @@ pub(super) enum Outcome {
     Failed(Reason),
 }
 
-/// A turn, and how long it took from the outside.
+/// A run, and how long it took as seen by the parent.
 pub(super) struct Turn {
     /// How it ended.
     pub(super) outcome: Outcome,
@@ -27,16 +27,16 @@ pub(super) struct Turn {
     pub(super) elapsed: Duration,
 }
 
-/// Lets methods count.
+/// Runs methods.
 pub(super) trait Runner {
-    /// Lets the method of this place count once, within `limit`.
+    /// Runs the method at index `place` once, within `limit`.
     ///
     /// # Errors
-    /// A stop of the whole.
+    /// A stop of the comparison.
     fn run(&mut self, place: usize, limit: Duration) -> Result<Turn>;
 }
 
-/// How often and how long.
+/// How often methods run, and how long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Runs of each method, without the first.
@@ -45,29 +45,29 @@ pub(super) struct Limits {
     pub(super) time: Duration,
 }
 
-/// Runs all rounds; `advance` hears of every turn that is over. The reports lack what follows from the runs.
+/// Runs all rounds; calls `advance(1)` after every turn. What is computed from the runs is not in the reports yet.
 ///
 /// # Errors
-/// A stop of the whole.
+/// A stop of the comparison.
 pub(super) fn run(
     methods: &[MethodName],
     limits: Limits,
     runner: &mut dyn Runner,
     advance: &dyn Fn(u64),
 ) -> Result<Vec<MethodReport>> {
-    let mut players: Vec<Player> = methods.iter().map(|name| Player::new(name.clone())).collect();
+    let mut states: Vec<MethodState> = methods.iter().map(|name| MethodState::new(name.clone())).collect();
     for round in 0..=limits.runs {
-        for step in 0..players.len() {
-            let place = (round as usize + step) % players.len();
-            players[place].play(place, round, limits, runner)?;
+        for step in 0..states.len() {
+            let place = (round as usize + step) % states.len();
+            states[place].take_turn(place, round, limits, runner)?;
             advance(1);
         }
     }
-    Ok(players.into_iter().map(Player::report).collect())
+    Ok(states.into_iter().map(MethodState::report).collect())
 }
 
-/// A method on its way through the rounds.
-struct Player {
+/// A method, its runs so far and its time.
+struct MethodState {
     report: MethodReport,
     warm_up: Option<Run>,
     spent: Duration,
@@ -75,13 +75,13 @@ struct Player {
     out: bool,
 }
 
-impl Player {
+impl MethodState {
     fn new(name: MethodName) -> Self {
         let (spent, last) = (Duration::ZERO, Duration::ZERO);
         Self { report: MethodReport::new(name), warm_up: None, spent, last, out: false }
     }
 
-    fn play(&mut self, place: usize, round: u32, limits: Limits, runner: &mut dyn Runner) -> Result<()> {
+    fn take_turn(&mut self, place: usize, round: u32, limits: Limits, runner: &mut dyn Runner) -> Result<()> {
         if self.out {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Player {
     }
 }
 
-/// What is said of a method whose time is over.
+/// The reason reported for a method that used up its time.
 pub(super) fn late(limit: Duration, what: &str) -> Reason {
     Reason { kind: "timeout".into(), message: format!("{what} {} s", limit.as_secs_f64()) }
 }
@@ -139,7 +139,7 @@ mod tests {
     use crate::job::Backend;
     use crate::report::result::tests::example;
 
-    /// Answers each turn by a rule of method and number of the turn, and remembers who was asked.
+    /// Answers each turn by a rule of the method and the number of the turn, and records which method was asked.
     struct Script<F>(F, Vec<usize>);
 
     impl<F: Fn(usize, usize) -> Result<f64, &'static str>> Runner for Script<F> {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    fn played(
+    fn rounds(
         methods: usize,
         runs: u32,
         rule: impl Fn(usize, usize) -> Result<f64, &'static str>,
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn every_round_begins_with_another_method_and_the_first_is_not_counted() {
-        let (reports, asked) = played(3, 3, |place, turn| Ok((4 * turn + place) as f64));
+        let (reports, asked) = rounds(3, 3, |place, turn| Ok((4 * turn + place) as f64));
         assert_eq!(asked, [0, 1, 2, 1, 2, 0, 2, 0, 1, 0, 1, 2]);
         assert_eq!(seconds(&reports[1]), [5.0, 9.0, 13.0]);
         assert!(reports.iter().all(|report| report.warmed_up && report.problem.is_none()));
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn who_fails_is_out_and_the_others_go_on() {
-        let (reports, asked) = played(2, 2, |place, turn| if (place, turn) == (1, 1) { Err("gone") } else { Ok(1.0) });
+        let (reports, asked) = rounds(2, 2, |place, turn| if (place, turn) == (1, 1) { Err("gone") } else { Ok(1.0) });
         assert_eq!(asked.iter().filter(|&&place| place == 1).count(), 2);
         assert_eq!((reports[0].runs.len(), reports[1].runs.len()), (2, 1));
         assert_eq!(reports[1].problem.as_ref().unwrap().message, "gone");
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn who_takes_too_long_runs_fewer_times() {
         for (each, runs, warmed_up) in [(10.0, 5, true), (20.0, 2, true), (35.0, 1, false), (61.0, 0, false)] {
-            let (reports, _) = played(1, 5, |_, _| Ok(each));
+            let (reports, _) = rounds(1, 5, |_, _| Ok(each));
             let report = &reports[0];
             assert_eq!((report.runs.len(), report.warmed_up), (runs, warmed_up), "{each}");
             let late = report.problem.as_ref().is_some_and(|problem| problem.kind == "timeout");

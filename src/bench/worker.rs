@@ -1,7 +1,7 @@
-//! The child processes of a comparison, one for each method: started when first asked, and again after one that ended.
+//! The child processes of a comparison, one for each method: started when first needed, and again after one ended.
 //!
-//! The messages between parent and child are described at [`super::child`]. A child that takes too long is asked to stop, so that it
-//! removes its temporary files, and killed where it does not; a thread reads its answers, so that waiting has an end.
+//! The messages between parent and child are described at [`super::child`]. A child that takes too long is asked to stop, so that
+//! it removes its temporary files, and killed if it does not; a thread reads its answers, so that waiting for them can time out.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -25,10 +25,10 @@ use crate::report::{Failure, RunResult};
 
 /// How long a child that was asked to stop may take for it.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often a stop is looked for while a child counts.
-const LOOK: Duration = Duration::from_millis(50);
-/// The most that is kept of what a child says on standard error.
-const SAID: usize = 4096;
+/// How often a stop is checked for while a child counts.
+const POLL: Duration = Duration::from_millis(50);
+/// The most bytes that are kept of a child's standard error.
+const STDERR_KEPT: usize = 4096;
 
 /// A child for each method, on one graph.
 pub(super) struct Workers<'a> {
@@ -71,12 +71,12 @@ impl Runner for Workers<'_> {
     }
 }
 
-/// A child process. Dropped, it ends.
+/// A child process, which is ended when dropped.
 struct Worker {
     child: Child,
     jobs: Option<ChildStdin>,
     answers: Receiver<String>,
-    said: Arc<Mutex<String>>,
+    stderr_tail: Arc<Mutex<String>>,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -92,40 +92,40 @@ impl Worker {
                 Error::resource(format!("cannot be started as a child process ({error})")).at(&program.program)
             })?;
         let (sender, answers) = channel();
-        let said = Arc::<Mutex<String>>::default();
+        let stderr_tail = Arc::<Mutex<String>>::default();
         let mut readers = Vec::new();
         if let Some(out) = child.stdout.take() {
             readers.push(thread::spawn(move || {
-                // The receiver goes first only where the child is ended.
+                // Sending fails only when the worker is dropped, which ends the child.
                 let lines = BufReader::new(out).lines().map_while(std::io::Result::ok);
                 let _ = lines.map(|line| sender.send(line)).find(std::result::Result::is_err);
             }));
         }
         if let Some(mut err) = child.stderr.take() {
-            let said = Arc::clone(&said);
+            let stderr_tail = Arc::clone(&stderr_tail);
             readers.push(thread::spawn(move || {
-                let mut bytes = [0; SAID];
+                let mut bytes = [0; STDERR_KEPT];
                 while let Ok(length @ 1..) = err.read(&mut bytes) {
-                    let text = lock(&said).clone() + &String::from_utf8_lossy(&bytes[..length]);
-                    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= SAID);
-                    *lock(&said) = text[from.unwrap_or(0)..].to_owned();
+                    let text = lock(&stderr_tail).clone() + &String::from_utf8_lossy(&bytes[..length]);
+                    let from = text.char_indices().map(|(at, _)| at).find(|at| text.len() - at <= STDERR_KEPT);
+                    *lock(&stderr_tail) = text[from.unwrap_or(0)..].to_owned();
                 }
             }));
         }
-        Ok(Self { jobs: child.stdin.take(), child, answers, said, readers })
+        Ok(Self { jobs: child.stdin.take(), child, answers, stderr_tail, readers })
     }
 
-    /// Counts a job once. After anything but a result the child is not to be asked again.
+    /// Counts a job once. After anything but a result the child must not be used again.
     fn count(&mut self, job: &str, limit: Duration, control: &Control) -> Result<Outcome> {
         let end = Instant::now() + limit;
-        // Where the child does not take it, it has ended, and its answers have, too.
+        // If this fails, the child has ended, and so will its answers below.
         let _ = self.jobs.as_mut().map(|jobs| jobs.write_all(format!("{job}\n").as_bytes()));
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match self.answers.recv_timeout(LOOK.min(left)) {
+            match self.answers.recv_timeout(POLL.min(left)) {
                 Ok(answer) => {
                     control.check()?;
-                    return Ok(self.understood(&answer));
+                    return Ok(self.parsed(&answer));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     control.check()?;
@@ -141,31 +141,31 @@ impl Worker {
         }
     }
 
-    fn understood(&mut self, answer: &str) -> Outcome {
+    fn parsed(&mut self, answer: &str) -> Outcome {
         if let Ok(failure) = serde_json::from_str::<Failure>(answer) {
             return Outcome::Failed(failure.error);
         }
         match serde_json::from_str::<RunResult>(answer) {
             Ok(result) => Outcome::Counted(Box::new(result)),
             Err(error) => {
-                let message = format!("the child process answered what is no result: {error}");
+                let message = format!("the child process's answer is not a result: {error}");
                 Outcome::Failed(Reason { kind: "crash".into(), message })
             }
         }
     }
 
-    /// Why a child ended that was not asked to.
+    /// Why a child ended without having been asked to.
     fn crash(&mut self) -> Reason {
         let status = self.child.wait().ok();
         self.readers.drain(..).for_each(|reader| drop(reader.join()));
-        let mut message = format!("the child process ended{}", status.map_or(String::new(), how));
-        if let Some(last) = lock(&self.said).lines().rev().find(|line| !line.trim().is_empty()) {
+        let mut message = format!("the child process ended{}", status.map_or(String::new(), exit_text));
+        if let Some(last) = lock(&self.stderr_tail).lines().rev().find(|line| !line.trim().is_empty()) {
             message.push_str(&format!(": {}", last.trim()));
         }
         Reason { kind: "crash".into(), message }
     }
 
-    /// Asks the child to end, and kills it where it does not.
+    /// Asks the child to end, and kills it if it does not.
     fn end(&mut self) -> std::io::Result<()> {
         self.jobs = None;
         let end = Instant::now() + GRACE;
@@ -177,7 +177,7 @@ impl Worker {
                 return Ok(());
             }
             if !asked {
-                // A child that is not yet reaped has its number still.
+                // Not reaped yet, so the process id is still the child's.
                 kill_process(Pid::from_child(&self.child), Signal::TERM)?;
                 asked = true;
             }
@@ -196,7 +196,7 @@ impl Drop for Worker {
     }
 }
 
-fn how(status: ExitStatus) -> String {
+fn exit_text(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => format!(" with code {code}"),

@@ -1,8 +1,8 @@
 //! Buckets of 64-bit keys, in memory while they fit, else in files of a temporary directory.
 //!
-//! Enters: batches of `(lane, key)` from many threads. Leaves: each lane's keys, once, in no order. At most `memory`
+//! Input: batches of `(lane, key)` from many threads. Output: each lane's keys, once, in no order. At most `memory`
 //! bytes of keys are held; past that every further block goes to its lane's file (8 bytes a key), and so do the blocks
-//! of that lane that were in memory. A lane's file is deleted when the lane is taken, so disk is given back as the
+//! of that lane that were in memory. A lane's file is deleted when the lane is taken, so disk space is freed as the
 //! buckets are consumed.
 
 use std::fs::File;
@@ -21,7 +21,7 @@ const STAGED: usize = 256;
 /// Lanes of keys, filled from many threads.
 pub struct Buckets {
     lanes: Vec<Mutex<Lane>>,
-    /// Staging areas of threads that are not at work just now.
+    /// Staging areas that no thread uses at the moment.
     idle: Mutex<Vec<Staging>>,
     block: usize,
     memory: AtomicU64,
@@ -49,8 +49,7 @@ impl Buckets {
     /// `lanes` empty lanes that hold at most about `memory` bytes of keys; files go to a directory made in `parent`
     /// when the first one is needed.
     pub fn new(lanes: usize, memory: u64, parent: &Path) -> Self {
-        // Blocks are what is written at once. All lanes together keep at most a quarter of the memory in blocks that
-        // are being filled.
+        // Blocks are written as a whole. The blocks that are being filled, one per lane, take at most a quarter of the memory.
         let block = (memory / 4 / 8 / lanes.max(1) as u64).clamp(STAGED as u64, 8192) as usize;
         Self {
             lanes: (0..lanes).map(|_| Mutex::default()).collect(),
@@ -100,7 +99,7 @@ impl Buckets {
         result
     }
 
-    /// Hands over what is still staged. Call it once, after the last `extend`, before lanes are taken.
+    /// Appends the keys that are still staged. Call it once, after the last `extend`, before lanes are taken.
     ///
     /// # Errors
     /// As [`Self::extend`].
@@ -137,7 +136,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Keeps a block in memory, or writes it and all that its lane holds.
+    /// Keeps a block in memory, or writes it and all whole blocks of its lane.
     fn keep(&self, lane: usize, slot: &mut Lane, block: Vec<u64>) -> Result<()> {
         let bytes = block.capacity() as u64 * 8;
         if self.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= self.memory.load(Ordering::Relaxed) / 4 * 3 {
@@ -182,7 +181,7 @@ impl Buckets {
     fn file_of(&self, lane: usize) -> Result<PathBuf> {
         if self.dir.get().is_none() {
             let dir = TemporaryDir::new(&self.parent, "trimill-buckets-")?;
-            // Another thread may have been first; then this directory goes again at once.
+            // Another thread may have been first; then this directory is removed at once.
             let _ = self.dir.set(dir);
         }
         Ok(self.dir.get().map_or(&*self.parent, TemporaryDir::path).join(format!("lane-{lane:05}")))
@@ -193,7 +192,7 @@ impl Buckets {
         lock(&self.lanes[lane]).len
     }
 
-    /// Takes all keys of a lane; the lane is empty afterwards and its file is gone.
+    /// Takes all keys of a lane; afterwards the lane is empty and its file is removed.
     ///
     /// # Errors
     /// When the lane's file cannot be read, or does not hold what was written.
@@ -297,8 +296,8 @@ mod tests {
             all.sort_unstable();
             assert_eq!(all, (0..200_000).collect::<Vec<u64>>());
             let left: Vec<_> = buckets.dir.get().iter().flat_map(|d| std::fs::read_dir(d.path()).unwrap()).collect();
-            assert!(left.is_empty(), "bucket files go as they are consumed");
+            assert!(left.is_empty(), "bucket files are removed as they are consumed");
         }
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the directory goes with the buckets");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "the directory is removed with the buckets");
     }
 }

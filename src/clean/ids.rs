@@ -1,8 +1,8 @@
 //! The ids of the input: which occur, and how they become `0..n`.
 //!
-//! Two ways. *Plain*: ids are below 2^32 - 1 and not much sparser than the arcs, so they index arrays as they are; a bit
-//! an id tells which occur. *Ranked*: any `u64`; the distinct ids are collected in a first reading of the input, sorted
-//! (8 bytes a vertex), and every id becomes its rank in a second reading.
+//! There are two cases. *Plain*: ids are below 2^32 - 1 and not much sparser than the arcs, so they index arrays as they are;
+//! one bit per id records which occur. *Ranked*: any `u64`; the distinct ids are collected in a first pass over the input and
+//! sorted (8 bytes a vertex), and every id is replaced by its position in a second pass.
 
 use std::sync::Mutex;
 use std::sync::OnceLock;
@@ -16,20 +16,20 @@ use crate::lock;
 
 const CHUNK_BITS: u64 = 1 << 20;
 
-/// Which plain ids occur: a bit an id, in chunks made when they are first touched.
+/// Which plain ids occur: one bit per id, in chunks made when they are first touched.
 pub struct Seen {
     chunks: Vec<OnceLock<Vec<AtomicU64>>>,
 }
 
 impl Default for Seen {
-    /// No id yet.
+    /// The empty set.
     fn default() -> Self {
         Self { chunks: std::iter::repeat_with(OnceLock::new).take(((1u64 << 32) / CHUNK_BITS) as usize).collect() }
     }
 }
 
 impl Seen {
-    /// Notes an id below 2^32.
+    /// Adds an id below 2^32.
     #[inline]
     pub fn note(&self, id: u64) {
         let chunk = self.chunks[(id / CHUNK_BITS) as usize].get_or_init(|| {
@@ -62,11 +62,11 @@ impl Seen {
     }
 }
 
-/// Collects the distinct ids of arcs, at most so many; memory is at most 24 bytes a distinct id.
+/// Collects the distinct ids of arcs, up to a limit; memory is at most 24 bytes a distinct id.
 pub struct Distinct {
     shards: Vec<Mutex<Shard>>,
     most: u64,
-    /// Those that are known to be distinct.
+    /// How many are known to be distinct.
     found: AtomicU64,
 }
 
@@ -87,7 +87,7 @@ impl Shard {
 }
 
 impl Distinct {
-    /// No ids yet; collecting ends early with more than `most`.
+    /// No ids yet; collecting fails after more than `most`.
     pub fn new(most: u64) -> Self {
         Self { shards: (0..64).map(|_| Mutex::default()).collect(), most, found: AtomicU64::new(0) }
     }
@@ -97,7 +97,7 @@ impl Distinct {
         self.most
     }
 
-    /// Whether there are more.
+    /// Whether more than that were found.
     pub fn is_full(&self) -> bool {
         self.found.load(Ordering::Relaxed) > self.most
     }
@@ -123,9 +123,9 @@ impl ArcSink for Distinct {
             let mut shard = lock(&self.shards[run[0].0 as usize]);
             shard.fresh.extend(run.iter().map(|&(_, id)| id));
             if self.is_full() {
-                return Err(Error::resource("more distinct ids than find room"));
+                return Err(Error::resource("more distinct ids than fit in memory"));
             }
-            // As many bytes again while they are merged.
+            // Merging takes as many bytes again.
             if shard.fresh.len() > shard.sorted.len() / 4 + 8192 {
                 let before = shard.sorted.len();
                 shard.merge_fresh();
@@ -136,7 +136,7 @@ impl ArcSink for Distinct {
     }
 }
 
-/// Mixes the bits of a key, so that any of them chooses well among shards or lanes (the finaliser of MurmurHash3).
+/// Mixes the bits of a key, so that any of them can select a shard or lane (the finaliser of MurmurHash3).
 #[inline]
 pub fn mix(mut key: u64) -> u64 {
     key = (key ^ (key >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,8 +1,8 @@
-//! Where a graph is prepared, and how the host's memory is divided while it is.
+//! Where a graph is prepared, and how the host's memory is divided meanwhile.
 //!
-//! Arrays over ids or vertices come first ([`needs`]). What is left is shared: while arcs are read, buckets 5/16, staging 1/8,
+//! Arrays over ids or vertices come first ([`needs`]). The rest is shared: while arcs are read, buckets 5/16, staging 1/8,
 //! readers up to 1/2; while they are cleaned, two sets of buckets 10/16, sorting 1/4; while they are oriented, two sets of buckets,
-//! staging 1/8, rows 1/4 once the first set is gone; a graph that stays in memory and rows that had to be decoded 1/4 each.
+//! staging 1/8, rows 1/4 once the first set is freed; a graph that stays in memory and rows that had to be decoded 1/4 each.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -12,22 +12,22 @@ use crate::error::{Error, Result};
 use crate::lock;
 use crate::memory::{HostMemory, Needs};
 
-/// Bytes for each id up to the largest, where ids index arrays: degrees, ranks, and the order of vertices.
+/// Bytes for each id up to the largest, if ids index arrays: degrees, ranks, and the order of vertices.
 pub const PER_ID: u64 = 12;
 
-/// Bytes for each vertex, where ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
+/// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
 /// Bytes for each key of a bucket that is sorted: its lanes and their union.
 pub(super) const PER_KEY: u64 = 24;
 
-/// Bytes of a thread that reads: two windows, or blocks on their way from a decompressor.
+/// Bytes of a thread that reads: two windows, or blocks from a decompressor.
 const READER: u64 = 2 << 20;
 
 /// A thread that reads a small input: staging areas, and what it parses.
 const SMALL_READER: u64 = 128 << 10;
 
-/// A file block whose rows are made: bounds of its arcs.
+/// The most arcs of a file block, whose rows a thread makes at once.
 const ROWS: u64 = 1 << 17;
 
 /// Where the stages up to the oriented graph may work, and in how much memory.
@@ -35,34 +35,34 @@ const ROWS: u64 = 1 << 17;
 pub struct Workspace<'a> {
     /// The host's memory.
     pub memory: HostMemory,
-    /// Where buckets go that do not fit.
+    /// The directory of buckets that do not fit in memory.
     pub dir: &'a Path,
-    /// The most bytes of an oriented graph that is not cached and stays in memory; one that takes more goes to a file.
+    /// The most bytes of an oriented graph that is not cached and stays in memory; a larger one is written to a file.
     pub graph: Bytes,
-    /// The most bytes of a set of buckets that stay in memory, where that is not their share.
+    /// The most bytes of a set of buckets that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
 }
 
 /// The ids of an input, and how many there are.
 #[derive(Debug, Clone, Copy)]
 pub enum Ids {
-    /// So many up to the largest, which index arrays.
+    /// The number of ids up to the largest; they index arrays.
     Plain(u64),
-    /// So many vertices, whose ids are looked up.
+    /// The number of vertices; their ids are looked up.
     Ranked(u64),
 }
 
-/// What preparing a graph of about so many arcs takes at least.
+/// The least memory for preparing a graph of about `arcs` arcs.
 pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in a quarter. Buckets are as many as their staging areas, an eighth, allow, or half as many, and the largest
-    // is a little larger than the others.
+    // A bucket is sorted in a thread's share of a quarter. There are as many buckets as their staging areas, an eighth, allow, or
+    // half as many, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
     let rows = 4 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (4 << 20)).min(threads * SMALL_READER + 32 * arcs);
     let least = reading.max(sorting.max(rows));
     let needs = Needs::to("prepare the graph");
-    // A bit each for those that occur, and what counts them.
+    // A bit for each id, set if it occurs, and the ranks of these bits.
     let needs = match ids {
         Ids::Plain(ids) => needs.array(PER_ID, (ids, "ids")).fixed("which ids occur", Bytes(ids / 4)),
         Ids::Ranked(many) => needs.array(PER_VERTEX, (many, "vertices")).fixed("which ids occur", Bytes(many / 4)),
@@ -76,24 +76,24 @@ impl<'a> Workspace<'a> {
         Self { memory, dir, graph: Bytes::ZERO, buckets: None }
     }
 
-    /// The shares of what is left beside arrays.
+    /// The shares of what the arrays in `needs` leave.
     ///
     /// # Errors
-    /// Below the floor.
+    /// [`crate::error::Kind::Resource`] if the budget is below the floor.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         let left = self.memory.left(needs)?;
         Ok(Shares { left, threads: self.memory.threads(), dir: self.dir, in_memory: self.buckets })
     }
 }
 
-/// Memory for buffers, once the arrays are there.
+/// Memory for buffers, once the arrays are allocated.
 #[derive(Debug, Clone, Copy)]
 pub struct Shares<'a> {
     /// All of it.
     pub left: Bytes,
     /// Threads that share it.
     pub threads: u64,
-    /// Where buckets go that do not fit.
+    /// The directory of buckets that do not fit in memory.
     pub dir: &'a Path,
     in_memory: Option<Bytes>,
 }
@@ -109,7 +109,7 @@ impl Shares<'_> {
         Bytes(self.left.get() / 4)
     }
 
-    /// Bytes in which a thread sorts a bucket, or makes its rows, if all do at the same time.
+    /// Bytes in which a thread sorts a bucket, or makes its rows, while all threads do so.
     pub fn sorting(&self) -> u64 {
         self.left.get() / 4 / self.threads
     }
@@ -119,20 +119,20 @@ impl Shares<'_> {
         (self.sorting() / PER_KEY).max(1024)
     }
 
-    /// The most staging areas of 2 KiB that a thread may have: all of them take an eighth.
+    /// The most staging areas of 2 KiB that a thread may have, so that those of all threads take an eighth.
     pub fn staged(&self) -> u64 {
         (self.left.get() / 8 / self.threads / 2048).clamp(1, 4096)
     }
 
-    /// Buckets for about so many arcs, a power of two: of about a million keys, which are sorted in a core's cache, or far fewer
-    /// than find room, since how much arrays will take of that is not known yet. Each has two lanes.
+    /// The number of buckets for about `arcs` arcs, a power of two. A bucket has about a million keys, which a core sorts in its
+    /// cache; or far fewer than fit, since it is not known yet how much memory arrays will take. Each has two lanes.
     pub(super) fn bucket_count(&self, arcs: u64) -> usize {
         let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 20);
         1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
     }
 }
 
-/// Memory that threads take and give back, as much as each needs; who finds too little waits.
+/// Memory that threads take and give back, as much as each needs; a thread that finds too little waits.
 #[derive(Debug)]
 pub(crate) struct Pool {
     most: u64,
@@ -146,7 +146,7 @@ impl Pool {
         Self::new(shares.left.get() / 4)
     }
 
-    /// For the keys of buckets that are handed on: an eighth.
+    /// For the keys of buckets while they go to other buckets: an eighth.
     pub(crate) fn of_keys(shares: &Shares<'_>) -> Self {
         Self::new(shares.left.get() / 8)
     }
@@ -155,7 +155,7 @@ impl Pool {
         Self { most, free: Mutex::new(most), changed: Condvar::new() }
     }
 
-    /// Takes `bytes`, or all there ever are; waits for them. Who holds some must not wait for others to take more.
+    /// Takes `bytes`, or the whole pool if that is smaller; waits until they are free. A thread that holds some must not take more.
     pub(crate) fn take(&self, bytes: u64) -> Taken<'_> {
         let bytes = bytes.min(self.most);
         let waited = self.changed.wait_while(lock(&self.free), |free| *free < bytes);
@@ -171,7 +171,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Refuses work that takes `bytes`, which are more than there are.
+    /// Refuses work that takes more than was taken.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].

@@ -1,19 +1,19 @@
 //! The CPU backend, method `bitmap`.
 //!
-//! For each local `a` and each successor `b` in its row, the triangles are what `a`'s row before `b` and `b`'s row have in
-//! common. One side of every such meeting is a bitmap, so there is no merging and there are no branches that go wrong:
+//! For each local `a` and each successor `b` in its row, the triangles are the common entries of `a`'s row before `b` and
+//! of `b`'s row. One side of every such intersection is a bitmap, so nothing is merged and no branch is hard to predict:
 //!
 //! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
-//!   `a`'s row meets them 64 numbers at a time;
+//!   `a`'s row is intersected with them 64 numbers at a time;
 //! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
-//!   one row block covers everything, rows whose successors lie close together are packed into words first (module `pack`).
+//!   one row block covers everything, rows whose successors are close together are packed into words first (module `pack`).
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
-//! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 words of work where
-//! probing by the rows of all successors takes 4.4 probes, both in units of 10^9.
+//! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 words of work
+//! where probing by the rows of all successors takes 4.4 * 10^9 probes.
 //!
-//! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker that
-//! has one a bitmap over the numbering and the arcs that it puts off, and the hubs' bits.
+//! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker a bitmap
+//! over the numbering and its postponed arcs, and the hubs' bits.
 
 mod hubs;
 mod pack;
@@ -37,9 +37,9 @@ use crate::lock;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
-use worker::{Around, Capacity, Run, Worker, count_put_off, count_run};
+use worker::{Capacity, RowBlockContext, Run, Worker, count_postponed, count_run};
 
-/// Runs for each thread, at least: so many that the threads end at about the same time.
+/// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
 
 /// Arcs and locals in a run, at least and at most.
@@ -85,7 +85,7 @@ fn workers_for(most: u64, size: ResidentSize) -> u64 {
     most.min((size.arcs + size.locals).div_ceil(SMALLEST_RUN)).max(1)
 }
 
-/// Bytes of what each worker has whatever the hubs: a bitmap over so many vertices, and a row.
+/// Bytes that each worker takes with any number of hubs: a bitmap over the numbering, and a row.
 fn per_worker(numbered: u32) -> Bytes {
     Bytes(u64::from(numbered).div_ceil(64) * 8) + Unpacked::BYTES
 }
@@ -162,7 +162,7 @@ impl PartitionCounter for Counting {
     }
 }
 
-/// Up to which number the hubs of `range`, at most `most`, are worth their bits; in the `whole` graph, rows will be packed.
+/// The end, at most `most`, of the hubs of `range` whose bits pay off; in the `whole` graph, rows will be packed.
 fn end_of_hubs(resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, most: u32, whole: bool) -> u32 {
     let rows = |locals: Range<usize>, each: &mut dyn FnMut(&[u32])| locals.for_each(|i| each(resident.row(i)));
     let steps = if whole { steps(most, rows) } else { Vec::new() };
@@ -172,7 +172,7 @@ fn end_of_hubs(resident: &Resident, range: &Range<u32>, successors: &SuccessorRo
         .unwrap_or(range.start)
 }
 
-/// What it takes to probe each of the first `most` rows of the whole graph, of which `rows` shows some.
+/// What it takes to probe each of the first `most` rows of the whole graph; `rows` visits a range of them.
 fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) -> Vec<u32> {
     const RUN: usize = 1 << 9;
     let most = most as usize;
@@ -187,7 +187,7 @@ fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) 
     runs.concat()
 }
 
-/// The tables, and what was found.
+/// The tables, and the count so far.
 struct Work {
     most_hubs: u32,
     /// How much of each local's row the row blocks so far have covered.
@@ -200,27 +200,27 @@ struct Work {
 }
 
 impl Work {
-    /// Packs the rows that will be probed: those of no hubs. The graph must be one partition, with one row block.
+    /// Packs the rows that will be probed: those after the hubs'. The graph must be one partition, with one row block.
     fn pack(&mut self, resident: &mut Resident, end_of_hubs: u32) {
         let probed = resident.numbers.partition_point(|&number| number < end_of_hubs)..resident.numbers.len();
         self.packed = pack::pack_rows(resident, probed);
     }
 
-    /// Counts what ends in `range`, with the hubs' rows up to `end_of_hubs` as bits.
+    /// Counts the triangles whose middle corner is in `range`, with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, end_of_hubs: u32) {
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() {
-            // All of them at once, so that what is taken does not depend on who is first.
-            self.workers.par_iter().for_each(|worker| lock(worker).make_room());
+            // All workers at once, so that the memory taken does not depend on which of them run.
+            self.workers.par_iter().for_each(|worker| lock(worker).allocate());
         }
         let (hubs, workers) = (&self.hubs, &self.workers);
-        let around = Around { resident, packed: self.packed, range, successors, hubs };
+        let around = RowBlockContext { resident, packed: self.packed, range, successors, hubs };
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)
             .map(|run| count_run(&mut free(workers), run, &around))
             .sum::<u64>();
-        self.triangles += workers.par_iter().map(|worker| count_put_off(&mut lock(worker), hubs)).sum::<u64>();
+        self.triangles += workers.par_iter().map(|worker| count_postponed(&mut lock(worker), hubs)).sum::<u64>();
     }
 
     fn bytes(&self) -> Bytes {

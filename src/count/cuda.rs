@@ -1,11 +1,11 @@
-//! The CUDA backend: one GPU counts a partition, a row block at a time; by default by whichever of `packed` and `lstc`, Algorithm 3
-//! of LSTC, is estimated to be sooner done.
+//! The CUDA backend: one GPU counts a partition, a row block at a time; by default by `packed` or `lstc` (Algorithm 3 of LSTC),
+//! whichever is estimated to be faster.
 //!
-//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; here its sections, footprint and
-//! errors are made those of the pipeline. All device memory is one arena of the size of the budget.
+//! The kernels and everything that touches the driver are in the crate `trimill-kernels`; this module translates between its
+//! sections, footprint and errors and those of the pipeline. All device memory is one arena of the size of the budget.
 //!
-//! Of a partition, the host holds the locals' numbers and, of all else, what is on its way: three runs of the resident section,
-//! and two row blocks, which are decoded into page-locked memory and copied from there.
+//! Of a partition, the host holds the locals' numbers and what is in flight: three runs of the resident section, and two row
+//! blocks, which are decoded into page-locked memory and copied from there.
 
 mod buffers;
 mod counting;
@@ -24,46 +24,46 @@ use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use buffers::Buffers;
 use counting::Counting;
 
-/// Bytes of the resident section that pass at a time, at most.
+/// The most bytes of a run of the resident section.
 pub const CHUNK: Bytes = Bytes::mib(32);
 
-/// And at least.
+/// The least limit for such a run.
 pub const LEAST_CHUNK: Bytes = Bytes::mib(1);
 
-/// Runs of the resident section that are read, on their way, or copied to the device.
+/// Runs of the resident section that are being read, waiting, or being copied to the device.
 pub const RUNS_IN_FLIGHT: u64 = 3;
 
-/// Runs of the next partition's resident section that may be read ahead.
+/// Runs of the next partition's resident section that may be prefetched.
 pub const RUNS_AHEAD: u64 = 2;
 
-/// Bytes of the host's memory for one GPU, apart from its row blocks and staging buffers: the runs in flight and those read
-/// ahead. Offsets of short rows may take twice as much as their successors, and the rows' numbers as much.
+/// Bytes of the host's memory for one GPU, apart from its row blocks and staging buffers: the runs in flight and those
+/// prefetched. Offsets of short rows may take twice as much as their successors, and the rows' numbers as much.
 pub const fn on_host(chunk: Bytes) -> Bytes {
     Bytes((RUNS_IN_FLIGHT + RUNS_AHEAD) * 4 * chunk.get())
 }
 
 /// A GPU with the budget of a job reserved.
 pub struct Cuda {
-    // Before the GPU, which their memory belongs to.
+    // Dropped before the GPU, which their memory belongs to.
     buffers: Buffers,
     gpu: Gpu,
-    /// What was asked for, or chosen.
+    /// The method that was asked for, or chosen.
     name: CudaMethod,
     method: Box<dyn Method<Resident>>,
-    /// Of `lstc`, and whether a job asked for it.
+    /// The shape of `lstc`, and whether a job asked for it.
     shape: (Shape, bool),
-    /// Bytes of the resident section that pass at a time.
+    /// The most bytes of a run of the resident section.
     chunk: Bytes,
 }
 
-/// How a job sets the kernels.
+/// The settings of a job for the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
     /// Threads of a block.
     pub block_threads: Option<u32>,
     /// The tile of `lstc`.
     pub tile: Option<u32>,
-    /// How long a GPU may be silent.
+    /// How long a GPU may give no answer.
     pub timeout: Option<Duration>,
 }
 
@@ -91,8 +91,8 @@ impl Cuda {
         Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK })
     }
 
-    /// The methods between which the choice is left to whoever knows the graph, of so many vertices and edges, with what they take;
-    /// none where the job named its method. To be asked once the budget is reserved.
+    /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
+    /// method. To be called once the budget is reserved.
     pub fn choices(&self, vertices: u32, edges: u64) -> Vec<(CudaMethod, Footprint)> {
         if self.name != CudaMethod::Auto {
             return Vec::new();
@@ -114,12 +114,12 @@ impl Cuda {
         }
     }
 
-    /// Resident rows pass in runs of so many bytes from now on.
-    pub fn pass_in_runs_of(&mut self, chunk: Bytes) {
+    /// Sets the most bytes of a run of the resident section.
+    pub fn set_run_bytes(&mut self, chunk: Bytes) {
         self.chunk = chunk;
     }
 
-    /// Does without memory that is set apart for stored rows: rows come plain then.
+    /// Gives up the memory that is set apart for stored rows: rows are then sent plain.
     ///
     /// # Errors
     /// When the device refuses or is lost.
@@ -149,8 +149,8 @@ impl Cuda {
         Ok(found.devices.iter().map(|device| device.ordinal).collect())
     }
 
-    /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Where the device refuses so
-    /// many bytes: how many it says are free.
+    /// Takes the arena, all that this backend will ever allocate, in place of one taken before. Returns how many bytes the device
+    /// says are free where it refuses the budget.
     ///
     /// # Errors
     /// When the device is lost.
@@ -182,7 +182,7 @@ impl Backend for Cuda {
 
     fn device(&self) -> Option<Device> {
         let device = self.gpu.device();
-        // A lost device says nothing of its memory; what asks it to count reports that.
+        // A lost device reports no memory; the next attempt to count with it reports the loss.
         let used = self.gpu.memory().map_or(0, |(free, total)| total - free);
         Some(Device {
             ordinal: device.ordinal,
@@ -220,14 +220,14 @@ impl Backend for Cuda {
 
     fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
         let scratch = Bytes(self.gpu.scratch_bytes());
-        // Where all are local, there is one row block and nothing to choose.
-        let arcs_into = self.method.wants_arcs_into() && size.locals < u64::from(size.numbered);
+        // Where all vertices are local, there is one row block, into which all arcs lead.
+        let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
         let counter = self.method.begin(&mut self.gpu, size, share).map_err(translated)?;
         Ok(Box::new(Counting::new(counter, arcs_into.then_some(size.numbered), scratch)))
     }
 }
 
-/// What a method takes, beside what is set apart to unpack rows.
+/// What a method takes, with the memory that is set apart to unpack rows.
 fn footprint(method: &dyn Method<Resident>, scratch: Bytes) -> Footprint {
     let footprint = method.footprint();
     Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), scratch)

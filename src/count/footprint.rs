@@ -1,21 +1,21 @@
-//! What a method takes of its device's memory, as the planner needs it.
+//! What a method takes of its device's memory, for the planner.
 
 use trimill_kernels::Size;
 
 use crate::bytes::Bytes;
 
-/// What a method takes of a partition's device: linear in its size, and never less than what is taken.
+/// What a method takes of the device's memory for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Footprint {
     /// Bytes for each resident arc.
     pub per_resident_arc: u64,
     /// Bytes for each local vertex: its number, the offset of its row, and what the method adds.
     pub per_local: u64,
-    /// Bytes of the tables of one worker, in a partition of so many locals and proxies.
+    /// Bytes of the tables of one worker, in a partition of `numbered` locals and proxies.
     pub table: fn(numbered: u32) -> Bytes,
     /// How many workers have a table of their own.
     pub workers: u64,
-    /// Bytes for each local or proxy, beside these.
+    /// Additional bytes for each local or proxy.
     pub per_numbered: u64,
     /// Row blocks for which there is room on the device.
     pub row_blocks: RowBlockRoom,
@@ -23,21 +23,21 @@ pub struct Footprint {
     pub fixed: Bytes,
     /// What the device sets apart to unpack rows in.
     pub scratch: Bytes,
-    /// What a method takes of a budget, where that is more than it must have; none: it never takes more.
+    /// What a method takes of a budget, where it uses more than it needs; none: it never does.
     pub of_budget: Option<fn(&Size, u64) -> u64>,
 }
 
 /// Row blocks for which a method has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockRoom {
-    /// So many, however many a partition has.
+    /// This many, however many a partition has.
     Always(u64),
     /// As many as a partition has, and no more than this.
     UpTo(u64),
 }
 
 impl RowBlockRoom {
-    /// For a partition of so many row blocks.
+    /// The number for a partition of `row_blocks` row blocks.
     pub fn of(self, row_blocks: u64) -> u64 {
         match self {
             Self::Always(many) => many,
@@ -47,7 +47,7 @@ impl RowBlockRoom {
 }
 
 impl Footprint {
-    /// Of a method without tables.
+    /// The footprint of a method without tables.
     pub fn new(footprint: trimill_kernels::Footprint, row_blocks: RowBlockRoom, scratch: Bytes) -> Self {
         Self {
             per_resident_arc: footprint.per_resident_arc,
@@ -67,14 +67,14 @@ impl Footprint {
         Bytes(self.per_resident_arc * arcs + self.per_local * locals)
     }
 
-    /// What is taken of a budget for a partition of this size, of which at least `least` must be.
+    /// What is taken of a budget for a partition of this size, which needs at least `least`.
     pub fn taken(&self, least: Bytes, size: &Size, budget: Bytes) -> Bytes {
         let Some(of_budget) = self.of_budget else { return least };
         let arena = budget.saturating_sub(self.scratch);
         least.max(Bytes(of_budget(size, arena.get())) + self.scratch)
     }
 
-    /// Bytes for a partition of so many locals and proxies, besides its resident section and its row blocks.
+    /// Bytes for a partition of `numbered` locals and proxies, besides its resident section and its row blocks.
     pub fn overhead(&self, numbered: u32) -> Bytes {
         let tables = (self.table)(numbered).get() * self.workers + self.per_numbered * u64::from(numbered);
         Bytes(tables) + self.fixed + self.scratch

@@ -1,4 +1,4 @@
-//! The counting methods by name, and which backend has each. What a method's name means is said at the head of its module.
+//! The counting methods by name, and which backend has each. The methods are described at the heads of their modules.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ pub enum CpuMethod {
 /// A method of the CUDA backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CudaMethod {
-    /// `lstc` or `packed`, whichever is estimated to be sooner done ([`crate::plan::choose`]).
+    /// `lstc` or `packed`, whichever is estimated to be faster ([`crate::plan::choose`]).
     Auto,
     /// Algorithm 3 of LSTC.
     Lstc,
@@ -35,17 +35,17 @@ impl CudaMethod {
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
-            Self::Lstc => LEAST_OF_A_GPU,
+            Self::Lstc => LEAST_MEMORY_METHOD,
             Self::Packed => "packed",
             Self::Baseline(name, _) => name,
         }
     }
 }
 
-/// The method of which a partition takes the least memory of a GPU.
-pub const LEAST_OF_A_GPU: &str = "lstc";
+/// The method that takes the least memory of a GPU for a partition.
+pub const LEAST_MEMORY_METHOD: &str = "lstc";
 
-/// What has a name: on the CPU, on a GPU, or on both.
+/// A named method: on the CPU, on a GPU, or on both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
     name: &'static str,
@@ -53,7 +53,7 @@ pub struct Method {
     cuda: Option<CudaMethod>,
 }
 
-/// All of them: those of this program, then the published ones.
+/// All methods: those of this program, then the published ones.
 static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
     let on_cpu = |name, method| Method { name, cpu: Some(method), cuda: None };
     let on_cuda = |method: CudaMethod| Method { name: method.name(), cpu: None, cuda: Some(method) };
@@ -74,7 +74,7 @@ static METHODS: LazyLock<Vec<Method>> = LazyLock::new(|| {
     methods
 });
 
-/// What a job may be counted by.
+/// The backend and method of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// The CPU, by this method.
@@ -86,7 +86,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// What a backend and the name of a method stand for.
+    /// Resolves a backend and the name of a method.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`]: there is no method of this name, or it is not the backend's.

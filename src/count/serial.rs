@@ -1,4 +1,4 @@
-//! The CPU backend with one of the published methods of one thread (`trimill-baselines`).
+//! The CPU backend with one of the published single-threaded methods (`trimill-baselines`).
 
 use rayon::ThreadPool;
 use trimill_baselines::SerialMethod;
@@ -9,7 +9,7 @@ use super::translated::translated;
 use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
 use crate::error::Result;
-use crate::partition::numbers::Gathered;
+use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 
 /// The backend.
@@ -17,7 +17,7 @@ use crate::partition::section::{Resident, RowBlockView};
 pub struct Serial(pub SerialMethod);
 
 impl Serial {
-    /// What the method takes.
+    /// The memory that the method takes.
     pub fn footprint(self) -> Footprint {
         let footprint = self.0.footprint();
         Footprint::new(footprint, RowBlockRoom::UpTo(footprint.row_blocks), Bytes::ZERO)
@@ -43,14 +43,14 @@ impl Backend for Serial {
 
     fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
         let counter = self.0.begin(size).map_err(translated)?;
-        Ok(Box::new(Counting { counter, numbers: Gathered::default() }))
+        Ok(Box::new(Counting { counter, numbers: NumberRuns::default() }))
     }
 }
 
 struct Counting {
     counter: Box<dyn Counter<Resident>>,
     /// The locals' numbers.
-    numbers: Gathered,
+    numbers: NumberRuns,
 }
 
 impl PartitionCounter for Counting {

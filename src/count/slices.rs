@@ -1,11 +1,11 @@
-//! A row block as counters of `trimill-kernels` take it.
+//! A row block in the form that counters of `trimill-kernels` take.
 
 use trimill_kernels::RowBlockSlices;
 
-use crate::partition::section::{RowBlockView, RowsIn};
+use crate::partition::section::{RowBlockView, RowsLocation};
 
-/// The slices of a row block, the rows of whose range are where `rows` says; no more than `arcs_into` resident arcs lead there.
-pub(super) fn slices<'a>(rows: &'a RowsIn, row_block: &RowBlockView<'a>, arcs_into: u64) -> RowBlockSlices<'a> {
+/// The slices of a row block; `rows` says where the rows of its range are, and at most `arcs_into` resident arcs lead there.
+pub(super) fn slices<'a>(rows: &'a RowsLocation, row_block: &RowBlockView<'a>, arcs_into: u64) -> RowBlockSlices<'a> {
     let everything = RowBlockSlices {
         range: row_block.range.clone(),
         offsets: row_block.offsets,
@@ -18,12 +18,12 @@ pub(super) fn slices<'a>(rows: &'a RowsIn, row_block: &RowBlockView<'a>, arcs_in
         all_local: false,
     };
     match rows {
-        RowsIn::RowBlock { first } => RowBlockSlices { first_local: *first as u32, ..everything },
+        RowsLocation::RowBlock { first } => RowBlockSlices { first_local: *first as u32, ..everything },
         // The row block has no rows, and nothing of it is sent.
-        RowsIn::Resident { first } => {
+        RowsLocation::Resident { first } => {
             RowBlockSlices { offsets: &[0], first_local: *first as u32, all_local: true, ..everything }
         }
-        RowsIn::Both { first, local } => RowBlockSlices {
+        RowsLocation::Both { first, local } => RowBlockSlices {
             local_words: local.words(),
             local_ranks: local.ranks(),
             first_local: *first as u32,

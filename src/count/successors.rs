@@ -1,11 +1,11 @@
 //! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
 use crate::partition::numbers::Numbers;
-use crate::partition::section::{Resident, RowBlockView, RowsIn};
+use crate::partition::section::{Resident, RowBlockView, RowsLocation};
 
 /// Where a successor's row is.
 pub(super) enum RowLocation<'a> {
-    /// In the resident section, so many rows after the first.
+    /// In the resident section, at this place.
     Resident(usize),
     /// In the row block: the row itself.
     RowBlock(&'a [u32]),
@@ -15,7 +15,7 @@ pub(super) enum RowLocation<'a> {
 pub(super) struct SuccessorRows<'a> {
     resident: &'a Resident,
     row_block: &'a RowBlockView<'a>,
-    rows: RowsIn,
+    rows: RowsLocation,
 }
 
 impl<'a> SuccessorRows<'a> {
@@ -23,14 +23,14 @@ impl<'a> SuccessorRows<'a> {
         Self { resident, row_block, rows: Resident::rows_in(Numbers::List(&resident.numbers), row_block, None) }
     }
 
-    /// Where the row of `b` is, a number in the row block's range.
+    /// Where the row of `b` is; `b` is a number in the row block's range.
     #[inline(always)]
     pub(super) fn place(&self, b: u32) -> RowLocation<'a> {
         let place = b - self.row_block.range.start;
         match &self.rows {
-            RowsIn::Resident { first } => RowLocation::Resident(first + place as usize),
-            RowsIn::RowBlock { .. } => RowLocation::RowBlock(self.row_block.row(place as usize)),
-            RowsIn::Both { first, local } => {
+            RowsLocation::Resident { first } => RowLocation::Resident(first + place as usize),
+            RowsLocation::RowBlock { .. } => RowLocation::RowBlock(self.row_block.row(place as usize)),
+            RowsLocation::Both { first, local } => {
                 let before = local.rank(place);
                 if local.contains(place) {
                     RowLocation::Resident(first + before as usize)
@@ -41,7 +41,7 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
-    /// The row of `b`, a number in the row block's range.
+    /// The row of `b`; `b` is a number in the row block's range.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
         match self.place(b) {

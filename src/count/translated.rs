@@ -1,15 +1,15 @@
-//! Errors of `trimill-kernels` as this crate's, with what to do.
+//! Translates errors of `trimill-kernels` into this crate's, with advice.
 
 use crate::error::Error;
 
-/// An error of the kernels as this crate's.
+/// Translates an error of the kernels.
 pub(super) fn translated(error: trimill_kernels::Error) -> Error {
     use trimill_kernels::Error as E;
     let text = error.to_string();
     match error {
         E::Shape(_) => Error::usage(text),
         E::Rows => Error::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again"),
-        E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of so much, or another --method"),
+        E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of that size, or another --method"),
         E::Absent(_) | E::NoSuchDevice { .. } => {
             Error::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
         }

@@ -1,4 +1,4 @@
-//! Accidents on purpose, in test builds only (feature `testing`): what happens at the N-th write, at the N-th reading, at the N-th call of a device.
+//! Fault injection, in test builds only (feature `testing`): at the N-th write, the N-th read, or the N-th call of a device.
 //!
 //! The environment variable `TRIMILL_FAULT` names one of
 //!
@@ -8,20 +8,20 @@
 //! | `kill:N` | of the N-th write, half is done, then the process is killed (SIGKILL) |
 //! | `panic:N` | of the N-th write, half is done, then the thread panics |
 //! | `term:N` | at the N-th write the process gets SIGTERM, and the write goes on |
-//! | `read:N` | a disk that fails: the N-th reading reads nothing |
-//! | `read-panic:N` | at the N-th reading the thread panics |
-//! | `read-stop:N` | at the N-th reading the process stops (SIGSTOP), until SIGCONT |
-//! | `device:N` | a device that is lost: the N-th call of one fails |
+//! | `read:N` | the N-th read fails, as on a broken disk |
+//! | `read-panic:N` | at the N-th read the thread panics |
+//! | `read-stop:N` | at the N-th read the process stops (SIGSTOP), until SIGCONT |
+//! | `device:N` | the N-th call of a device fails, as of one that is lost |
 //! | `device-panic:N` | at the N-th call of a device the thread panics |
 //! | `device-stop:N` | at the N-th call of a device the process stops (SIGSTOP), until SIGCONT |
 //! | `metis-fail:1`, `metis-kill:1` | the child that runs METIS fails, or is killed, before it begins |
-//! | `metis-fail:2`, `metis-kill:2` | it does so when it has answered |
+//! | `metis-fail:2`, `metis-kill:2` | it does so after it has answered |
 //! | `metis-damage:N` | byte N of its answer changes |
 //!
 //! where a write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the
-//! disk, renaming. Readings are those of inputs, buckets, spills and graph files. Calls of a device begin
-//! and finish a partition and hand it a run of the resident section or a row block; the CPU counts as one. A fault that strikes is
-//! logged, so a test that counts `N` up knows when there is no N-th call. A value that is none of these means nothing.
+//! disk, renaming. Reads are those of inputs, buckets, spills and graph files. Calls of a device are those that begin
+//! or finish a partition, or copy a run of the resident section or a row block to it; the CPU counts as a device. A fault is
+//! logged when it happens, so a test that counts `N` up knows when there is no N-th call. Any other value is ignored.
 
 use std::fs::File;
 use std::io;
@@ -37,12 +37,12 @@ use crate::error::{Error, Result};
 /// The variable.
 const VARIABLE: &str = "TRIMILL_FAULT";
 
-/// The value of an environment variable that only test builds look at.
+/// The value of an environment variable that only test builds read.
 pub fn hook(variable: &str) -> Option<String> {
     if cfg!(feature = "testing") { std::env::var(variable).ok() } else { None }
 }
 
-/// What is to happen, and when.
+/// A fault, and the call at which it happens.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     call: Call,
@@ -50,19 +50,19 @@ struct Plan {
     at: u64,
 }
 
-/// What a fault may happen to.
+/// The calls at which a fault may happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Call {
     Write,
     Read,
     Device,
-    /// Of the child that runs METIS: before it begins, and when it has answered.
+    /// In the child that runs METIS: before METIS begins, and after it has answered.
     Metis,
-    /// Of that child's answer, whose bytes are counted.
+    /// The end of METIS in that child; `at` is a byte of its answer.
     Answer,
 }
 
-/// An accident.
+/// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     Full,
@@ -95,7 +95,7 @@ fn parse(text: &str) -> Option<Plan> {
     Some(Plan { call, fault, at: at.parse().ok()? })
 }
 
-/// What is planned for this kind of call, if anything.
+/// The plan, if it is for this kind of call.
 fn planned(call: Call) -> Option<&'static Plan> {
     if !cfg!(feature = "testing") {
         return None;
@@ -105,7 +105,7 @@ fn planned(call: Call) -> Option<&'static Plan> {
     (plan.call == call).then_some(plan)
 }
 
-/// Called once for each call of this kind: what is to happen to it.
+/// Called once for each call of this kind: the fault that is to happen at it.
 pub(super) fn next(call: Call) -> Option<Fault> {
     static CALLS: AtomicU64 = AtomicU64::new(0);
     let plan = planned(call)?;
@@ -115,22 +115,22 @@ pub(super) fn next(call: Call) -> Option<Fault> {
 /// Called before each call of a device.
 ///
 /// # Errors
-/// That of a device that is lost.
+/// That of a lost device.
 pub fn before_device() -> Result<()> {
     match next(Call::Device) {
         None => Ok(()),
-        Some(fault) => fault.strike().map_err(|_| Error::resource("the device was lost")),
+        Some(fault) => fault.inject().map_err(|_| Error::resource("the device was lost")),
     }
 }
 
-/// Runs METIS in its child process, whose standard input becomes the answer.
+/// Runs METIS by `work` in its child process, which writes the answer to the file that is its standard input.
 ///
 /// # Errors
-/// What `work` reports; a fault's.
+/// Those of `work`; that of an injected fault.
 pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
     let moment = || match next(Call::Metis) {
         None => Ok(()),
-        Some(fault) => fault.strike().map_err(|error| Error::resource(format!("METIS's child fails ({error})"))),
+        Some(fault) => fault.inject().map_err(|error| Error::resource(format!("METIS's child fails ({error})"))),
     };
     moment()?;
     work()?;
@@ -140,25 +140,25 @@ pub fn in_metis_child(work: impl FnOnce() -> Result<()>) -> Result<()> {
             answer.read_exact_at(&mut byte, plan.at)?;
             answer.write_all_at(&[byte[0] ^ 1], plan.at)
         };
-        damaged().and_then(|()| plan.fault.strike()).map_err(|error| Error::write("(standard input)", error))?;
+        damaged().and_then(|()| plan.fault.inject()).map_err(|error| Error::write("(standard input)", error))?;
     }
     moment()
 }
 
 impl Fault {
-    /// Whether half of the bytes are written before it.
-    pub(super) fn tears(self) -> bool {
+    /// Whether half of the bytes are written before it happens.
+    pub(super) fn writes_half_first(self) -> bool {
         !matches!(self, Self::Term | Self::Stop)
     }
 
     /// Makes it happen.
     ///
     /// # Errors
-    /// The error of a full disk or of one that fails, where it is that.
+    /// The error of a full or failing disk, for these faults.
     ///
     /// # Panics
-    /// Where it is that.
-    pub(super) fn strike(self) -> io::Result<()> {
+    /// For [`Self::Panic`].
+    pub(super) fn inject(self) -> io::Result<()> {
         tracing::warn!("a fault of {VARIABLE} strikes: {self:?}");
         match self {
             Self::Full => Err(rustix::io::Errno::NOSPC.into()),
@@ -199,6 +199,6 @@ mod tests {
         for text in ["", "write", "write:", "write:-1", "eat:1", "write:1:2"] {
             assert!(parse(text).is_none(), "{text}");
         }
-        assert_eq!(Fault::Full.strike().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(Fault::Full.inject().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

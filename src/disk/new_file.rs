@@ -1,4 +1,4 @@
-//! A file under a temporary name, on its way to its own.
+//! A file that is written under a temporary name, before it gets its final one.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -11,9 +11,9 @@ use super::temporary::{Claim, TemporaryFile, claimed, marked};
 use super::{pass, step, write_at};
 use crate::error::{Error, Result};
 
-/// The owner alone may read the file.
+/// Only the owner may read the file.
 pub const PRIVATE: u32 = 0o600;
-/// Everybody may whom the umask allows.
+/// Everybody whom the umask allows may read it.
 pub const SHARED: u32 = 0o666;
 
 /// A file being written. Dropped without [`NewFile::persist`] or [`NewFile::into_temporary`], it is removed.
@@ -25,7 +25,7 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Begins a file in `dir` whose name begins and ends so.
+    /// Begins a file in `dir` whose name begins with `prefix` and ends with `suffix`.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -60,14 +60,6 @@ impl NewFile {
         self.file.as_file()
     }
 
-    /// Makes room for `length` bytes.
-    ///
-    /// # Errors
-    /// [`crate::error::Kind::Resource`].
-    pub fn set_len(&self, length: u64) -> Result<()> {
-        step(|| self.as_file().set_len(length)).map_err(|e| self.failed(e))
-    }
-
     /// Writes `bytes` at `position`. Called from many threads.
     ///
     /// # Errors
@@ -76,7 +68,7 @@ impl NewFile {
         write_at(self.as_file(), &self.name, bytes, position)
     }
 
-    /// Waits until the disk has all of it.
+    /// Waits until all of it is on disk.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -84,7 +76,7 @@ impl NewFile {
         step(|| self.as_file().sync_all()).map_err(|e| self.failed(e))
     }
 
-    /// Gives the file its name, replacing one of that name.
+    /// Gives the file its final name, replacing any file of that name.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -92,7 +84,7 @@ impl NewFile {
         self.into_temporary().persist(to)
     }
 
-    /// Nothing more is written; the name stays a temporary one.
+    /// Ends writing; the file keeps its temporary name.
     pub fn into_temporary(self) -> TemporaryFile {
         let (file, path) = self.file.into_parts();
         TemporaryFile::new(path, file)

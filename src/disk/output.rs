@@ -1,13 +1,13 @@
 //! Outputs: the files that users name.
 //!
-//! Enters: a path and bytes. Leaves: by what is at the path,
+//! Input: a path and bytes. Output depends on what is at the path:
 //!
 //! | at the path | what happens |
 //! | --- | --- |
 //! | nothing, or a regular file | the bytes are written beside it and renamed: the old file or the whole new one is there |
-//! | a symbolic link | the same where it leads to; the link stays |
+//! | a symbolic link | the same at its target; the link stays |
 //! | a device, a pipe | the bytes are written to it: no name is replaced |
-//! | the file that standard output or standard error goes to | the bytes follow what was written there |
+//! | the file that standard output or standard error goes to | the bytes are appended to what was written there |
 //! | a directory | an error |
 //!
 //! Files that belong together are all written before the first of them is renamed ([`write_outputs`]).
@@ -23,14 +23,14 @@ use rustix::fs::{Access, access, fstat};
 use super::{NewFile, SHARED, parent, pass, step, sync_dir};
 use crate::error::{Error, Result};
 
-/// As many links are followed as the system does.
+/// The most links that are followed, as by the system.
 const MOST_LINKS: usize = 40;
 
 /// Where the bytes of an output go.
 enum Target {
     /// To a new file that is renamed to this path, which is no link.
     Renamed(PathBuf),
-    /// To what is there.
+    /// To the device or pipe that is there.
     Through,
     /// To the file that is open as standard output or standard error.
     Open(OwnedFd),
@@ -53,7 +53,7 @@ impl Target {
     }
 }
 
-/// Where the links that begin at `path` end, which is nowhere yet.
+/// The target of the chain of links that begins at `path`; it does not exist yet.
 fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_path_buf();
     for _ in 0..MOST_LINKS {
@@ -65,7 +65,7 @@ fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// Standard output or standard error, where it goes to the very file `found`.
+/// Standard output or standard error, if it goes to the file `found`.
 fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     let same = |open: &dyn AsFd| {
         fstat(open.as_fd()).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.dev(), found.ino()))
@@ -113,7 +113,7 @@ impl Output {
         Ok(Self { name: path.to_path_buf(), sink })
     }
 
-    /// The new file, which can be written at any position; none where the bytes must come in their order.
+    /// The new file, which can be written at any position; `None` if the bytes must be written in order.
     pub fn new_file(&self) -> Option<&NewFile> {
         match &self.sink {
             Sink::New(file, _) => Some(file),
@@ -121,7 +121,7 @@ impl Output {
         }
     }
 
-    /// Gives a new file its name.
+    /// Gives a new file its final name.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// Writes all of `bytes`, and waits until the disk has a new file's.
+    /// Writes all of `bytes`; if it is a new file, waits until they are on disk.
     fn fill(&mut self, bytes: &[u8]) -> Result<()> {
         self.write_all(bytes).map_err(|e| Error::write(&self.name, e))?;
         self.new_file().map_or(Ok(()), NewFile::sync)
@@ -152,10 +152,10 @@ impl Write for Output {
     }
 }
 
-/// Asks whether `path` can be written, before the work that leads to it.
+/// Checks whether `path` can be written, before the work whose result goes there.
 ///
 /// # Errors
-/// As [`Output::create`].
+/// As `Output::create`.
 pub fn check_output(path: &Path) -> Result<()> {
     match Target::of(path)? {
         Target::Renamed(to) => NewFile::create(parent(&to), ".trimill-", ".tmp", super::PRIVATE).map(drop),
@@ -164,10 +164,10 @@ pub fn check_output(path: &Path) -> Result<()> {
     }
 }
 
-/// The directory that receives the new file of an output, or nothing where none is made.
+/// The directory that receives the new file of an output; `None` if no new file is made.
 ///
 /// # Errors
-/// As [`Output::create`].
+/// As `Output::create`.
 pub fn directory_of_output(path: &Path) -> Result<Option<PathBuf>> {
     match Target::of(path)? {
         Target::Renamed(to) => Ok(Some(parent(&to).to_path_buf())),
@@ -175,10 +175,10 @@ pub fn directory_of_output(path: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Writes outputs that belong together: none of the new files is there before all are whole on the disk.
+/// Writes outputs that belong together: none of the new files gets its name before all are completely on disk.
 ///
 /// # Errors
-/// As [`Output::create`]; older files then stay as they were.
+/// As `Output::create`; older files then stay as they were.
 pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
     let mut written = Vec::new();
     for renamed in [true, false] {
@@ -267,7 +267,7 @@ mod tests {
         let (link, file) = (dir.path().join("link"), dir.path().join("file"));
         symlink("/dev/full", &link).unwrap();
         std::fs::write(&file, "old").unwrap();
-        // Nothing of a set is there where one of them cannot be written.
+        // No file of a set is written if one of them cannot be.
         let error = write_outputs(&[(&link, b"much"), (&file, b"new")]).unwrap_err();
         assert_eq!(error.kind(), Kind::Resource);
         assert!(error.to_string().contains("link"), "{error}");

@@ -1,8 +1,8 @@
 //! Files and folders that are the user's own.
 //!
-//! In a folder that others can write to, a name may lead anywhere: to a link, a pipe, a file that somebody planted. So what the
-//! program made on an earlier start is opened without following a link and without waiting, and taken only where it is a regular
-//! file of the same (effective) user. Whoever may do more than that needs no trick.
+//! In a folder that others can write to, a name may refer to anything: a link, a pipe, a file that somebody planted. So files that
+//! the program made on an earlier start are opened without following links and without waiting, and used only if they are regular
+//! files of the same (effective) user. Somebody who can plant even those has that user's rights already.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
@@ -22,15 +22,15 @@ fn options(read: bool, write: bool) -> OpenOptions {
     options
 }
 
-/// Opens the file at `path` for reading; none where there is none, or none of this user's.
+/// Opens the file at `path` for reading; `None` if there is none, or none of this user's.
 ///
 /// # Errors
-/// What else the system says.
+/// Any other error of the system.
 pub fn open_own(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, false), path, is_own)
 }
 
-/// As [`open_own`], for writing over what is there.
+/// As [`open_own`], for overwriting its bytes.
 ///
 /// # Errors
 /// As [`open_own`].
@@ -46,22 +46,22 @@ fn opened(how: OpenOptions, path: &Path, will_do: fn(&Metadata) -> bool) -> io::
     match how.open(path) {
         Ok(file) => Ok(will_do(&file.metadata()?).then_some(file)),
         Err(e) => match Errno::from_io_error(&e) {
-            // Not there, a link, a pipe or a socket, a folder, another user's.
+            // Missing, a link, a pipe or a socket, a folder, another user's file.
             Some(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR | Errno::ACCESS | Errno::PERM) => Ok(None),
             _ => Err(e),
         },
     }
 }
 
-/// Opens the regular file at `path` for reading and writing, whoever made it; none where there is no such file.
+/// Opens the regular file at `path` of any user for reading and writing; `None` if there is no such file.
 ///
 /// # Errors
-/// What else the system says.
+/// Any other error of the system.
 pub fn open_plain_to_write(path: &Path) -> io::Result<Option<File>> {
     opened(options(true, true), path, |metadata| metadata.is_file())
 }
 
-/// Makes `dir`, and what leads to it, for this user alone, where it is not there. Whether it was made now.
+/// Makes `dir` and its missing parents, for this user alone, if it does not exist; returns whether it was made.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -73,12 +73,12 @@ pub fn private_dir(dir: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The mode of a new file in `dir`: whoever may not look into the folder may not read the file either. The umask is taken off.
+/// The mode of a new file in `dir`, before the umask: users who may not read the folder may not read the file either.
 pub fn mode_in(dir: &Path) -> u32 {
     dir.metadata().map_or(PRIVATE, |metadata| metadata.mode() & SHARED)
 }
 
-/// Keeps others out of `dir`, which is this user's; nothing where it is not.
+/// Takes all rights to `dir`, which is this user's, from other users.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] where `dir` belongs to another user.
@@ -119,7 +119,7 @@ mod tests {
                 assert!(open(&path(name)).unwrap().is_none(), "{name}");
             }
         }
-        // A file of the system's, which is another user's unless the tests run as root.
+        // A system file, which belongs to another user unless the tests run as root.
         let root = rustix::process::geteuid().is_root();
         assert_eq!(open_own(Path::new("/etc/passwd")).unwrap().is_some(), root);
         assert!(open_plain_to_write(&path("link")).unwrap().is_none() && !path("nowhere").exists());

@@ -1,9 +1,8 @@
-//! Temporary files and directories that go when their process is killed, too: at the next start in the same place.
+//! Temporary files and directories that are removed even if their process is killed: at the next start in the same place.
 //!
-//! Each is locked by the process that uses it. The kernel gives the lock back however that process ends, so what is not locked
-//! belongs to nobody and [`sweep`] removes it. Names carry a mark of the machine, because some file systems that machines
-//! share keep locks to one of them: only what was made on this machine is looked at. Where a file system knows no locks,
-//! nothing is removed.
+//! Each is locked by the process that uses it. The kernel releases the lock however that process ends, so what is not locked
+//! is not in use and [`sweep`] removes it. Names contain a mark of the machine, because locks on some shared file systems are
+//! visible to one machine only: files of other machines are left alone. On a file system without locks, nothing is removed.
 
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
@@ -23,11 +22,11 @@ use crate::error::{Error, Result};
 /// How names of temporary files and directories begin.
 const PREFIXES: [&str; 3] = ["trimill-", ".trimill-", ".part-"];
 
-/// A new directory that goes, with what is in it, when the value is dropped.
+/// A new directory that is removed, with its contents, when the value is dropped.
 #[derive(Debug)]
 pub struct TemporaryDir {
     dir: TempDir,
-    /// After the directory, which must not look like nobody's while it is emptied.
+    /// Dropped after the directory, which must not look unused while it is emptied.
     _lock: Option<File>,
 }
 
@@ -48,7 +47,7 @@ impl TemporaryDir {
         let make = || loop {
             let private = Permissions::from_mode(0o700);
             let dir = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(parent)?;
-            // Between the two calls another process may sweep it away: nothing shows yet that it is in use.
+            // Between the two calls another process may remove it: it is not locked yet.
             let lock = match File::open(dir.path()) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
@@ -56,7 +55,7 @@ impl TemporaryDir {
             match claimed(&lock, dir.path()) {
                 Claim::Ours => return Ok(Self { dir, _lock: Some(lock) }),
                 Claim::Unknown => return Ok(Self { dir, _lock: None }),
-                // Somebody swept it away before it was locked.
+                // Another process removed it before it was locked.
                 Claim::Lost => {}
             }
         };
@@ -79,26 +78,26 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// The file, for reading: it stays readable whatever becomes of its name.
+    /// The file, for reading: it stays readable if it is renamed or removed.
     pub fn as_file(&self) -> &File {
         &self.lock
     }
 
-    /// Gives the file its final name, replacing one of that name.
+    /// Gives the file its final name, replacing any file of that name.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`]; the file is removed.
     pub fn persist(self, to: &Path) -> Result<()> {
         let Self { path, lock } = self;
         step(|| path.persist(to).map_err(|e| e.error)).map_err(|e| Error::write(to, e))?;
-        // Now that no sweep takes its name for a temporary one.
+        // Only now, when the name is no longer a temporary one that a sweep removes.
         drop(lock);
         Ok(())
     }
 }
 
 impl TemporaryFile {
-    /// Gives the file its final name if nothing has that; returns it, still locked.
+    /// Gives the file its final name if that is not taken; returns the file, still locked.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`]; the file is removed.
@@ -118,26 +117,26 @@ impl AsRef<Path> for TemporaryFile {
     }
 }
 
-/// Whose a new file or directory is.
+/// The result of locking a new file or directory.
 pub(super) enum Claim {
     Ours,
     /// Removed, or about to be.
     Lost,
-    /// Its file system knows no locks.
+    /// Its file system has no locks.
     Unknown,
 }
 
 /// Locks what was just made at `path`.
 pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        // Names are random: what is at this one is what was made, or nothing.
+        // Names are random: at this one is what was made, or nothing.
         Ok(()) if path.exists() => Claim::Ours,
         Ok(()) | Err(Errno::WOULDBLOCK) => Claim::Lost,
         Err(_) => Claim::Unknown,
     }
 }
 
-/// `prefix`, and what tells this machine from others.
+/// `prefix`, followed by the mark of this machine.
 pub(super) fn marked(prefix: &str) -> String {
     format!("{prefix}{}-", machine())
 }
@@ -158,7 +157,7 @@ pub fn is_temporary(name: &OsStr) -> bool {
 }
 
 /// Removes temporary files and directories in `dir` that processes of this machine left when they were killed. What cannot be
-/// removed stays, and is in nobody's way.
+/// removed stays, which is harmless.
 pub fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -168,12 +167,12 @@ pub fn sweep(dir: &Path) {
         match swept(&path) {
             Ok(true) => tracing::info!("{}: a process that was killed left it; removed", path.display()),
             Ok(false) => {}
-            Err(error) => tracing::debug!("{} is left where it is ({error})", path.display()),
+            Err(error) => tracing::debug!("{} cannot be removed ({error})", path.display()),
         }
     }
 }
 
-/// Removes what is at `path` if nobody has it locked.
+/// Removes what is at `path` if no process has it locked.
 fn swept(path: &Path) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_dir() && !metadata.is_file() {

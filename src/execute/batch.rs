@@ -1,10 +1,10 @@
-//! Builds partitions from the same passes over the graph.
+//! Builds several partitions in the same passes over the graph.
 //!
-//! Enters: the graph, some partitions. Leaves: their spills. After their marks ([`kept`]) one pass in rank order: for each
-//! partition the rows of a file block are filtered, locals' and proxies' apart, and coded at once; then each partition's rows are
-//! appended to its spill in rank order, and a row block of proxies' rows ends where the next row would not fit ([`Cuts`]). Each
-//! pair of a partition and a file block is a task of its own, so all threads have work however many partitions there are, and
-//! while tasks run what the ones before found is written. The bytes of a spill do not depend on the batch or the threads.
+//! Enters: the graph, some partitions. Leaves: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in
+//! rank order filters and encodes the rows of each file block for each partition, separately for locals and proxies. The rows
+//! are appended to the partition's spill in rank order, and a row block of proxies' rows ends where the next row would not fit
+//! ([`Cuts`]). Each pair of a partition and a file block is a task, so all threads have work however many partitions there are;
+//! while tasks run, the rows of earlier ones are written. The bytes of a spill do not depend on the batch or the threads.
 //!
 //! Cost: two readings of the rows for all partitions together (three at level `zero-indegree`). Memory: the row blocks,
 //! [`Kept::bytes`] and [`BUFFERS`] for each partition, and for each thread twice [`HELD`] and an encoder.
@@ -28,10 +28,10 @@ use crate::partition::cuts::Cuts;
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
 
-/// What a partition takes while it is one of many, apart from its sets: blocks of its spill that are not full yet.
+/// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);
 
-/// Bytes of rows for each thread that were filtered and are to be written, while as many are being filtered.
+/// Bytes of filtered rows that wait to be written, for each thread; as many are being filtered meanwhile.
 pub const HELD: u64 = 1 << 20;
 
 /// Builds batches of partitions.
@@ -40,17 +40,17 @@ pub struct BatchBuilder<'a> {
     /// Bytes of a block of rows.
     block: Bytes,
     encoders: Encoders,
-    /// Memory that was used, one for each thread twice.
+    /// Buffers to reuse, two for each thread.
     idle: Mutex<Vec<Found>>,
 }
 
 impl<'a> BatchBuilder<'a> {
-    /// For the partitions of `builder`, in passes of blocks of at most so many bytes.
+    /// For the partitions of `builder`; passes over the graph read blocks of at most `block` bytes.
     pub fn new(builder: Builder<'a>, block: Bytes) -> Self {
         Self { builder, block, encoders: Encoders::default(), idle: Mutex::default() }
     }
 
-    /// Builds `parts` together; runs in the current thread pool. The first of them carries the time of all.
+    /// Builds `parts` together; runs in the current thread pool. The times of the whole batch are reported with the first.
     ///
     /// # Errors
     /// When rows cannot be read or a spill cannot be written; when stopped.
@@ -93,7 +93,7 @@ impl<'a> BatchBuilder<'a> {
         Ok(times.collect())
     }
 
-    /// Gives each partition what was found of it, in the order in which it was.
+    /// Appends to each partition the rows that tasks found for it, in task order.
     fn add(&self, growing: &mut [Growing], found: Vec<Found>) -> Result<()> {
         let mut pieces: Vec<(usize, [CodedSlice<'_>; 2])> = found.iter().flat_map(Found::pieces).collect();
         pieces.sort_unstable_by_key(|&(task, _)| task);
@@ -110,12 +110,12 @@ impl<'a> BatchBuilder<'a> {
 struct Tasks {
     all: usize,
     next: AtomicUsize,
-    /// Bytes that the last ones found.
+    /// Bytes of rows that the latest tasks found.
     held: AtomicU64,
 }
 
 impl Tasks {
-    /// Runs the next tasks on all threads, until what they found takes [`HELD`] for each thread; what each thread found.
+    /// Runs the next tasks on all threads, until their rows take [`HELD`] for each thread; returns the rows of each thread.
     fn some(&self, idle: &Mutex<Vec<Found>>, task: impl Fn(usize, &mut Rows) + Sync) -> Vec<Found> {
         let threads = rayon::current_num_threads();
         let most = HELD * threads as u64;
@@ -141,11 +141,11 @@ impl Tasks {
 /// Rows of a partition: those of its locals, and those of its proxies.
 type Rows = [CodedRows; 2];
 
-/// What the tasks of a thread found.
+/// The rows that the tasks of a thread found.
 #[derive(Default)]
 struct Found {
     rows: Rows,
-    /// The tasks, each with where its rows end.
+    /// The tasks, each with the ends of its rows.
     ends: Vec<(usize, [Mark; 2])>,
 }
 
@@ -164,7 +164,7 @@ impl Found {
         })
     }
 
-    /// Without rows, in the same memory.
+    /// Cleared; keeps its memory.
     fn emptied(mut self) -> Self {
         self.rows.iter_mut().for_each(CodedRows::clear);
         self.ends.clear();
@@ -172,22 +172,22 @@ impl Found {
     }
 }
 
-/// Filters the rows of `ranks` for one partition, and codes what is kept, in local numbers; with the processor's own count of bits
-/// where it has one.
+/// Filters the rows of `ranks` for one partition, and encodes what is kept in local numbers; with the processor's popcount
+/// instruction where it has one.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [own, passing]: &mut Rows) {
+fn filter(kept: &Kept, block: RowRun<'_>, ranks: Range<u32>, locals: &Locals, [resident, proxies]: &mut Rows) {
     let place = |successor| kept.kept.rank(successor);
-    let (mut own, mut passing) = (own.coder(), passing.coder());
+    let (mut resident, mut proxies) = (resident.coder(), proxies.coder());
     for (rank, number) in kept.kept.iter(ranks.clone()).zip(kept.kept.rank(ranks.start)..) {
         let row = block.row(rank);
         match locals.part(rank) == kept.part {
-            true => own.push(number, row, |_| true, place),
-            false => passing.push(number, row, |successor| kept.keeps(successor), place),
+            true => resident.push(number, row, |_| true, place),
+            false => proxies.push(number, row, |successor| kept.keeps(successor), place),
         }
     }
 }
 
-/// A spill that grows with every block.
+/// A spill that is being written.
 struct Growing {
     writer: SpillWriter,
     held: Option<Taken>,
@@ -195,11 +195,11 @@ struct Growing {
 }
 
 impl Growing {
-    /// Adds rows that come after those before.
-    fn add(&mut self, [own, passing]: [CodedSlice<'_>; 2]) -> Result<()> {
-        self.writer.resident_rows(own)?;
-        let (mut rest, mut taken) = (passing, 0);
-        for (i, (&place, &length)) in passing.numbers.iter().zip(passing.lengths).enumerate() {
+    /// Appends rows.
+    fn add(&mut self, [resident, proxies]: [CodedSlice<'_>; 2]) -> Result<()> {
+        self.writer.resident_rows(resident)?;
+        let (mut rest, mut taken) = (proxies, 0);
+        for (i, (&place, &length)) in proxies.numbers.iter().zip(proxies.lengths).enumerate() {
             self.cuts.row(place, length);
             for row_block in self.cuts.ended() {
                 let (before, after) = rest.split_at(i - taken);
@@ -220,7 +220,7 @@ impl Growing {
             held.resize(Bytes(spill.bytes));
         }
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
-        Ok(Built { part: kept.part, spill, held: self.held, inducing, pruning, spilling })
+        Ok(Built { part: kept.part, spill, _held: self.held, inducing, pruning, spilling })
     }
 }
 

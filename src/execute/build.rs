@@ -1,9 +1,9 @@
-//! What all ways to a spill have in common: where it goes, what it is called, what is known of it.
+//! The common part of all code that builds spills: where a spill goes, its name and its header.
 
 use std::path::Path;
 use std::time::Duration;
 
-use super::room::{FreeSpace, Taken};
+use super::room::{SpillMemory, Taken};
 use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Kind, Result};
@@ -20,8 +20,8 @@ pub struct Built {
     pub part: u32,
     /// The spill.
     pub spill: SpillSummary,
-    /// Its share of the memory, while the spill is there.
-    pub held: Option<Taken>,
+    /// Its share of the memory for spills, held while the spill exists.
+    pub(super) _held: Option<Taken>,
     /// How long inducing took.
     pub inducing: Duration,
     /// How long pruning took.
@@ -39,18 +39,20 @@ pub struct Builder<'a> {
     pub locals: &'a Locals,
     /// The plan.
     pub plan: &'a Plan,
-    /// What is pruned.
+    /// The prune level.
     pub prune: Prune,
-    /// Where the spills go that have no room in memory.
+    /// The directory of spills that do not fit in memory.
     pub dir: &'a Path,
-    /// Room for spills in memory.
-    pub room: &'a FreeSpace,
-    /// Marks the spills of this job.
+    /// Memory that is left for spills.
+    pub room: &'a SpillMemory,
+    /// Identifies the spills of this job.
     pub fingerprint: u128,
+    /// Whether spills outlive the job: they are then synced to disk.
+    pub durable: bool,
 }
 
 impl Builder<'_> {
-    /// Begins a partition's spill, in memory where there is room.
+    /// Begins a partition's spill, in memory if it fits there.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -73,13 +75,13 @@ impl Builder<'_> {
             None => SpillWriter::create(self.dir, &file_name(part), header, Codec::default())?,
         };
         writer.ranks(kept.kept.iter(0..self.graph.vertices()))?;
-        Ok((writer.sharing(encoders), held))
+        Ok((writer.sharing(encoders).durable(self.durable), held))
     }
 }
 
 impl Built {
-    /// A spill of an earlier start in `dir`, if it is there and a reader takes it. One that is damaged, or of another job,
-    /// is removed with a warning, and is built again.
+    /// The spill that an earlier start left in `dir`, if it is there and valid. One that is damaged, or of another job, is
+    /// removed with a warning, and is built again.
     ///
     /// # Errors
     /// When the file cannot be removed.
@@ -92,7 +94,7 @@ impl Built {
             Ok(spill) if spill.header().partition == part => Ok(Some(Self {
                 part,
                 spill: spill.summary(),
-                held: None,
+                _held: None,
                 inducing: Duration::ZERO,
                 pruning: Duration::ZERO,
                 spilling: Duration::ZERO,
@@ -113,7 +115,7 @@ pub fn file_name(part: u32) -> String {
     format!("part-{part:05}.spill")
 }
 
-/// The most bytes on disk while so many of the spills exist at a time.
+/// The most bytes on disk while at most `at_a_time` spills exist at the same time.
 pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
     let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,8 +1,8 @@
 //! How many partitions are built at a time.
 //!
-//! All partitions of a batch are built from the same three or four sequential passes over the graph ([`super::batch`]), so as many
-//! are built at once as find room: in the memory that counting leaves, for their sets and two blocks of rows, and on disk, since
-//! their spills exist at the same time, while those of the batch before are being counted. One always is.
+//! All partitions of a batch are built in the same two or three sequential passes over the graph ([`super::batch`]), so a batch
+//! is as large as possible. Its sets and blocks of rows must fit the memory that counting leaves, and its spills the disk,
+//! together with those of the previous batch, which are being counted meanwhile. It has at least one partition.
 //!
 //! The environment variable `TRIMILL_BATCH` sets the number of partitions of a batch, for tests.
 
@@ -27,13 +27,13 @@ use crate::plan::Plan;
 /// The most spills that are written at the same time: each is an open file.
 const MOST_AT_ONCE: u64 = 128;
 
-/// The variable.
+/// The environment variable.
 const VARIABLE: &str = "TRIMILL_BATCH";
 
-/// What a stored arc takes of its bound at least: less is not worth looking for before there is an error.
+/// Spills are taken to compress to no less than their bound divided by this: with less free disk space a job fails at once.
 const COMPRESSED: u64 = 5;
 
-/// A way to build partitions.
+/// How partitions are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Building {
     /// The most partitions of a batch.
@@ -45,10 +45,11 @@ pub struct Building {
 }
 
 impl Building {
-    /// Chooses for so many `parts` of a plan, which so many devices count, with `memory` bytes of the host for building and `spills` for spills that wait.
+    /// Chooses for `parts` partitions of a plan, counted on `devices` devices, with `memory` bytes of the host for building and
+    /// `spills` bytes for spills that wait there.
     ///
     /// # Errors
-    /// When the disks do not tell how much is free.
+    /// When the free space of the disk cannot be read.
     pub fn choose(
         (graph, plan, parts): (&OrientedGraph, &Plan, usize),
         job: &Job,
@@ -67,7 +68,7 @@ impl Building {
         let each = Kept::bytes(graph.vertices()) + BUFFERS;
         let rest = memory.saturating_sub(Bytes(3 * block.get()));
         let most = (rest.get() / each.get()).clamp(1, MOST_AT_ONCE) as usize;
-        // As many batches as there must be, all about as large.
+        // As few batches as possible, of about equal size.
         let mut many = parts.div_ceil(parts.div_ceil(most).max(1)).max(1);
         let free = free_space(&setup.spill_dir)?;
         while many > 1 && disk(many) > free {
@@ -76,24 +77,24 @@ impl Building {
         Ok(chosen(many))
     }
 
-    /// Built spills that may wait for so many devices.
+    /// The number of built spills that may wait for `devices` devices.
     pub fn waiting(&self, devices: usize) -> usize {
         self.many.max(devices)
     }
 
-    /// Bytes that must be free on disk, or spilling cannot end well.
+    /// Bytes that must be free on disk: with less, spilling is bound to fail.
     pub fn disk_at_least(&self) -> Bytes {
         Bytes(self.disk.get() / COMPRESSED)
     }
 }
 
-/// Builds partitions in the way that was chosen.
+/// Builds partitions as a [`Building`] says.
 pub struct Builders<'a> {
     /// Builds batches.
     pub batches: BatchBuilder<'a>,
     /// How many at a time.
     pub many: usize,
-    /// Where everything runs.
+    /// The thread pool.
     pub pool: &'a ThreadPool,
 }
 
@@ -103,8 +104,8 @@ impl<'a> Builders<'a> {
         Self { batches: BatchBuilder::new(builder, building.block), many: building.many, pool }
     }
 
-    /// Builds `parts` in their order, those excepted that `found` has; hands on what there is together, until `each` wants no
-    /// more.
+    /// Builds `parts` in their order, except those that `found` returns; hands the partitions of a batch to `each`, until that
+    /// breaks.
     ///
     /// # Errors
     /// When something cannot be read or written; when stopped.

@@ -45,11 +45,11 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     Ok(report(&cache, entries))
 }
 
-/// Removes the graphs that `request` names, by key or by input, and then those that were used longest ago until the rest
-/// fits the limit.
+/// Removes the graphs that `request` names, by key or by input, and then the least recently used ones until the rest fits
+/// the limit.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] for a name that stands for no graph of the cache; nothing is removed then.
+/// [`crate::error::Kind::Data`] for a name that matches no cached graph; nothing is removed then.
 pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -66,7 +66,7 @@ pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport
     }
     let mut gone: Vec<String> = Vec::new();
     let mut total = Bytes::ZERO;
-    // The last used come first, so what is past the limit was used longest ago.
+    // Most recently used first, so the entries beyond the limit are the least recently used.
     for entry in &entries {
         if request.which.iter().any(|name| named(entry, name)) {
             gone.push(entry.key.clone());

@@ -1,6 +1,6 @@
-//! What `trimill count` does: from the input to the answer.
+//! What `trimill count` does: from the input to the result.
 //!
-//! Once the plan stands, partitions are built, spilled, streamed and counted beside each other, on one device or several
+//! Once there is a plan, partitions are built, spilled, streamed and counted concurrently, on one device or several
 //! (`super::counting`); in the graph stream nothing is built or spilled.
 
 use std::path::Path;
@@ -19,17 +19,17 @@ use crate::error::{Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
 use crate::report::RunResult;
-use crate::run_dir::{JobRecord, RunDir, resumable};
+use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
 
-/// Counts the triangles of edges in memory, or else of a job's input.
+/// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
 /// # Errors
-/// What any stage reports.
+/// The error of any stage.
 pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills() {
         return super::kept::count(job, dir, control);
     }
-    machine::forget_peak();
+    machine::reset_peak();
     let begin = Instant::now();
     let setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
@@ -64,7 +64,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     let counted = unless_damaged(counted, path.as_deref());
     let (partitions, devices) = counted.map_err(|error| match error.kind() {
         Kind::Interrupted => error,
-        _ => resumable(error, setup.run.as_ref().map(RunDir::path)),
+        _ => with_resume_advice(error, setup.run.as_ref().map(RunDir::path)),
     })?;
     let graph = &planned.graph;
     let result = RunResult {

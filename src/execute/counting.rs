@@ -1,11 +1,11 @@
-//! The one loop that counts: partitions in a queue, and a thread for each device that takes the next one.
+//! The counting loop: a queue of partitions, and for each device a thread that takes the next one.
 //!
 //! A partition of the graph stream is a rank range, and all of them are in the queue from the beginning. Those of the partition
-//! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill goes when it was counted.
-//! Whatever overlaps shares one pool of threads, and where the device has memory of its own, the next partition's first rows are
-//! read while the last one is counted. With several devices the largest partitions come first, so that no device is left with one
-//! of them at the end; `super::workers` says what happens when a device fails. With a run directory each result is recorded, what
-//! earlier starts counted is left out, and spills that they finished are taken.
+//! stream are spills, which a builder thread puts there, a batch at a time (`super::building`); a spill is removed once it was
+//! counted. Stages that overlap share one thread pool. Where the device has memory of its own, the first rows of the next
+//! partition are prefetched while the current one is counted. With several devices the largest partitions come first, so that
+//! all devices finish at about the same time; `super::workers` says what happens when a device fails. With a run directory each
+//! result is recorded, partitions that earlier starts counted are skipped, and spills that they finished are reused.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
@@ -18,11 +18,11 @@ use super::building::{Builders, Building};
 use super::planned::Planned;
 use super::queue::{Queue, Taken};
 use super::results::{Known, partition_result};
-use super::room::FreeSpace;
+use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
-use super::workers::{all_or_cause, counted_by_all};
+use super::workers::{all_or_first_error, run_on_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::count::Backend;
@@ -44,10 +44,10 @@ use crate::stream::source::{PartitionSource, Spilled};
 use crate::stream::{Counted, Failed, count_partition};
 use crate::threads::{guarded, joined};
 
-/// What messages call the thread that builds.
+/// The name of the builder thread in messages.
 const BUILDER: &str = "the thread that builds partitions";
 
-/// What messages call the thread that reads the next partition.
+/// The name of the prefetching thread in messages.
 const READER_AHEAD: &str = "the thread that reads the next partition";
 
 /// The results of a device's thread.
@@ -88,7 +88,7 @@ pub(super) struct Work<'a> {
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) setup: &'a Setup,
     pub(super) queue: &'a Queue<Item>,
-    /// What builds spills, and removes them once they were counted.
+    /// In the partition stream, what builds spills and removes them once they were counted.
     pub(super) spills: Option<&'a Spills<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
@@ -97,7 +97,7 @@ pub(super) struct Work<'a> {
     pub(super) control: &'a Control,
 }
 
-/// What the partition stream has besides.
+/// What only the partition stream has.
 pub(super) struct Spills<'a> {
     builders: Builders<'a>,
     builder: Builder<'a>,
@@ -107,7 +107,7 @@ pub(super) struct Spills<'a> {
 /// Counts all partitions of a plan.
 ///
 /// # Errors
-/// The first error of the builder or of a device; the others are then stopped. A work directory without room; a stop.
+/// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped.
 pub(super) fn count_partitions(
     job: &Job,
     planned: &mut Planned,
@@ -118,7 +118,7 @@ pub(super) fn count_partitions(
     let mut backends = std::mem::take(&mut planned.backends);
     let (plan, parts) = (&planned.plan, planned.plan.parts());
     let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
-    let room = FreeSpace::new(planned.spills);
+    let room = SpillMemory::new(planned.spills);
     let place = match &plan.cut {
         Cut::Ranges(..) => None,
         Cut::Sets(locals) => Some((locals, spill_dir(job, setup, planned.fingerprint, journal.is_some())?)),
@@ -168,7 +168,7 @@ pub(super) fn count_partitions(
         let builds = spills.map(|spills| scope.spawn(|| build_all(&order, spills, &work)));
         let mut outcomes = count_all(&mut backends, &work);
         if let Some(builds) = builds {
-            // Where all devices have failed, the builder need not go on.
+            // If all devices failed, the builder may still be at work.
             together.stop();
             if let Err(error) = joined(BUILDER, builds.join()).and_then(|built| built) {
                 outcomes.push(Err(error));
@@ -176,7 +176,7 @@ pub(super) fn count_partitions(
         }
         outcomes
     });
-    let shares = all_or_cause(outcomes, control)?;
+    let shares = all_or_first_error(outcomes, control)?;
 
     let (mut all, devices) = together_of(shares, &backends);
     all.results.extend(before.results);
@@ -200,10 +200,10 @@ pub(super) fn count_partitions(
 
 /// Counts all partitions of the queue on all devices; returns the results of each device.
 pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Outcome>> {
-    counted_by_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
+    run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
 
-/// Where the spills of a job go.
+/// The directory of a job's spills.
 fn spill_dir(job: &Job, setup: &Setup, fingerprint: u128, lasting: bool) -> Result<SpillDir> {
     match lasting {
         true => SpillDir::lasting(&setup.spill_dir, job.keep_spill, fingerprint),
@@ -211,18 +211,18 @@ fn spill_dir(job: &Job, setup: &Setup, fingerprint: u128, lasting: bool) -> Resu
     }
 }
 
-/// What builds the partitions of a job.
+/// The builder of a job's partitions.
 pub(super) fn builder<'a>(
     planned: &'a Planned,
     locals: &'a Locals,
     job: &Job,
-    (dir, room): (&'a std::path::Path, &'a FreeSpace),
+    (dir, room): (&'a std::path::Path, &'a SpillMemory),
 ) -> Builder<'a> {
     let Planned { graph, plan, fingerprint, .. } = planned;
-    Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room }
+    Builder { graph, locals, plan, prune: job.prune, dir, fingerprint: *fingerprint, room, durable: job.keep_spill }
 }
 
-/// The results of all devices together, and each one's part.
+/// The results of all devices together, and the result of each device.
 pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -> (Outcome, Vec<DeviceResult>) {
     let mut all = Outcome::default();
     let mut devices = Vec::new();
@@ -235,7 +235,7 @@ pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -
     (all, devices)
 }
 
-/// What a device did, if it is one of its own.
+/// The result of a device; none where the host counts.
 pub(super) fn device_result(
     backend: &dyn Backend,
     results: &[PartitionResult],
@@ -256,7 +256,7 @@ pub(super) fn device_result(
     })
 }
 
-/// The order in which partitions are counted: theirs, or with several devices the largest first.
+/// The order in which partitions are counted: ascending, or with several devices the largest first.
 pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     let mut order: Vec<u32> = (0..plan.parts()).collect();
     if devices > 1 {
@@ -265,7 +265,7 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     order
 }
 
-/// Takes what earlier starts counted. Where spills are kept, a partition whose spill is gone is counted again with a new one.
+/// Takes over the results of earlier starts. Where spills are kept, a partition whose spill is missing is built and counted again.
 fn resume(
     journal: &Journal,
     (dir, fingerprint, keeps): (&std::path::Path, u128, bool),
@@ -301,12 +301,12 @@ fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> 
     built
 }
 
-/// A partition that was taken, and its source or why there is none.
+/// A partition that was taken, and its source or the error of opening it.
 type Opened<'a> = (Taken<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
 impl<'a> Work<'a> {
-    /// A partition, of whose resident section up to `room` bytes are read, in runs of `chunk`; with stored rows, where the counter
-    /// takes such.
+    /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`; as stored rows, where the
+    /// counter takes these.
     fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), stored: Option<Bytes>) -> Opened<'a> {
         let source = || Ahead::new(self.source(&taken.item, stored)?, chunk, room);
         let source = self.setup.pool.install(source);
@@ -325,7 +325,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A device's thread: counts what it takes from the queue until all is counted.
+/// A device's thread: counts partitions from the queue until all are counted.
 fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Outcome) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
     let (chunk, stored) = (backend.resident_chunk(), backend.stored_rows());
@@ -377,7 +377,7 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
     }
 }
 
-/// Counts a partition. A spill that turns out to be damaged is built from the graph once more.
+/// Counts a partition. A spill that turns out to be damaged is built again from the graph.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<Box<dyn PartitionSource + '_>>>,

@@ -1,4 +1,4 @@
-//! What `trimill doctor` does: tells what this machine has, what a job would use by default, and how fast it is taken to be.
+//! What `trimill doctor` does: reports what this machine has, the defaults of a job, and the rates that estimates use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};
 use crate::request::DoctorRequest;
 
-/// Surveys the machine; with `measure` a graph is counted in several ways, and the rates go to the cache directory.
+/// Surveys the machine; with `measure` a graph is counted in several ways, and the rates are stored in the cache directory.
 ///
 /// # Errors
-/// Where there is no room to measure in, or no cache directory; when stopped.
+/// When there is no space to measure in, or no cache directory; when stopped.
 pub fn doctor(request: &DoctorRequest, control: &Control) -> Result<DoctorReport> {
     let dirs = (request.work_dir.as_deref(), request.cache_dir.as_deref());
     if request.measure {

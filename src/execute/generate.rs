@@ -1,4 +1,4 @@
-//! What `trimill generate` does: a graph whose answer is known.
+//! What `trimill generate` does: writes a graph whose triangle count is known.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::threads;
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
 ///
 /// # Errors
-/// Parameters that make no graph, a given graph that cannot be read, a file that cannot be written.
+/// Invalid parameters, a given graph that cannot be read, a file that cannot be written.
 pub fn generate(request: &GenerateRequest, control: &Control) -> Result<GenerateReport> {
     let start = Instant::now();
     let pool = threads::pool(request.threads)?;
@@ -37,9 +37,9 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     })
 }
 
-/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangles, counted so that those of the product are known.
+/// A cleaned graph in memory, 4 bytes an edge and 8 a vertex, and its triangle count, from which that of the product follows.
 struct Cleaned {
-    /// Where the neighbours of larger number of each vertex begin; one more at the end.
+    /// Where each vertex's neighbours of larger number begin; one more at the end.
     begins: Vec<u64>,
     neighbours: Vec<u32>,
     triangles: u128,

@@ -16,19 +16,19 @@ use crate::mapped::trim_heap;
 use crate::prepare::prepare;
 use crate::report::Stage;
 
-/// An input that is open, and what tells it from any other.
+/// An open input, and what identifies it.
 pub struct Input<'a> {
     source: Box<dyn ArcSource + Send + 'a>,
     bytes: Bytes,
-    /// None where the input is no file.
+    /// None where the input is not a file.
     pub origin: Option<Origin>,
 }
 
 impl<'a> Input<'a> {
-    /// Opens the input of `job`: formats are told and headers read.
+    /// Opens the input of `job`: detects formats and reads headers.
     ///
     /// # Errors
-    /// What is wrong with the files; the wish to stop.
+    /// Errors in the files; when stopped.
     pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         setup.pool.install(|| {
             let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
@@ -39,7 +39,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// Edges in memory, or else the input of `job`.
+    /// `edges`, or if there are none the input of `job`.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -53,11 +53,11 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what tells this input from any
-    /// other; where there is a cache, with the contents.
+    /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what identifies the input; where
+    /// there is a cache, a hash of the contents is part of it.
     ///
     /// # Errors
-    /// What is wrong with the input; directories that cannot be written.
+    /// Errors in the input; directories that cannot be written.
     pub fn graph(
         &self,
         setup: &Setup,
@@ -76,7 +76,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Removes a graph that turned out to be damaged when its rows were read, so that the next start makes it again. `path`: its file.
+/// Removes a graph file (`path`) that turned out to be damaged when its rows were read, so that the next start makes it again.
 pub(super) fn unless_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
     outcome.map_err(|error| match path {
         Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {

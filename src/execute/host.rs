@@ -1,8 +1,8 @@
-//! How the host's memory is divided once the graph is there: what counts, what builds partitions, what plans them.
+//! Divides the host's memory once the graph is prepared: for counting, for building partitions, for planning them.
 //!
-//! Enters: a job and its graph. Leaves: a [`Division`], or the error that names the floor. What all threads read with comes
-//! first, and a graph that is in memory; then the least that building a partition takes, where the job may build any; what is left
-//! is for counting (on GPUs five eighths of it) and for more partitions at a time.
+//! Enters: a job and its graph. Leaves: a [`Division`], or the error that names the floor. The read buffers of all threads and a
+//! graph that is in memory come first; then the least that building a partition takes, where the job may build any; the rest
+//! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
 use crate::bytes::Bytes;
@@ -15,43 +15,43 @@ use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
 
-/// For each thread: a file block, stored and decoded. A longer row takes more.
+/// For each thread: a file block, stored and decoded. Long rows take more.
 const FILE_BLOCK: u64 = 2 << 20;
 
 /// For each thread: an encoder and a decoder of zstd, blocks before and after it, and rows that were filtered and wait
 /// ([`super::batch::HELD`]).
 const CODERS: u64 = (5 << 20) + 4 * HELD;
 
-/// The least bytes of a row block of the host, when the graph is passed over; there are three.
+/// The least bytes of a block of rows on the host in a pass over the graph; a pass has three.
 pub(super) const LEAST_BLOCK: Bytes = Bytes::mib(1);
 
-/// Bytes for each vertex while partitions are planned: where each is local, and what [`sizes`] takes.
+/// Bytes for each vertex while partitions are planned: the partition where it is local, and what [`sizes`] takes.
 const PER_PLANNED: u64 = 4 + sizes::PER_VERTEX;
 
-/// Bytes for each vertex while partitions are built: where each is local.
+/// Bytes for each vertex while partitions are built: the partition where it is local.
 const PER_BUILT: u64 = 4;
 
-/// The host's memory from the graph to the answer.
+/// How the host's memory is divided from planning to counting.
 #[derive(Debug, Clone, Copy)]
 pub struct Division {
     /// For counting.
     pub counting: Bytes,
-    /// For building partitions; nothing where there is no room for that.
+    /// For building partitions; none if there is too little for that.
     pub building: Option<Bytes>,
     /// For spills that wait in memory.
     pub spills: Bytes,
 }
 
-/// What a job asks of the host's memory beside what counts.
-pub(super) struct Asked<'a> {
+/// The host memory that a job needs apart from counting.
+pub(super) struct HostNeeds<'a> {
     job: &'a Job,
     host: HostMemory,
     size: GraphSize,
     held: Bytes,
 }
 
-impl<'a> Asked<'a> {
-    /// For a graph, of which so many bytes are in memory.
+impl<'a> HostNeeds<'a> {
+    /// For a graph of this size, of which `held` bytes are in memory.
     pub(super) fn new(job: &'a Job, host: HostMemory, (size, held): (GraphSize, Bytes)) -> Self {
         Self { job, host, size, held }
     }
@@ -70,7 +70,8 @@ impl<'a> Asked<'a> {
         let planned = host.left(&self.planning());
         let built = planned.and_then(|_| counting(self.building()));
         match (built, streaming) {
-            // Rank ranges need nothing for each vertex: what leaves them less than half is not set aside to be chosen from.
+            // Rank ranges need no memory for each vertex. If setting memory aside for building leaves counting less than half of
+            // what it has with rank ranges, the partition stream is not offered.
             (built, Ok(streaming))
                 if self.job.stream.is_none()
                     && !built.as_ref().is_ok_and(|&left| left.get() >= streaming.get() / 2) =>
@@ -81,7 +82,7 @@ impl<'a> Asked<'a> {
                 let left = built?;
                 let spills = match self.job.spill_to {
                     SpillTo::Disk => Bytes::ZERO,
-                    // Half of what counting can do without.
+                    // Half of what counting does not need.
                     SpillTo::Memory => Bytes(left.saturating_sub(least).get() / 2),
                 };
                 let counting = left.saturating_sub(spills);
@@ -90,7 +91,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The floors of what the job may do.
+    /// The floors of all ways in which the job may count.
     pub(super) fn floors(&self, least: Bytes) -> Vec<HostFloor> {
         let host = self.host;
         let graph = host.floor(&self.streaming().buffers(least));
@@ -102,7 +103,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What is there whatever is done.
+    /// What every stage needs.
     fn always(&self, needs: Needs) -> Needs {
         let threads = self.host.threads();
         let row = 12 * u64::from(self.size.longest_row);
@@ -140,7 +141,7 @@ pub(super) fn least_on_cpu(floor: Bytes, size: &GraphSize) -> Bytes {
     floor + Bytes((4 * size.edges + 16 * u64::from(size.vertices)) / 100)
 }
 
-/// What counts on the CPU may take: what was asked for, or half of what there is; never more than is left.
+/// The memory for counting on the CPU: what was asked for, or half of what is left; never more than is left.
 pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
     asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
 }
@@ -152,17 +153,17 @@ pub(super) struct OnGpus {
     pub(super) chunk: Bytes,
     /// The largest row block.
     pub(super) block: Bytes,
-    /// All of it: runs, row blocks and staging buffers of all GPUs.
+    /// In total: runs, row blocks and staging buffers of all GPUs.
     pub(super) all: Bytes,
 }
 
-/// The least that so many GPUs take of the host's memory.
+/// The least host memory that `gpus` GPUs take.
 pub(super) fn least_on_gpus(gpus: u64, longest_row: u32) -> Bytes {
     let blocks = 2 * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
 }
 
-/// Divides `left` among so many GPUs: runs of resident rows take three eighths, two row blocks of each a quarter.
+/// Divides `left` among `gpus` GPUs: of each share, runs of resident rows take three eighths, two row blocks a quarter.
 pub(super) fn on_gpus(gpus: u64, left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;

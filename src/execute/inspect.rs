@@ -1,4 +1,4 @@
-//! What `trimill inspect` does: tells what a spill, or a directory of spills, holds.
+//! What `trimill inspect` does: reports what a spill, or a directory of spills, holds.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub fn inspect(request: &InspectRequest, control: &Control) -> Result<Value> {
 
 fn value(report: &impl serde::Serialize, request: &InspectRequest) -> Result<Value> {
     let mut value = serde_json::to_value(report)
-        .map_err(|e| Error::data(&request.path, format!("its report cannot be told: {e}")))?;
+        .map_err(|e| Error::data(&request.path, format!("its report cannot be written as JSON: {e}")))?;
     if let Value::Object(fields) = &mut value {
         fields.insert("verified".into(), json!(request.verify));
     }

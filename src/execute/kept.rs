@@ -1,7 +1,7 @@
 //! What `trimill count` does with a directory of kept spills: counts them, without the graph.
 //!
-//! Enters: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` left them. Leaves: the same answer.
-//! Each spill is checked against the manifest before it is counted, and stays where it is.
+//! Enters: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` wrote them. Leaves: the result that
+//! the graph itself gives. Each spill is checked against the manifest before it is counted, and is kept.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::machine;
 use super::queue::Queue;
 use super::results::{Known, input_report};
 use super::setup::{Chosen, Setup, host_holds};
-use super::workers::all_or_cause;
+use super::workers::all_or_first_error;
 use trimill_kernels::Scope;
 
 use crate::bytes::Bytes;
@@ -34,7 +34,7 @@ use crate::spill::{Manifest, ManifestGraph, SpillReader};
 /// [`crate::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
 /// [`crate::error::Kind::Resource`] when a partition does not fit the device.
 pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
-    machine::forget_peak();
+    machine::reset_peak();
     let begin = Instant::now();
     refuse_partition_settings(job, dir)?;
     let manifest = Manifest::read(dir)?;
@@ -79,7 +79,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         }
         let [inducing, pruning, spilling] = [Duration::ZERO; 3];
         let part = partition.id;
-        let built = Built { part, spill: spill.summary(), held: None, inducing, pruning, spilling };
+        let built = Built { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
         items.push(Item::Built(Box::new(built)));
         sizes.push(size);
         predictions.push(predicted);
@@ -102,7 +102,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     };
     let (backend, method) = (backends[0].name(), backends[0].method());
     let outcomes = count_all(&mut backends, &work);
-    let (all, devices) = together_of(all_or_cause(outcomes, control)?, &backends);
+    let (all, devices) = together_of(all_or_first_error(outcomes, control)?, &backends);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {
         vertices: u64::from(size.vertices),

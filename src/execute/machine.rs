@@ -1,4 +1,4 @@
-//! What this machine has, and what the process took.
+//! What this machine has, and how much memory the process took.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ pub fn memory() -> Bytes {
     Bytes(group.map_or(machine, |group: u64| machine.min(group)))
 }
 
-/// The most resident memory that the process had at a time since [`forget_peak`] (mapped file pages count).
+/// The peak resident memory of the process since [`reset_peak`] (mapped file pages count).
 pub fn peak_memory() -> Bytes {
     kib_of("/proc/self/status", "VmHWM:")
 }
@@ -29,14 +29,14 @@ pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
-/// The product name of the processor, or its architecture where the system does not tell it.
+/// The product name of the processor, or its architecture where the system does not give it.
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = info.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
     named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
 }
 
-/// A value that the system tells in KiB; none where it does not tell.
+/// A value that the system gives in KiB; zero where it does not give it.
 fn kib_of(file: &str, name: &str) -> Bytes {
     let text = fs::read_to_string(file).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -44,19 +44,19 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Whether the process is the program's, and not one that uses the library.
+/// Whether the process is the program, and not one that uses the library.
 static OWN: AtomicBool = AtomicBool::new(false);
 
-/// Says that the process is the program's: from now on, freed memory goes back to the system at once, and each job measures a peak
-/// of its own.
+/// Declares that the process is the program: from now on, freed memory goes back to the system at once, and each job measures
+/// its own peak.
 pub fn own_process() {
     OWN.store(true, Ordering::Relaxed);
     return_freed_memory();
 }
 
-/// Resets [`peak_memory`] in a process of the program's, so that a job in a batch reports its own. Elsewhere, and where the
-/// system does not allow it, the peak is that of the whole process: larger, never smaller.
-pub fn forget_peak() {
+/// Resets [`peak_memory`] in the program's process, so that a job in a batch reports its own. Elsewhere, and where the system
+/// does not allow it, the peak is that of the whole process: larger, never smaller.
+pub fn reset_peak() {
     if OWN.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");
     }

@@ -1,8 +1,8 @@
-//! How fast this machine is: the rates that `trimill doctor --measure` writes.
+//! Measures the rates of this machine, which `trimill doctor --measure` writes.
 //!
 //! Enters: a directory. Leaves: [`Rates`]. A Kronecker graph is generated there and counted by both streams on the cores and, where
-//! there is one, on the first GPU; the stages of these jobs say how fast they were, the best of three times. A file is written
-//! and read to see what the disk does. What cannot be measured here (a GPU that is not there) stays as it is by default.
+//! there is one, on the first GPU; the rates follow from the stage times of these jobs, the best of three runs. A file is
+//! written and read to measure the disk. Rates that cannot be measured, as those of a missing GPU, keep their defaults.
 
 use std::path::Path;
 use std::time::Instant;
@@ -27,7 +27,7 @@ const TIMES: usize = 3;
 /// Partitions of a graph that is cut.
 const PARTS: u32 = 8;
 
-/// What is shown as progress: the disk, two jobs on the cores, two on a GPU and its two methods.
+/// The steps of progress: the disk, two jobs on the cores, two on a GPU and its two methods.
 const STEPS: u64 = 7;
 
 /// Bytes that are written and read to measure a disk.
@@ -36,8 +36,8 @@ const DISK_BYTES: u64 = 512 << 20;
 /// Bytes of a write or read.
 const STEP: usize = 4 << 20;
 
-/// The scale of the graph that this machine is measured with: for each core as many edges, so that every stage is long enough to
-/// tell its rate.
+/// The scale of the graph that this machine is measured with: edges in proportion to the cores, so that every stage takes long
+/// enough to be measured.
 pub(super) fn measured_scale() -> u32 {
     (19 + cores().ilog2()).min(24)
 }
@@ -65,7 +65,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     let ranges = format!("partition = {{ partitioner = 'rank', parts = {PARTS} }}");
     let cores = cores() as f64;
     let arcs = |of: &Best, rate: &mut Arcs, graph: &Best| {
-        rate.graph = graph.passed / (graph.seconds(&["stream"]) * cores);
+        rate.graph = graph.streamed / (graph.seconds(&["stream"]) * cores);
         rate.spill = of.kept / (of.seconds(&["stream"]) * cores);
     };
     let (spilled, ranged) =
@@ -80,7 +80,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
             jobs.best(&format!("{ranges}\ncount.backend = 'cuda'"))?,
         );
         arcs(&spilled, &mut rates.gpu, &ranged);
-        rates.gpu_arcs = ranged.passed / ranged.seconds(&["copy"]);
+        rates.gpu_arcs = ranged.streamed / ranged.seconds(&["copy"]);
         task.advance(2);
         let usual = Rates::default();
         rates.lstc = jobs.speed("lstc", usual.lstc())?;
@@ -96,14 +96,14 @@ struct Jobs<'a> {
     control: &'a Control,
 }
 
-/// The least seconds that each stage took, and what it was at.
+/// The results of a job's runs, and how much its stages processed.
 struct Best {
     results: Vec<RunResult>,
     edges: f64,
-    /// Arcs that partitions kept, of the partition stream.
+    /// Arcs that the partitions of the partition stream kept.
     kept: f64,
     /// Arcs that were streamed.
-    passed: f64,
+    streamed: f64,
 }
 
 impl Best {
@@ -113,7 +113,7 @@ impl Best {
             let some = result.stages.iter().filter(|stage| stages.contains(&stage.name.as_str()));
             some.map(|stage| stage.seconds).sum()
         };
-        // Nothing is faster than the clock can tell.
+        // No less than the clock can resolve.
         self.results.iter().map(of).fold(f64::INFINITY, f64::min).max(1e-6)
     }
 }
@@ -129,16 +129,16 @@ impl Jobs<'_> {
         let results: Vec<_> =
             (0..TIMES).map(|_| count(&job, None, None, &self.control.silent_part())).collect::<Result<_>>()?;
         let first = &results[0];
-        let streamed: u64 = first.partitions.iter().map(|part| part.stream_bytes.get()).sum();
+        let bytes: u64 = first.partitions.iter().map(|part| part.stream_bytes.get()).sum();
         Ok(Best {
             edges: first.edges as f64,
             kept: first.partitions.iter().map(|part| part.arcs_kept as f64).sum(),
-            passed: streamed as f64 / 4.0,
+            streamed: bytes as f64 / 4.0,
             results,
         })
     }
 
-    /// How fast a method is on the GPU, as a multiple of the `usual`.
+    /// How fast a method is on the GPU, as a multiple of the `usual` speed.
     fn speed(&self, method: &str, usual: Speed) -> Result<f64> {
         let job = self.job(&format!("count = {{ backend = 'cuda', method = '{method}' }}"))?;
         let setup = Setup::new(&job, None)?;
@@ -154,7 +154,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Bytes that the disk with `dir` takes in a second, and gives back when nothing of it is in the page cache.
+/// Bytes that the disk of `dir` writes in a second, and that it reads with nothing in the page cache.
 fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
     let file = NewFile::create(dir, "disk-", ".tmp", PRIVATE)?;
@@ -165,7 +165,7 @@ fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     }
     file.sync()?;
     let writing = start.elapsed().as_secs_f64();
-    // Where the system does not forget what it was written, memory is measured.
+    // Where the system keeps the pages in its cache, memory is measured instead of the disk.
     let _ = fadvise(file.as_file(), 0, None, Advice::DontNeed);
     let start = Instant::now();
     for position in (0..DISK_BYTES).step_by(STEP) {

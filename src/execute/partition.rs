@@ -10,7 +10,7 @@ use super::counting::builder;
 use super::graph::{Input, unless_damaged};
 use super::machine;
 use super::planned::{Planned, planned};
-use super::room::FreeSpace;
+use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
@@ -24,9 +24,9 @@ use crate::report::{PartitionReport, SpilledPartition, Stage};
 /// Spills the partitions of a job.
 ///
 /// # Errors
-/// What any stage reports; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
+/// The error of any stage; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
 pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
-    machine::forget_peak();
+    machine::reset_peak();
     if job.stream == Some(Stream::Graph) {
         return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
             .expected("another partitioner: rank ranges are not spilled"));
@@ -61,7 +61,7 @@ fn spill(
     let order: Vec<u32> = (0..parts).collect();
     let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
     dir.check_space(building.disk_at_least())?;
-    let room = FreeSpace::new(Bytes::ZERO);
+    let room = SpillMemory::new(Bytes::ZERO);
     let builder = builder(planned, locals, job, (directory, &room));
     let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
     let (mut spills, mut partitions) = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! What `trimill plan` does: what each partition will take, what fits, and which numbers of parts would. Counts nothing.
+//! What `trimill plan` does: predicts what each partition takes and whether it fits, also for other numbers of parts. Counts
+//! nothing.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
@@ -27,10 +28,10 @@ use crate::plan::{Assign, Limits};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
 
-/// Plans a job, for edges in memory or else for its input.
+/// Plans a job, for `edges` or if there are none for its input.
 ///
 /// # Errors
-/// What any stage up to the plan reports; a budget below the floor.
+/// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
@@ -116,7 +117,7 @@ pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control:
     .complete())
 }
 
-/// What preparing the graph took, or would, at least.
+/// The least host memory that preparing the graph takes.
 fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     let ids = match graph.declared_lines() {
         Some(lines) => Ids::Plain(lines + graph.first_declared_id()),
@@ -125,7 +126,7 @@ fn preparing(graph: &OrientedGraph, space: Workspace<'_>) -> Needs {
     needs(ids, graph.report().arcs, space)
 }
 
-/// What other numbers of parts would take, without splitting; nothing where asking the partitioner again is not cheap.
+/// What other numbers of parts would take, without splitting; none where running the partitioner again is not cheap.
 fn alternatives(
     planning: &Planning<'_>,
     (stream, row_block_limit, partitioner): (Stream, Bytes, &Partitioner),
@@ -134,7 +135,7 @@ fn alternatives(
     let Planning { graph, footprint, control, .. } = *planning;
     let limits = Limits { row_block: Some(row_block_limit), ..*planning.limits };
     let budget = limits.device;
-    let told = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
+    let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
         let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
         let most = |of: fn(&PartitionSize) -> u64| sizes.iter().map(of).max().unwrap_or_default();
         let kept: u64 = sizes.iter().map(|size| size.arcs_kept).sum();
@@ -149,7 +150,7 @@ fn alternatives(
         }
     };
     if stream == Stream::Graph {
-        let of = |parts| Ok(told(parts, even_ranges(graph, parts, footprint, &limits, control)?));
+        let of = |parts| Ok(alternative(parts, even_ranges(graph, parts, footprint, &limits, control)?));
         return PARTS.into_iter().map(of).collect();
     }
     let (vertices, child_peak) = (Vertices::of(graph)?, AtomicU64::new(0));
@@ -160,7 +161,7 @@ fn alternatives(
     }
     let of = |parts| {
         let locals = Locals::of(&assigner.assign(parts)?, &vertices.order);
-        Ok(told(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
+        Ok(alternative(parts, sized(graph, &locals, footprint, (&limits, row_block_limit), control)?))
     };
     PARTS.into_iter().map(of).collect()
 }

@@ -1,18 +1,18 @@
-//! A job up to its plan: what counting, partitioning and planning have in common.
+//! Takes a job up to its plan, for counting, partitioning and planning alike.
 
 use std::sync::atomic::AtomicU64;
 
 use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::host::Asked;
+use super::host::HostNeeds;
 use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::cache::Origin;
 use crate::control::Control;
-use crate::count::method::LEAST_OF_A_GPU;
+use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::count::{Backend, Footprint};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
@@ -33,25 +33,25 @@ use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, Spil
 pub(super) struct Planned {
     /// The graph.
     pub(super) graph: OrientedGraph,
-    /// Who cut it: never `auto`.
+    /// The partitioner; never `auto`.
     pub(super) partitioner: Partitioner,
     /// The plan.
     pub(super) plan: Plan,
-    /// What the plan keeps to.
+    /// The limits of the plan.
     pub(super) limits: Limits,
-    /// Bytes of the host's memory that building takes; of one partition at a time it is enough.
+    /// Host memory for building partitions; enough for one at a time.
     pub(super) building: Bytes,
-    /// And spills that wait in its memory.
+    /// Host memory for spills that wait there.
     pub(super) spills: Bytes,
-    /// Whether the host has room for that.
+    /// Whether the host's memory suffices for building.
     pub(super) builds: bool,
     /// The floors of the host's memory for this job.
     pub(super) host_floors: Vec<HostFloor>,
     /// Bytes that the drivers of GPUs mapped in the process.
     pub(super) driver: Bytes,
-    /// What counts: at least one, one for each device.
+    /// At least one; one for each device.
     pub(super) backends: Vec<Box<dyn Backend>>,
-    /// How many.
+    /// How many backends.
     pub(super) devices: usize,
     /// The budget of the device.
     pub(super) device: Bytes,
@@ -59,10 +59,10 @@ pub(super) struct Planned {
     pub(super) floor: Floor,
     /// The methods between which `auto` chose.
     pub(super) methods: Vec<MethodEstimate>,
-    /// Marks the partitions of this job.
+    /// Identifies the partitions of this job.
     pub(super) fingerprint: u128,
-    /// The most that was resident up to the plan, a child process's added to what was resident while it ran. What is measured
-    /// from here on starts anew.
+    /// The peak resident memory up to the plan, with that of a child process while it ran. The peak is measured anew from
+    /// here on.
     pub(super) peak: Bytes,
 }
 
@@ -89,8 +89,8 @@ impl Planned {
     }
 }
 
-/// Takes a job whose graph is there up to its plan: that of the run directory, where an earlier start made one. With the graph
-/// comes what tells its input from any other. `spills_whole`: whether a graph that is one partition is spilled, too.
+/// Plans a job whose graph is prepared, or takes the plan that an earlier start recorded in the run directory. `origin` identifies
+/// the input. `spills_whole`: whether a graph that is one partition is spilled, too.
 pub(super) fn planned(
     (graph, origin): (OrientedGraph, Option<Origin>),
     job: &Job,
@@ -110,7 +110,7 @@ pub(super) fn planned(
     let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver) = (chosen.division, chosen.driver);
-    let host_floors = Asked::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
+    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
@@ -132,7 +132,7 @@ pub(super) fn planned(
         host_block: setup.host_block(),
     };
     let until_here = machine::peak_memory();
-    machine::forget_peak();
+    machine::reset_peak();
     let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
         let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
         let plan = setup.pool.install(|| match &recorded {
@@ -146,13 +146,13 @@ pub(super) fn planned(
         Ok((plan, Bytes(child_peak.into_inner())))
     };
     let (plan, child_peak) = match planned(&backends) {
-        // Recorded parts may fit the method that takes less.
+        // Recorded parts may fit with the method that takes the least memory.
         Err(error) if recorded.is_some() && error.kind() == Kind::Resource && !methods.is_empty() => {
-            if backends[0].method() == LEAST_OF_A_GPU {
+            if backends[0].method() == LEAST_MEMORY_METHOD {
                 return Err(error);
             }
             drop(backends);
-            backends = setup.backend(&Job { method: Some(LEAST_OF_A_GPU.into()), ..sharing }, of_graph)?.backends;
+            backends = setup.backend(&Job { method: Some(LEAST_MEMORY_METHOD.into()), ..sharing }, of_graph)?.backends;
             planned(&backends)?
         }
         planned => planned?,
@@ -168,11 +168,11 @@ pub(super) fn planned(
         && parts.get() > plan.parts_asked
         && !matches!(job.partitioner, Partitioner::File(_))
     {
-        tracing::info!(target: crate::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
+        tracing::info!(target: crate::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
     trim_heap();
     let peak = until_here.max(machine::peak_memory() + child_peak);
-    machine::forget_peak();
+    machine::reset_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
     stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
@@ -203,7 +203,7 @@ pub(super) fn planned(
     })
 }
 
-/// What `auto` stands for in a stream; any other partitioner is what it is.
+/// Resolves `auto` for a stream; returns any other partitioner unchanged.
 fn resolved(partitioner: &Partitioner, stream: Stream) -> &Partitioner {
     match (partitioner, stream) {
         (Partitioner::Auto, Stream::Graph) => &Partitioner::Rank,
@@ -212,20 +212,20 @@ fn resolved(partitioner: &Partitioner, stream: Stream) -> &Partitioner {
     }
 }
 
-/// A graph that is to be cut as a job says.
+/// A graph to be partitioned, and the settings for that.
 pub(super) struct Planning<'a> {
     pub(super) job: &'a Job,
     pub(super) setup: &'a Setup,
     pub(super) graph: &'a OrientedGraph,
     pub(super) footprint: &'a Footprint,
     pub(super) limits: &'a Limits,
-    /// Whether the host has room for building partitions.
+    /// Whether the host's memory suffices for building partitions.
     pub(super) builds: bool,
     pub(super) control: &'a Control,
 }
 
 impl Planning<'_> {
-    /// Plans; notes the most bytes that a METIS child took. Runs in the job's threads.
+    /// Plans; `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let Self { job, graph, footprint, limits, control, .. } = *self;
         let parts = match job.parts {
@@ -243,10 +243,10 @@ impl Planning<'_> {
         }
     }
 
-    /// Plans the parts of a partitioner.
+    /// Plans the sets of a partitioner.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
         let Self { graph, footprint, limits, control, .. } = *self;
-        let asked = self.assigner(partitioner, &NOTHING, &|_| 0, child_peak);
+        let asked = self.assigner(partitioner, &NO_VERTICES, &|_| 0, child_peak);
         if let Some(whole) = sets::whole(graph, &asked, footprint, limits, control)? {
             return Ok(whole);
         }
@@ -284,10 +284,10 @@ impl Planning<'_> {
     }
 }
 
-/// What a partitioner knows that is not asked to assign.
-static NOTHING: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
+/// For an assigner that is not asked to assign.
+static NO_VERTICES: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
 
-/// Marks the partitions of a job: the input, how it was cut, the stream, the prune level, how large row blocks are.
+/// Identifies the partitions of a job: a hash of the input, the cut, the stream, the prune level and the size of row blocks.
 fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &str, plan: &Plan) -> u128 {
     let text = format!(
         "{identity}\n{}\n{}\n{}\n{}\n{}\n{}",

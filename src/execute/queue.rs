@@ -1,14 +1,14 @@
-//! The queue from which devices take partitions, and into which a device that fails puts back what it holds.
+//! The queue from which devices take partitions, and to which a device that fails returns those that it holds.
 //!
-//! Enters: items, from a builder that waits while too many wait here. Leaves: each item to one taker at a time. An item is in
-//! the taker's [`Taken`] until it is done with, so those who find the queue empty wait as long as something may come back.
+//! Enters: items, from a builder that blocks while the queue is full. Leaves: each item to one taker at a time. An item is in
+//! the taker's [`Taken`] until it is finished, so takers that find the queue empty wait as long as an item may be requeued.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::lock;
 
-/// A queue for takers whose number is known.
+/// A queue for a known number of takers.
 pub(super) struct Queue<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
@@ -18,21 +18,21 @@ pub(super) struct Queue<T> {
 
 struct State<T> {
     waiting: VecDeque<T>,
-    /// Items that are taken and not done with.
+    /// Items that are taken and not finished.
     taken: usize,
     /// Whether the builder may put more.
     open: bool,
     takers: usize,
 }
 
-/// An item that was taken; done with when dropped.
+/// An item that was taken; finished when dropped.
 pub(super) struct Taken<'q, T> {
     /// The item.
     pub(super) item: T,
     held: Held<'q, T>,
 }
 
-/// That an item is taken.
+/// Counts an item as taken until it is dropped.
 struct Held<'q, T>(&'q Queue<T>);
 
 impl<T> Queue<T> {
@@ -42,32 +42,32 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), changed: Condvar::new(), room }
     }
 
-    /// A queue of all items that there will be.
+    /// A closed queue of all its items.
     pub(super) fn of(items: impl IntoIterator<Item = T>, takers: usize) -> Self {
         let state = State { waiting: items.into_iter().collect(), taken: 0, open: false, takers };
         Self { state: Mutex::new(state), changed: Condvar::new(), room: 0 }
     }
 
-    /// Puts an item at the end, as soon as there is room. `false`: the consumers are gone.
+    /// Puts an item at the end, as soon as there is room. `false`: all takers have left.
     pub(super) fn put(&self, item: T) -> bool {
         let full = |state: &mut State<T>| state.takers > 0 && state.waiting.len() >= self.room;
         let waited = self.changed.wait_while(lock(&self.state), full);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
-        let taken = state.takers > 0;
-        if taken {
+        let accepted = state.takers > 0;
+        if accepted {
             state.waiting.push_back(item);
             self.changed.notify_all();
         }
-        taken
+        accepted
     }
 
-    /// Nothing more is put.
+    /// Declares that no more items will be put.
     pub(super) fn close(&self) {
         lock(&self.state).open = false;
         self.changed.notify_all();
     }
 
-    /// Takes the first item; waits while there is none and one may come. None: all are done with.
+    /// Takes the first item; waits while there is none and one may come. None: all are finished.
     pub(super) fn take(&self) -> Option<Taken<'_, T>> {
         let nothing_yet = |state: &mut State<T>| state.waiting.is_empty() && (state.open || state.taken > 0);
         let waited = self.changed.wait_while(lock(&self.state), nothing_yet);
@@ -86,7 +86,7 @@ impl<T> Queue<T> {
         Some(Taken { item, held: Held(self) })
     }
 
-    /// One taker is gone. Returns how many are left.
+    /// Removes a taker. Returns how many are left.
     pub(super) fn leave(&self) -> usize {
         let mut state = lock(&self.state);
         state.takers -= 1;
@@ -96,7 +96,7 @@ impl<T> Queue<T> {
 }
 
 impl<T> Taken<'_, T> {
-    /// Puts the item back, before all others.
+    /// Puts the item back at the front of the queue.
     pub(super) fn requeue(self) {
         lock(&self.held.0.state).waiting.push_front(self.item);
     }
@@ -118,9 +118,9 @@ mod tests {
 
     use super::*;
 
-    /// Each of these takers gives up after some items, the last one never; together they are done with every item once.
+    /// Each taker gives up after some items, one of them never; together they process every item once.
     #[test]
-    fn what_is_put_back_is_taken_by_another() {
+    fn a_requeued_item_is_taken_by_another() {
         for gives_up in [vec![usize::MAX], vec![0, 0, usize::MAX], vec![3, 1, usize::MAX, 2], vec![0, usize::MAX]] {
             let (queue, sum) = (Queue::new(2, gives_up.len()), AtomicU64::new(0));
             scope(|scope| {
@@ -130,7 +130,7 @@ mod tests {
                         for i in 0.. {
                             let Some(taken) = queue.take() else { break };
                             if i == after {
-                                // Long enough for the others to find nothing.
+                                // Long enough for the others to find the queue empty.
                                 sleep(Duration::from_millis(2));
                                 taken.requeue();
                                 break;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_builder_does_not_wait_for_nobody() {
+    fn a_builder_stops_waiting_when_all_takers_left() {
         let queue = Queue::new(1, 1);
         assert!(queue.put(1));
         scope(|scope| {

@@ -1,24 +1,24 @@
-//! The budget of each GPU, taken before anything is planned.
+//! Reserves the budget of each GPU before anything is planned.
 //!
-//! All that is ever allocated on a GPU is taken here, so nothing is refused later. Where a GPU refuses its budget, because
-//! other programs hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more
-//! partitions if need be.
+//! All device memory is allocated here, so no allocation can fail later. Where a GPU refuses its budget, because other programs
+//! hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more partitions if
+//! necessary.
 
 use crate::bytes::Bytes;
 use crate::count::Backend;
 use crate::count::cuda::Cuda;
 use crate::error::{Error, Result};
 
-/// Refusals after which the job ends: other programs take memory as fast as this one asks for less.
+/// Attempts before the job fails: other programs may take memory as fast as this one asks for less.
 const TRIES: usize = 4;
 
-/// A GPU that can be asked for memory.
+/// A worker that can reserve memory of its GPU.
 pub(super) trait Reserve {
     /// The driver's number.
     fn ordinal(&self) -> u32;
     /// Bytes that are free.
     fn free(&self) -> Result<Bytes>;
-    /// Takes the budget, in place of one taken before; where it is refused, so many bytes are free.
+    /// Takes the budget, in place of one taken before; returns the free bytes if it is refused.
     fn reserve(&mut self, budget: Bytes) -> Result<Option<Bytes>>;
 }
 
@@ -62,7 +62,7 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Option<Bytes>, least
             }
         }
         let Some((ordinal, free)) = smaller else { return Ok(budget) };
-        // What earlier workers of this GPU have just taken comes back, so this is the share of each at least.
+        // Earlier workers of this GPU release what they have just taken, so each gets at least this share.
         let next = Bytes(free.get() / 20 * 19 / sharing(ordinal)).min(Bytes(budget.get() / 20 * 19));
         if next < least {
             return Err(Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"))
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    /// A GPU with so much free memory, whatever its driver says is free.
+    /// A GPU with `free` bytes, whose driver says that `said` bytes are free.
     struct Fake {
         ordinal: u32,
         said: u64,
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
         assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
-        // A GPU that never gives what it says: an end, not a loop.
+        // A GPU that never grants what it says is free ends the job after a few attempts.
         let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], None, Bytes(0)).unwrap_err();
         assert!(error.to_string().contains("GPU 3"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What is measured, as reports have it.
+//! Brings measurements into the form of reports.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::plan::predict::Prediction;
 use crate::report::{InputReport, PartitionResult};
 use crate::stream::Counted;
 
-/// What is known of all partitions before they are counted.
+/// What the plan says of all partitions.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) sizes: &'a [PartitionSize],

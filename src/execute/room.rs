@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bytes::Bytes;
 
-/// Free bytes, shared by all who take and return them.
+/// A shared number of free bytes.
 #[derive(Debug, Clone)]
-pub struct FreeSpace(Arc<AtomicU64>);
+pub struct SpillMemory(Arc<AtomicU64>);
 
 /// Bytes taken; free again when dropped.
 #[derive(Debug)]
 pub struct Taken {
-    room: FreeSpace,
+    room: SpillMemory,
     bytes: u64,
 }
 
-impl FreeSpace {
-    /// So many bytes, all free.
+impl SpillMemory {
+    /// `bytes` bytes, all free.
     pub fn new(bytes: Bytes) -> Self {
         Self(Arc::new(AtomicU64::new(bytes.get())))
     }
@@ -31,7 +31,7 @@ impl FreeSpace {
 }
 
 impl Taken {
-    /// It turned out to be `bytes`: gives the rest back. More than was taken is taken as well, so that the next one waits.
+    /// Adapts to the `bytes` that are really used: gives the rest back, or takes the bytes that are missing, as far as they are free.
     pub fn resize(&mut self, bytes: Bytes) {
         let room = &self.room.0;
         if let Some(rest) = self.bytes.checked_sub(bytes.get()) {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_comes_back() {
-        let room = FreeSpace::new(Bytes(100));
+        let room = SpillMemory::new(Bytes(100));
         let mut first = room.take(Bytes(60)).unwrap();
         assert!(room.take(Bytes(41)).is_none());
         first.resize(Bytes(30));

@@ -1,11 +1,11 @@
-//! From a job's settings to what does the work: threads, budgets, directories, the cache, the backend.
+//! Turns a job's settings into threads, budgets, directories, the cache and the backend.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::host::{Asked, Division, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
+use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::machine;
 use super::reserve::reserve;
 use crate::assign::Helper;
@@ -30,16 +30,16 @@ use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
 use crate::threads::{self, joined};
 
-/// The environment variable that says how many bytes of a set of buckets stay in memory, whatever there is room for: for tests.
+/// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
 
-/// The implementations that a job's settings stand for.
+/// What a job's settings resolve to.
 pub struct Setup {
     /// All parallel work runs here.
     pub pool: ThreadPool,
     /// The memory of the host.
     pub host: HostMemory,
-    /// What the machine does in a second.
+    /// The rates of this machine.
     pub rates: Rates,
     /// Where buckets and graphs are prepared.
     pub work_dir: PathBuf,
@@ -49,16 +49,16 @@ pub struct Setup {
     pub cache: Option<Cache>,
     /// How METIS is run.
     pub helper: Option<Helper>,
-    /// Where the job is resumed.
+    /// The run directory of a job that can be resumed.
     pub run: Option<RunDir>,
-    /// The folder of temporary files of a job that is resumed, where it lies in another one.
+    /// The temporary work directory of a job with a run directory, where the user named its parent.
     _work: Option<TemporaryDir>,
     device_memory: Option<Bytes>,
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
 }
 
-/// What counts, and what it may take.
+/// The backends of a job, and the memory that they may take.
 pub struct Chosen {
     /// At least one; one for each device.
     pub backends: Vec<Box<dyn Backend>>,
@@ -88,7 +88,7 @@ impl Chosen {
 }
 
 impl Setup {
-    /// Sets a job up; directories that are named and not there are made.
+    /// Sets a job up; creates named directories that do not exist.
     ///
     /// # Errors
     /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
@@ -133,7 +133,7 @@ impl Setup {
         })
     }
 
-    /// Removes what served to reach the result of a job with a run directory, spills that are to be kept excepted.
+    /// Removes the intermediate files of a finished job with a run directory, except spills that are to be kept.
     pub fn tidy(&self, job: &Job) {
         let Some(run) = &self.run else { return };
         let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
@@ -142,26 +142,26 @@ impl Setup {
         }
     }
 
-    /// Where cleaning and orienting may work.
+    /// Memory and directory for cleaning and orienting.
     pub fn workspace(&self) -> Workspace<'_> {
         let buckets = hook(BUCKETS).and_then(|bytes| bytes.parse().ok()).map(Bytes);
         Workspace { graph: self.graph_memory, buckets, ..Workspace::new(self.host, &self.work_dir) }
     }
 
-    /// The backend of a job for a graph, of which so many bytes are in memory, and its budget.
+    /// The backend of a job, and its budget, for a graph of this size, of which so many bytes are in memory.
     ///
     /// # Errors
     /// A budget of the host below the floor ([`crate::error::Kind::Resource`]).
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
-        let asked = Asked::new(job, self.host, graph);
+        let asked = HostNeeds::new(job, self.host, graph);
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, &graph.0, &asked),
             Choice::Cuda(method) => self.cuda(method, job, &graph.0, &asked),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
                 Ok(_) => match self.cuda(gpu, job, &graph.0, &asked) {
-                    // A GPU that does not serve is no reason to stop; settings that contradict each other are.
+                    // An unusable GPU is no reason to stop; contradictory settings are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
                         self.cpu(cpu, &graph.0, &asked)
@@ -169,14 +169,14 @@ impl Setup {
                     other => other,
                 },
                 Err(absence) => {
-                    tracing::info!(target: crate::NOTE, "counting on the CPU: {absence}");
+                    tracing::info!(target: crate::control::NOTE, "counting on the CPU: {absence}");
                     self.cpu(cpu, &graph.0, &asked)
                 }
             },
         }
     }
 
-    fn cpu(&self, method: CpuMethod, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
+    fn cpu(&self, method: CpuMethod, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
         // The number of tables follows the pool's threads.
         let least = self.pool.install(|| match &method {
             CpuMethod::Serial(method) => floor(graph, &Serial(*method).footprint()),
@@ -195,7 +195,7 @@ impl Setup {
         let device = on_cpu(self.device_memory, least_on_host, division.counting);
         let backend: Box<dyn Backend> = match method {
             CpuMethod::Serial(method) => Box::new(Serial(method)),
-            // Tables beyond the necessary come out of what is left above the floor.
+            // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
                 Box::new(self.pool.install(|| Cpu::new(beyond, graph.vertices)))
@@ -214,7 +214,7 @@ impl Setup {
         })
     }
 
-    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &Asked<'_>) -> Result<Chosen> {
+    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
         let settings = Settings {
             block_threads: job.block_threads,
             tile: job.tile,
@@ -232,13 +232,13 @@ impl Setup {
         let division = asked.divided(least_on_host)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
-        // Where the method is open, that of the smallest.
+        // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
         let device = reserve(&mut workers, self.device_memory, least)?;
-        // Of one budget, all count by the same method.
+        // All GPUs have the same budget, so the same method suits all.
         let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
         for worker in &mut workers {
-            worker.pass_in_runs_of(chunk);
+            worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
         }
         let least = floor(graph, &workers[0].least_footprint());
@@ -259,7 +259,7 @@ impl Setup {
         })
     }
 
-    /// The method that counts a graph soonest on a GPU, where that is left open, and the estimates of all.
+    /// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
     fn chosen(
         &self,
         worker: &Cuda,
@@ -281,7 +281,7 @@ impl Setup {
         (Some(choices[chosen].0), estimates)
     }
 
-    /// Bytes of a row block when the graph is passed over.
+    /// Bytes of a block of rows in a pass over the graph.
     pub fn host_block(&self) -> Bytes {
         Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * self.host.threads()).max(16)))
     }
@@ -300,7 +300,7 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
 }
 
-/// Opens all at the same time: each takes some tenths of a second.
+/// Opens all GPUs at the same time: each takes some tenths of a second.
 fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {
@@ -309,12 +309,12 @@ fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync)
     })
 }
 
-/// The cache that a job names, or else this user's, if there is one that can be used.
 /// The directory of the cache, whether a job uses it or not.
 fn cache_dir(job: &Job) -> Option<PathBuf> {
     job.cache_dir.clone().or_else(default_cache_dir)
 }
 
+/// The cache that a job names, or else this user's, if there is one that can be used.
 fn cache(job: &Job) -> Result<Option<Cache>> {
     match (&job.cache_dir, default_cache_dir()) {
         (Some(dir), _) => Cache::open(dir, job.cache_max).map(Some),
@@ -326,8 +326,8 @@ fn cache(job: &Job) -> Result<Option<Cache>> {
     }
 }
 
-/// Makes the folders where a job spills and where it prepares, which are the user's alone unless the user named them. With a run
-/// directory nothing of an earlier start is left to prepare with.
+/// Makes the directories for spills and for preparing, with access for the user only unless the user named them. In a run
+/// directory, the work files of an earlier start are removed.
 fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<TemporaryDir>)> {
     for dir in [&job.spill_dir, &job.work_dir].into_iter().flatten() {
         disk::make_dir(dir)?;
@@ -362,8 +362,8 @@ fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<T
     Ok((spill, work, temporary))
 }
 
-/// What the oriented graph may take of the host's memory beside what counts it, whatever that will be: a quarter of it, as
-/// far as counting on the CPU in a budget that was asked for leaves so much. Spills in memory leave nothing.
+/// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
+/// requested budget for counting on the CPU leaves. None where spills are kept in memory.
 fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
     if job.spill_to == SpillTo::Memory {
         return Bytes::ZERO;

@@ -1,4 +1,4 @@
-//! The directory of the spills: a temporary one that goes with the job, or one that is kept.
+//! The directory of the spills: a temporary one that is removed after the job, or one that is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use crate::spill::manifest::MANIFEST_NAME;
 
 /// Where a job spills.
 pub enum SpillDir {
-    /// Goes when this value is dropped: after the job, after an error, after an interruption.
+    /// Removed when this value is dropped: after the job, after an error, after an interruption.
     Temporary(TemporaryDir),
-    /// Stays with the run directory that it belongs to, so that later starts find what is there.
+    /// Kept with its run directory, so that later starts find what is there.
     Lasting {
         /// The directory.
         dir: PathBuf,
         /// Whether spills stay in the end.
         keep: bool,
     },
-    /// Stays; until [`SpillDir::complete`] was called, what was written goes as well.
+    /// Kept; the files written are removed when this value is dropped, unless [`SpillDir::complete`] was called.
     Kept {
         /// The directory.
         dir: PathBuf,
@@ -40,7 +40,7 @@ impl SpillDir {
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
-        make_way(parent, fingerprint)?;
+        remove_manifest(parent, fingerprint)?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
@@ -49,7 +49,7 @@ impl SpillDir {
     /// # Errors
     /// [`crate::error::Kind::Resource`]: it holds the kept spills of another job.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
-        make_way(dir, fingerprint)?;
+        remove_manifest(dir, fingerprint)?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
@@ -76,7 +76,7 @@ impl SpillDir {
         Ok(())
     }
 
-    /// Notes a file, so that it goes if the job does not complete.
+    /// Records a file, so that it is removed if the job does not complete.
     pub fn wrote(&mut self, file: &Path) {
         if let Self::Kept { written, .. } = self {
             written.push(file.to_path_buf());
@@ -88,7 +88,7 @@ impl SpillDir {
         matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
     }
 
-    /// The job is complete: what is to be kept stays.
+    /// Declares the job complete, so that its files are kept.
     pub fn complete(mut self) {
         if let Self::Kept { written, .. } = &mut self {
             written.clear();
@@ -96,8 +96,8 @@ impl SpillDir {
     }
 }
 
-/// Removes the manifest of an earlier, equal job in `dir`: while spills are written, none vouches for them.
-fn make_way(dir: &Path, fingerprint: u128) -> Result<()> {
+/// Removes the manifest of an earlier, equal job from `dir`: there must be none while spills are being written.
+fn remove_manifest(dir: &Path, fingerprint: u128) -> Result<()> {
     let manifest = dir.join(MANIFEST_NAME);
     if !manifest.exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The time that stages which overlap were at work, and their bytes.
+//! The times and bytes of stages that overlap.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ impl StageTimes {
         self.add_device(counted.device);
     }
 
-    /// Adds what another thread added up.
+    /// Adds the sums of another thread.
     pub(super) fn merge(&mut self, other: &Self) {
         self.inducing += other.inducing;
         self.pruning += other.pruning;
@@ -60,7 +60,7 @@ impl StageTimes {
         }
     }
 
-    /// The host's seconds of counting.
+    /// The host's time of counting.
     pub(super) fn counting(&self) -> Duration {
         self.counting
     }
@@ -83,7 +83,7 @@ impl StageTimes {
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)
     }
 
-    /// The stages from reading, of so many bytes, to counting.
+    /// The stages from reading (of `read` bytes) to counting.
     pub(super) fn streamed_stages(&self, read: Bytes) -> Vec<Stage> {
         let mut stages = vec![
             Stage::new("stream", self.reading, read, self.streamed),
@@ -94,7 +94,7 @@ impl StageTimes {
     }
 }
 
-/// What the device's own clock says, where it has one: these overlap with 'count', the host's time.
+/// The stages that the device's own clock measures, where it has one: they overlap with 'count', the host's time.
 pub(super) fn device_stages(times: Option<DeviceTimes>, streamed: Bytes) -> impl Iterator<Item = Stage> {
     times.into_iter().flat_map(move |times| {
         let preprocessed = Some(times.preprocessing).filter(|time| !time.is_zero());

@@ -12,11 +12,10 @@ use crate::input::Source;
 use crate::job::Job;
 use crate::report::{InputReport, VerifyReport};
 
-/// Counts the triangles of a job's input in memory, without cleaning, orienting or partitioning it as the other stages
-/// do.
+/// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
 /// # Errors
-/// What is wrong with the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; a stop.
+/// Errors in the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
@@ -24,7 +23,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
         let verifier = verifier(&source, setup.host.budget(), control)?;
         let scanned = source.scan(&verifier, control);
-        // Data that is wrong because it changed is told as that.
+        // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
         let found = verifier.finish(control)?;
@@ -41,10 +40,10 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     })
 }
 
-/// What a thread maps and holds of the input while it reads.
+/// The memory that a thread maps and holds while it reads the input.
 const READING: Bytes = Bytes::mib(16);
 
-/// A verifier for the arcs of `source`, which fit the host's budget with all that the verifier makes of them.
+/// A verifier for `source`, if its arcs and the verifier's own arrays fit the host's budget.
 fn verifier(source: &Source, host_memory: Bytes, control: &Control) -> Result<Verifier> {
     let reading = Bytes(READING.get() * rayon::current_num_threads() as u64);
     let held = machine::resident_memory() + reading.min(Bytes::mib(1) + Bytes(source.bytes().saturating_mul(32)));
@@ -52,7 +51,7 @@ fn verifier(source: &Source, host_memory: Bytes, control: &Control) -> Result<Ve
     if all(source.arcs_at_most()) <= host_memory {
         return Ok(Verifier::new());
     }
-    // What the size of the file allows may be far more than is in it.
+    // The bound that follows from the size of the file may be far too high.
     let needs = Needs::default();
     source.scan(&needs, control)?;
     let needed = all(needs.counted());

@@ -1,6 +1,6 @@
-//! Counts a whole graph by shares of its edges: each device holds the graph and counts one share, for methods that can.
+//! Counts a whole graph in shares of its edges, for methods that can: each device holds the graph and counts one share.
 //!
-//! What a device that fails was to count, another one counts (`super::workers`).
+//! The share of a device that fails is counted by another one (`super::workers`).
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use super::queue::Queue;
 use super::results::{Known, partition_result};
 use super::setup::Setup;
 use super::stage_times::device_stages;
-use super::workers::{all_or_cause, counted_by_all};
+use super::workers::{all_or_first_error, run_on_all};
 use trimill_kernels::{Scope, Share};
 
 use crate::bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) fn shared(planned: &Planned) -> bool {
 /// Counts the one partition of a plan in shares.
 ///
 /// # Errors
-/// The first error of a device, the others are then stopped; a stop.
+/// The first error of a device, the others are then stopped; when stopped.
 pub(super) fn count_shares(
     planned: &mut Planned,
     setup: &Setup,
@@ -71,7 +71,7 @@ pub(super) fn count_shares(
     Ok((vec![result], devices))
 }
 
-/// The shares that each backend counted.
+/// The shares that each of the backends counted.
 fn counted_together(
     graph: &OrientedGraph,
     backends: &mut [Box<dyn Backend>],
@@ -80,7 +80,7 @@ fn counted_together(
 ) -> Result<Vec<Vec<Counted>>> {
     let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
-    let outcomes = counted_by_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
+    let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(taken) = queue.take() {
             let blocks = RowBlocks::default();
             let mut source = RankRange::new(graph, &blocks, 0..graph.vertices())?;
@@ -97,10 +97,10 @@ fn counted_together(
         }
         Ok(())
     });
-    all_or_cause(outcomes, control)
+    all_or_first_error(outcomes, control)
 }
 
-/// Two shares together: triangles and bytes add up, and so do the devices' times.
+/// Adds two shares: triangles, bytes and times.
 fn sum(all: Counted, share: Counted) -> Counted {
     Counted {
         triangles: all.triangles + share.triangles,

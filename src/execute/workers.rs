@@ -1,11 +1,11 @@
-//! The devices that count together, each in a thread of its own.
+//! Runs the devices that count together, each in a thread of its own.
 //!
 //! Enters: backends, and a [`Queue`] of what they are to count. Leaves: each one's results, or the error of the job.
 //!
-//! A device that fails puts back what it holds and takes no more; the others go on with it. Nothing is lost or counted twice
-//! by that: an item's count is kept only once the whole of it was counted, so what the device found of an item that it put
-//! back was never added. When the last device fails, its error is the job's. A thread that panics, or any error that is not a
-//! device's, stops all others at once: another device would not fare better with it.
+//! A device that fails requeues what it holds and takes no more; the others go on. Nothing is lost or counted twice: a count is
+//! added only when the whole item was counted, so the partial count of a requeued item is discarded. When the last device
+//! fails, its error is the job's. A thread that panics, or any error that is not a device's, stops all others at once, since
+//! another device would fail in the same way.
 
 use std::thread;
 
@@ -16,8 +16,8 @@ use crate::error::{Error, Kind, Result};
 use crate::stream::Failed;
 use crate::threads::{WORKER, guarded, joined};
 
-/// Lets each backend run `count` until the queue is empty. What a share holds is added only to what is whole.
-pub(super) fn counted_by_all<T: Send, S: Default + Send>(
+/// Runs `count` on each backend, which adds an item to the share only when the whole item was counted.
+pub(super) fn run_on_all<T: Send, S: Default + Send>(
     backends: &mut [Box<dyn Backend>],
     queue: &Queue<T>,
     control: &Control,
@@ -53,13 +53,13 @@ pub(super) fn counted_by_all<T: Send, S: Default + Send>(
     })
 }
 
-/// What a device is called in messages.
+/// The name of a device in messages.
 fn name(backend: &dyn Backend) -> String {
     backend.device().map_or_else(|| "the CPU".into(), |device| format!("GPU {} ({})", device.ordinal, device.name))
 }
 
-/// All shares, or the error that made the others stop. A stop of the job reaches the threads in any order; it is one outcome.
-pub(super) fn all_or_cause<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
+/// All shares, or the error that made the others stop. If the job itself was stopped, that is the error.
+pub(super) fn all_or_first_error<S>(outcomes: Vec<Result<S>>, control: &Control) -> Result<Vec<S>> {
     control.check()?;
     let (mut shares, mut cause) = (Vec::with_capacity(outcomes.len()), None::<Error>);
     for outcome in outcomes {

@@ -69,7 +69,7 @@ impl Graph {
         Self { source: Source::Edges(Arc::new(arcs)), format: None }
     }
 
-    /// The same with this format, where content and suffix leave it open.
+    /// Sets the format, for files whose content and suffix do not determine it.
     #[must_use]
     pub fn with_format(mut self, format: Format) -> Self {
         self.format = Some(format);
@@ -78,8 +78,8 @@ impl Graph {
 
     /// Counts its triangles, exactly.
     ///
-    /// Time: reading and cleaning, then the sum over all edges of the shorter one of two rows. Memory: within the budgets of
-    /// `options`. Disk: about 10 bytes an edge while it is prepared, where that does not fit memory.
+    /// Time: reading and cleaning, then the sum over all edges of the length of the shorter row of its ends. Memory: within the
+    /// budgets of `options`. Disk: about 10 bytes an edge while the graph is prepared, if that does not fit in memory.
     ///
     /// # Errors
     /// [`Kind::Data`](crate::Kind::Data): a file is missing, malformed or damaged. [`Kind::Usage`](crate::Kind::Usage): options that
@@ -89,7 +89,7 @@ impl Graph {
         self.count_with(options, &Control::silent())
     }
 
-    /// The same, which tells an [`Observer`](crate::Observer) how far it is and can be stopped.
+    /// As [`Self::count`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
     ///
     /// ```
     /// use trimill::{Control, Graph, Kind, Options};
@@ -107,7 +107,7 @@ impl Graph {
         execute::count::count(&self.job(options)?, self.edges(), helper(options), control)
     }
 
-    /// What counting would take, partition by partition, and the smallest budgets that would do. Counts nothing.
+    /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.
     ///
     /// ```
     /// use trimill::{Graph, Options};
@@ -140,7 +140,7 @@ impl Graph {
                 return Err(Error::usage("a run directory for edges in memory")
                     .expected("a graph in a file, which can be read again on a later start"));
             }
-            // Like standard input, they are no file.
+            // Edges in memory are not a file, so they are treated like standard input.
             Source::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
         }
         tables.input.format = self.format;

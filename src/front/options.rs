@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 
-/// How a graph is to be counted. What is not said has the defaults of the program, which `docs/jobs.md` lists.
+/// How a graph is to be counted. Settings that are not made have the defaults of the program, which `docs/jobs.md` lists.
 ///
 /// Settings that contradict each other are refused when counting begins ([`Kind::Usage`](crate::Kind::Usage)).
 ///
@@ -49,7 +49,7 @@ impl Options {
         self
     }
 
-    /// The GPUs that count; by default the driver's first.
+    /// The GPUs that count; by default the first one of the driver.
     #[must_use]
     pub fn devices(mut self, devices: Devices) -> Self {
         self.tables.count.devices = Some(devices);
@@ -63,14 +63,15 @@ impl Options {
         self
     }
 
-    /// The most bytes of device memory, or on the CPU of memory for counting: never exceeded.
+    /// The most bytes of device memory (on the CPU: of memory for counting), never exceeded.
     #[must_use]
     pub fn device_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.device = Some(bytes);
         self
     }
 
-    /// The most bytes of host memory that the job may take, beside what the process holds already; by default half of the machine's.
+    /// The most bytes of host memory that the job may take in addition to what the process holds already; by default half of the
+    /// machine's.
     #[must_use]
     pub fn host_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.host = Some(bytes);
@@ -121,14 +122,14 @@ impl Options {
         self
     }
 
-    /// The graph is prepared each time, and nothing is kept.
+    /// Prepares the graph each time and keeps nothing.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.tables.cache.enabled = Some(false);
         self
     }
 
-    /// The directory that holds what is done, so that the same count, started again after any end, goes on where it was.
+    /// The directory that records finished work, so that the same count, started again after any end, continues from there.
     #[must_use]
     pub fn run_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.tables.run.dir = Some(dir.into());

@@ -1,13 +1,13 @@
-//! Products of a given graph: the blow-up, and the tensor product with a complete graph. A real crawl becomes a graph of
-//! any size that keeps its hubs, its locality and its cores, with a count that follows from the crawl's.
+//! Products of a given graph: the blow-up, and the tensor product with a complete graph. They turn a real crawl into a graph
+//! of any size that keeps its hubs, locality and cores, with a count that follows from the crawl's.
 //!
 //! Every edge `{u, v}` of the base becomes edges `{u k + x, v k + y}`: for all `x, y` (blow-up: `E -> k^2 E`, `T -> k^3 T`,
 //! since a triangle's corners choose freely), or for `x != y` (tensor product with `K_k`: `E -> k (k - 1) E`,
 //! `T -> k (k - 1)(k - 2) T`).
 //!
-//! The base is passed over twice: once to count the edges of each chunk of its vertices, so that every position of the
-//! product is found again, and once to write. A block reads the chunks that it touches from their beginning; chunks
-//! hold a few thousand edges, more only where one vertex alone has more. Memory: at most 8 MiB for the chunks.
+//! The base is read twice: once to count the edges of each chunk of its vertices, so that any position of the product can be
+//! located, and once to write. A block reads the chunks that it overlaps from their beginning; chunks hold a few thousand
+//! edges, more only if a single vertex has more. Memory: at most 8 MiB for the chunks.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use super::{Known, Sequence, sized};
 use crate::control::Control;
 use crate::error::{Error, Result};
 
-/// A simple undirected graph of which another is made.
+/// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {
     /// Ids are below this number.
     fn vertices(&self) -> u64;
@@ -25,11 +25,11 @@ pub trait BaseGraph: Sync {
     /// How many undirected edges it has.
     fn edges(&self) -> u64;
 
-    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` lies in `range`: each once, in the same
+    /// Calls `each(u, v)` with every edge `{u, v}`, `u < v`, whose lower id `u` is in `range`: each once, in the same
     /// order at every call, and for a range in the order of its parts.
     fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64));
 
-    /// Its triangles, where they have been counted.
+    /// The number of its triangles, if it is known.
     fn triangles_known(&self) -> Option<u128>;
 }
 
@@ -41,10 +41,10 @@ const CHUNKS: u64 = 1 << 20;
 pub(super) struct Product<'a> {
     base: &'a dyn BaseGraph,
     k: u64,
-    /// Whether copies of equal number are joined.
+    /// Whether copies `x` and `y` are joined also if `x = y`.
     diagonal: bool,
     chunk: u64,
-    /// How many edges of the base come before each chunk; one more at the end.
+    /// How many edges of the base come before each chunk, and at the end those of all chunks.
     starts: Vec<u64>,
     vertices: u64,
     edges: u64,
@@ -91,12 +91,12 @@ impl<'a> Product<'a> {
         Ok(Self { base, k, diagonal, chunk, starts, vertices, edges })
     }
 
-    /// Copies of `v` that one copy of `u` meets.
+    /// The number of copies of `v` that are adjacent to one copy of `u`.
     fn partners(&self) -> u64 {
         if self.diagonal { self.k } else { self.k - 1 }
     }
 
-    /// Appends the edges at `range` among those that `{u, v}` becomes.
+    /// Appends the edges in `range` of those that the edge `{u, v}` becomes.
     fn append_edge(&self, [u, v]: [u64; 2], range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let partners = self.partners();
         let (mut x, mut y) = (range.start / partners, range.start % partners);

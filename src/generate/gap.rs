@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 const SEED: u64 = 27_491_095;
 const DRAWS_PER_VERTEX: u64 = 16;
 
-/// Where the published matrix divides the 32-bit numbers: `A`, `A + B`, `A + B + C`, as sums of `float`s times 2^32.
+/// The bounds of the published probabilities as 32-bit numbers: `A`, `A + B`, `A + B + C`, as sums of `float`s times 2^32.
 const T_A: u32 = 2_448_131_456;
 const T_AB: u32 = 3_264_174_976;
 const T_ABC: u32 = 4_080_219_008;

@@ -1,5 +1,5 @@
-//! Lattices: the ring lattice, where the small-world graphs of Watts and Strogatz (Nature 393, 1998) begin, and the
-//! king's grid. Perfect locality, no hubs, triangles everywhere.
+//! Lattices: the ring lattice, from which the small-world graphs of Watts and Strogatz (Nature 393, 1998) are made, and the
+//! king's grid. They have perfect locality, no hubs, and triangles everywhere.
 
 use std::ops::Range;
 
@@ -17,17 +17,17 @@ pub(super) struct RingLattice {
 impl RingLattice {
     pub(super) fn new(vertices: u64, k: u64) -> Result<Self> {
         if k == 0 || u128::from(vertices) <= 2 * u128::from(k) {
-            return Err(Error::usage(format!("a ring lattice of {vertices} vertices with k = {k} is none"))
+            return Err(Error::usage(format!("there is no ring lattice of {vertices} vertices with k = {k}"))
                 .expected("k at least 1 and more than 2 k vertices")
-                .advice("where every vertex meets every other, take the complete graph"));
+                .advice("to join every vertex to every other, take the complete graph"));
         }
         let edges = sized(u128::from(vertices).checked_mul(k.into()), "edges")?;
         Ok(Self { vertices, k, edges })
     }
 
-    /// `n k (k - 1) / 2` triangles whose corners lie within a stretch of `k`. Where `n <= 3 k`, also those that go
-    /// around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
-    /// vertex, and three corners could be the first.
+    /// `n k (k - 1) / 2` triangles whose corners are within a distance of `k` along the ring. If `n <= 3 k`, also those that
+    /// go around the ring: each is three steps of 1 to `k` that sum to `n`, of which there are `C(3 k - n + 2, 2)` from each
+    /// vertex, and each of the three corners can be the first.
     fn triangles(&self) -> Option<u128> {
         let (n, k) = (u128::from(self.vertices), u128::from(self.k));
         let within = n.checked_mul(k)?.checked_mul(k - 1)? / 2;
@@ -55,14 +55,14 @@ impl Sequence for RingLattice {
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         out.extend(range.map(|edge| {
             let (vertex, step) = (edge / self.k, edge % self.k + 1);
-            // Not `vertex + step`, which could pass 2^64.
+            // Not `vertex + step`, which could overflow.
             let left = self.vertices - vertex;
             [vertex, if step < left { vertex + step } else { step - left }]
         }));
     }
 }
 
-/// The grid in which a king moves. Row after row; of each cell the steps right, down, and both diagonals of the square
+/// The moves of a king on a grid, row after row: of each cell the steps down, right, and both diagonals of the square
 /// whose upper left corner it is.
 #[derive(Debug)]
 pub(super) struct KingsGrid {
@@ -100,7 +100,7 @@ impl Sequence for KingsGrid {
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let columns = self.columns;
-        // Edges of every row but the last. A single row has fewer, so there the bound does no harm.
+        // Edges of every row but the last. In a single row all edges are below this bound.
         let per_row = columns.saturating_mul(4).saturating_sub(3);
         out.extend(range.map(|edge| {
             let (row, rest) = (edge / per_row, edge % per_row);
@@ -110,7 +110,7 @@ impl Sequence for KingsGrid {
             }
             let cell = first + rest / 4;
             match rest % 4 {
-                // The last cell of a row has but one edge, its first: down.
+                // The last cell of a row has only the first of these edges: down.
                 0 => [cell, cell + columns],
                 1 => [cell, cell + 1],
                 2 => [cell, cell + columns + 1],

@@ -1,9 +1,9 @@
 //! Writes a sequence of edges: in parallel, in bounded memory, all or nothing.
 //!
-//! Binary: a block's place in the file follows from its number, so every thread writes its own blocks where they
-//! belong. Text, and whatever goes to a pipe or a device: a batch of blocks, one a thread, is made in parallel while the
-//! batch before is written, in order. So the bytes are the same on any number of threads. The file is not flushed to the disk before it is renamed: what
-//! it protects against is a stopped program, not a power failure, after which it can be generated again.
+//! Binary: a block's position in the file follows from its number, so every thread writes its own blocks. Text, and all output
+//! to a pipe or a device: a batch of blocks, one per thread, is made in parallel while the batch before is written, in order.
+//! So the bytes are the same on any number of threads. The file is not synced to disk before it is renamed: renaming protects
+//! against a stopped program, not against a power failure, after which the file can be generated again.
 
 use std::io::Write;
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// Bytes that `sequence` takes, or more.
+    /// An upper bound of the bytes of `sequence`.
     fn bytes(self, sequence: &dyn Sequence) -> u128 {
         let each = match self {
             Self::Binary => PAIR as u128,
@@ -57,7 +57,7 @@ impl Format {
 /// Bytes of a pair of `u32`.
 const PAIR: u64 = 8;
 
-/// Writes `sequence` and returns how many bytes that were.
+/// Writes `sequence` and returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, control: &Control) -> Result<u64> {
     if format == Format::Binary && sequence.vertices() > 1 << 32 {
         return Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
@@ -88,7 +88,7 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
 fn check_space(directory: &Path, needed: u128) -> Result<()> {
     let system = rustix::fs::statvfs(directory).map_err(|e| Error::write(directory, e.into()))?;
     let free = u128::from(system.f_bavail) * u128::from(system.f_frsize);
-    // Some file systems do not know their size.
+    // Some file systems do not report their size.
     if system.f_blocks == 0 || needed <= free {
         return Ok(());
     }
@@ -120,7 +120,7 @@ fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, control: &Control, ta
     Ok(sequence.edges() * PAIR)
 }
 
-/// How a block becomes bytes.
+/// Converts the edges of a block to bytes.
 type Encode = fn(&[[u64; 2]], &mut Vec<u8>);
 
 fn write_in_order(
@@ -155,7 +155,7 @@ fn write_in_order(
     Ok(bytes)
 }
 
-/// The edges of a block, in place of those in `edges`.
+/// Replaces `edges` by the edges of a block.
 fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control: &Control) -> Result<()> {
     control.check()?;
     let range = block(sequence, number);
@@ -167,7 +167,7 @@ fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control
     Ok(())
 }
 
-/// Pairs of little-endian `u32`. No id is cut: [`write`] has refused a graph with larger ones.
+/// Pairs of little-endian `u32`. No id is truncated: [`write`] has refused graphs with larger ones.
 fn as_pairs(edges: &[[u64; 2]], bytes: &mut Vec<u8>) {
     bytes.reserve(edges.len() * PAIR as usize);
     bytes.extend(edges.iter().flatten().flat_map(|&id| (id as u32).to_le_bytes()));

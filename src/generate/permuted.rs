@@ -1,7 +1,8 @@
 //! A sequence with its ids permuted: the same graph, without the locality that the ids of its construction have.
 //!
-//! A bijection of `0..n` without a table: a Feistel network of four rounds over the bits that `n - 1` has, applied again until
-//! the result is below `n` (Black and Rogaway, 'Ciphers with arbitrary finite domains', CT-RSA 2002): twice on average, at most.
+//! The permutation is a bijection of `0..n` without a table: a Feistel network of four rounds over the bits of `n - 1` (rounded
+//! up to an even number), repeated until the result is below `n`, fewer than four times on average (Black and Rogaway, 'Ciphers
+//! with arbitrary finite domains', CT-RSA 2002).
 
 use std::ops::Range;
 
@@ -21,13 +22,13 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// Of ids below `n`, by a seed.
+    /// A permutation of the ids below `n`, determined by a seed.
     pub(super) fn new(n: u64, seed: u64) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
         Self { n, seed, half: bits.div_ceil(2).max(1) }
     }
 
-    /// Where `id`, which is below `n`, goes.
+    /// The image of `id`, which is below `n`.
     pub(super) fn of(&self, id: u64) -> u64 {
         let mask = (1 << self.half) - 1;
         let mut at = id;
@@ -90,7 +91,7 @@ mod tests {
             let permutation = Permutation::new(100_000, seed);
             (0..100_000).filter(|&id| permutation.of(id).abs_diff(id) < 1000).count()
         };
-        // Of a random permutation about 2 in 100 end within 1,000 of where they were.
+        // A random permutation leaves about 2 in 100 ids within 1,000 of where they were.
         assert!([1, 2, 3].into_iter().all(|seed| (1500..2500).contains(&stays(seed))));
         let last = Permutation::new(u64::MAX >> 1, 7);
         assert!(last.of((u64::MAX >> 1) - 1) < u64::MAX >> 1);

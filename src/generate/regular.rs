@@ -1,5 +1,5 @@
-//! Cliques and what is made of them: the Hamming graphs (of which the complete graph is the one with a single letter)
-//! and a ring of cliques. The most triangles an edge can have, and answers that pass 2^32 and 2^64 early.
+//! Graphs made of cliques: the Hamming graphs (the complete graph is the one whose words have a single letter) and a ring of
+//! cliques. They have the most triangles per edge, so counts exceed 2^32 and 2^64 at small sizes.
 
 use std::ops::Range;
 
@@ -32,11 +32,11 @@ pub(super) fn complete(vertices: u64) -> Result<Hamming> {
     Hamming::new(1, vertices)
 }
 
-/// The Hamming graph `H(d, q)`. Its edges are a clique `K_q` for each letter and each choice of the other letters.
+/// The Hamming graph `H(d, q)`. Its edges are a clique `K_q` for each position in a word and each choice of the other letters.
 #[derive(Debug)]
 pub(super) struct Hamming {
     q: u64,
-    /// `q^(d - 1)`: cliques for each letter.
+    /// `q^(d - 1)`: cliques for each position in a word.
     words: u64,
     vertices: u64,
     edges: u64,
@@ -111,7 +111,7 @@ pub(super) struct RingOfCliques {
 impl RingOfCliques {
     pub(super) fn new(cliques: u64, size: u64) -> Result<Self> {
         if cliques < 3 || size < 2 {
-            return Err(Error::usage(format!("a ring of {cliques} cliques of {size} vertices is none"))
+            return Err(Error::usage(format!("there is no ring of {cliques} cliques of {size} vertices"))
                 .expected("at least 3 cliques of at least 2 vertices"));
         }
         let all = |each: Option<u128>| each.and_then(|each| each.checked_mul(cliques.into()));

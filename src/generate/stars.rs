@@ -4,10 +4,10 @@
 //! Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices joins two tuples
 //! when they are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
 //!
-//! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: before `j` the
-//! factors stand on their loops, in `j` the step goes up from centre to leaf, after `j` any arc of the factor may
-//! follow. So the edges are one section for each `j`, within it a mixed radix counter: every edge once, no loop, and
-//! any position can be reached at once.
+//! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: in the factors
+//! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and in those after `j` along any arc. So there
+//! is one section of edges for each `j`, enumerated by a mixed radix counter: every edge once, no loops, and any position can
+//! be computed directly.
 
 use std::fmt;
 use std::ops::Range;
@@ -39,7 +39,7 @@ impl FromStr for StarKind {
             "Bk" => Ok(Self::Bk),
             "B1k" => Ok(Self::B1k),
             "B2k" => Ok(Self::B2k),
-            _ => Err(format!("'{text}' is no kind of star; expected Bk, B1k or B2k")),
+            _ => Err(format!("'{text}' is not a kind of star; expected Bk, B1k or B2k")),
         }
     }
 }
@@ -54,10 +54,10 @@ impl fmt::Display for StarKind {
     }
 }
 
-/// Reads the leaves of the factors as people write them: `3-4-5`.
+/// Parses the numbers of leaves of the factors, such as `3-4-5`.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A message that says what is wrong.
 pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
     text.split('-')
         .map(|number| match number.parse() {
@@ -71,7 +71,7 @@ pub fn parse_leaves(text: &str) -> Result<Vec<u64>, String> {
 #[derive(Debug, Clone, Copy)]
 struct Factor {
     leaves: u64,
-    /// What one step in this factor's digit is worth in the id.
+    /// The value of one step of this factor's digit in an id.
     stride: u64,
     /// The vertex with a loop.
     looped: Option<u64>,
@@ -83,7 +83,7 @@ impl Factor {
         2 * self.leaves + u64::from(self.looped.is_some())
     }
 
-    /// Its arcs in order: from the centre to each leaf, from each leaf to the centre, the loop; as parts of ids.
+    /// Its arcs in order: from the centre to each leaf, from each leaf to the centre, the loop; as summands of ids.
     fn arc(&self, number: u64) -> [u64; 2] {
         let ends = if number < self.leaves {
             [0, number + 1]
@@ -97,14 +97,14 @@ impl Factor {
     }
 }
 
-/// The edges whose ends differ first in one certain factor.
+/// The edges whose ends differ first in the same factor.
 #[derive(Debug)]
 struct Section {
     /// Where it begins in the whole sequence.
     start: u64,
-    /// The part of both ids that the loops before it give.
+    /// The summand of both ids from the loops of the factors before.
     prefix: u64,
-    /// The factor, and those after it.
+    /// The index of the first factor in which the ends differ.
     first: usize,
 }
 
@@ -152,7 +152,7 @@ impl Stars {
         Ok(Self { kind, factors, sections, vertices, edges: edges as u64 })
     }
 
-    /// `prod (a m_i + b)` over the factors, `None` when it is over 2^128.
+    /// `prod (a m_i + b)` over the factors, `None` if it overflows.
     fn product(&self, a: u128, b: u128) -> Option<u128> {
         self.factors.iter().try_fold(1u128, |product, factor| product.checked_mul(a * u128::from(factor.leaves) + b))
     }
@@ -175,7 +175,7 @@ impl Stars {
     /// Appends `count` edges of one section, from its `at`-th on.
     fn append_section(&self, section: &Section, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
         let factors = &self.factors[section.first..];
-        // In the first factor only the steps up count, and these come first among its arcs.
+        // In the first factor only arcs from the centre to a leaf count, which come first among its arcs.
         let radix = |level: usize| if level == 0 { factors[0].leaves } else { factors[level].arcs() };
         let last = factors.len() - 1;
         let mut digits = vec![0; factors.len()];
@@ -183,7 +183,7 @@ impl Stars {
             digits[level] = at % radix(level);
             at /= radix(level);
         }
-        // ids[level]: both ids as the prefix and the factors before `level` give them.
+        // ids[level]: both ids as sums over the prefix and the factors before `level`.
         let mut ids = vec![[section.prefix; 2]; factors.len()];
         let mut changed = 0;
         for _ in 0..count {

@@ -1,7 +1,7 @@
 //! Sets of vertices as bits, with the rank of a member in constant time.
 //!
-//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` for every word, so a rank is two loads
-//! and one count of bits (which is slow on the oldest x86-64 that programs are built for, so there should be one only).
+//! A set over `n` vertices takes `n / 8` bytes and its ranks `n / 16`: one `u32` for every word, so a rank takes two loads
+//! and one population count (only one, since it is slow in code for the oldest x86-64).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,7 +28,7 @@ impl Marks {
     #[inline]
     pub fn set(&self, i: u32) {
         let (word, bit) = (&self.words[i as usize / 64], 1u64 << (i % 64));
-        // Most marks of a hub-heavy graph are already there: a plain load keeps their cache line shared.
+        // Most marks of a hub-heavy graph are set already: a plain load keeps their cache line shared.
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::Relaxed);
         }
@@ -40,7 +40,7 @@ impl Marks {
         self.words[i as usize / 64].load(Ordering::Relaxed) >> (i % 64) & 1 != 0
     }
 
-    /// The finished set, with ranks. Takes the words over; nothing is copied.
+    /// The finished set, with ranks. Reuses the words without a copy.
     pub fn finish(self) -> Bits {
         let words: Vec<u64> = self.words.into_iter().map(AtomicU64::into_inner).collect();
         Bits::of_words(words, self.len)
@@ -57,7 +57,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// The set whose words these are, none above `len`.
+    /// The set with these words; no bit from `len` on is set.
     pub fn of_words(words: Vec<u64>, len: u32) -> Self {
         let mut count = 0;
         let ranks = words
@@ -71,24 +71,13 @@ impl Bits {
         Self { words, ranks, len, count }
     }
 
-    /// The set of all of `0..len`.
-    pub fn full(len: u32) -> Self {
-        let mut words = vec![u64::MAX; (len as usize).div_ceil(64)];
-        if !len.is_multiple_of(64)
-            && let Some(last) = words.last_mut()
-        {
-            *last = (1 << (len % 64)) - 1;
-        }
-        Self::of_words(words, len)
-    }
-
     /// Bytes of a set over `0..len`.
     pub const fn bytes(len: u32) -> Bytes {
         let words = (len as u64).div_ceil(64);
         Bytes(words * 12)
     }
 
-    /// The set under construction again.
+    /// Turns the set back into one under construction.
     pub fn thaw(self) -> Marks {
         Marks { words: self.words.into_iter().map(AtomicU64::new).collect(), len: self.len }
     }
@@ -151,7 +140,7 @@ impl Bits {
         &self.ranks
     }
 
-    /// The words, 64 members each, lowest first.
+    /// The words of 64 bits each, lowest first.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -226,12 +215,5 @@ mod tests {
             prop_assert!(marks.finish().members().into_iter().eq((0..len).step_by(stride as usize)));
         }
 
-        #[test]
-        fn a_full_set_ranks_to_itself(len in 1u32..2000) {
-            let bits = Bits::full(len);
-            prop_assert_eq!(bits.count(), len);
-            prop_assert_eq!(bits.rank(len), len);
-            prop_assert_eq!(bits.rank(len / 2), len / 2);
-        }
     }
 }

@@ -5,13 +5,13 @@
 //! successors  LEB128, row after row: the first successor, then each one's distance from the one before, less 1
 //! ```
 //!
-//! Every sequence of such numbers is a sequence of strictly ascending rows, so all that is left to check is that the numbers
-//! end where the block does and that each row ends below its own rank. On Kronecker graphs and crawls this takes 1.0 to 2.2
-//! bytes an arc (docs/results/rank-order-h200.md). Cost: `O(rows + arcs)`, some hundred million arcs a second on a core.
+//! Every sequence of such numbers encodes strictly ascending rows, so the only checks needed are that the numbers end where
+//! the block does and that each row ends below its own rank. On Kronecker graphs and crawls this takes 1.0 to 2.2 bytes an
+//! arc (docs/results/rank-order-h200.md). Cost: `O(rows + arcs)`, some hundred million arcs a second on a core.
 
 use super::Offset;
 
-/// The high bit of each of 8 bytes: set where a number goes on.
+/// The high bit of each of 8 bytes: it is set in all bytes of a number but the last.
 const MORE: u64 = 0x8080_8080_8080_8080;
 
 /// Appends `number` to `out`.
@@ -23,7 +23,7 @@ pub(crate) fn put(number: u32, out: &mut Vec<u8>) {
     out.truncate(end + length as usize);
 }
 
-/// The bytes of a number, lowest first, with zeros after them.
+/// The encoding of a number as a little-endian word, padded with zeros.
 #[inline(always)]
 fn spread(number: u32) -> u64 {
     let bits = u64::from(number);
@@ -33,23 +33,23 @@ fn spread(number: u32) -> u64 {
     all | mark(1 << 7, 0x80) | mark(1 << 14, 0x8000) | mark(1 << 21, 0x80_0000) | mark(1 << 28, 0x8000_0000)
 }
 
-/// How many bytes a number has.
+/// How many bytes the encoding of a number has.
 #[inline(always)]
 fn length_of(number: u32) -> u32 {
     let longer = |least: u32| u32::from(number >= least);
     1 + longer(1 << 7) + longer(1 << 14) + longer(1 << 21) + longer(1 << 28)
 }
 
-/// Numbers that [`put_some`] takes at a time.
+/// The most numbers that [`put_batch`] encodes at a time.
 pub(crate) const SOME: usize = 64;
 
-/// Room for their bytes, and for what is written beyond them.
-pub(crate) const SOME_BYTES: usize = 5 * SOME + 8;
+/// Bytes for their encodings, and for what is written beyond their end.
+pub(crate) const BATCH_BYTES: usize = 5 * SOME + 8;
 
-/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they have. Bytes and lengths are made several at a time
-/// (where the caller was compiled for a processor that can), and then put one after another, without a branch that depends on them.
+/// Writes up to [`SOME`] numbers to the start of `out`; returns how many bytes they take. Encodings and lengths are computed with
+/// SIMD (if the caller is compiled for it) and then stored one after another, without a branch that depends on them.
 #[inline(always)]
-pub(crate) fn put_some(numbers: &[u32], out: &mut [u8; SOME_BYTES]) -> usize {
+pub(crate) fn put_batch(numbers: &[u32], out: &mut [u8; BATCH_BYTES]) -> usize {
     let (mut bytes, mut lengths) = ([0u64; SOME], [0u32; SOME]);
     for ((bytes, length), &number) in bytes.iter_mut().zip(&mut lengths).zip(numbers) {
         (*bytes, *length) = (spread(number), length_of(number));
@@ -62,7 +62,7 @@ pub(crate) fn put_some(numbers: &[u32], out: &mut [u8; SOME_BYTES]) -> usize {
     end
 }
 
-/// Appends the block of some rows to `out`; `ends` says where each row ends in `successors`.
+/// Appends the block of some rows to `out`; `ends` holds the end of each row in `successors`.
 pub(crate) fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
     let mut begin = 0;
     for &end in ends {
@@ -83,17 +83,17 @@ pub(crate) fn encode(ends: &[u32], successors: &[u32], out: &mut Vec<u8>) {
 /// What is wrong with a block.
 pub(crate) type Wrong = &'static str;
 
-/// The number of at most 4 bytes that these bits are, its marks of going on included.
+/// Decodes a number of at most 4 bytes from its encoding.
 #[inline(always)]
 fn joined(bits: u64) -> u64 {
     let pairs = bits & 0x007f_007f | bits >> 1 & 0x3f80_3f80;
     pairs & 0x3fff | pairs >> 2 & 0x0fff_c000
 }
 
-/// Reads as many numbers as `into` has from `bytes`; returns how many bytes they take.
+/// Decodes `into.len()` numbers from `bytes`; returns how many bytes they take.
 ///
-/// Eight bytes are looked at together. Eight numbers of one byte are taken at once, else the first three, whose ends are found
-/// without one having to wait for the other; so there are few branches that go wrong.
+/// Each step looks at eight bytes. If they are eight numbers of one byte, it takes all of them; otherwise the first three numbers,
+/// whose ends all come from one mask of bits. So few branches are mispredicted.
 pub(crate) fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     let (mut at, mut done) = (0, 0);
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -143,8 +143,7 @@ pub(crate) fn numbers(bytes: &[u8], into: &mut [u32]) -> Result<usize, Wrong> {
     Ok(at)
 }
 
-/// Reads the lengths of a block's rows, of which there are as many as `lengths` has, and which have `arcs` arcs together; returns
-/// how many bytes they take.
+/// Decodes the lengths of a block's `lengths.len()` rows, which must sum to `arcs`; returns how many bytes they take.
 pub(crate) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<usize, Wrong> {
     let taken = numbers(bytes, lengths)?;
     if lengths.iter().map(|&length| u64::from(length)).sum::<u64>() != arcs {
@@ -153,8 +152,7 @@ pub(crate) fn lengths(bytes: &[u8], lengths: &mut [u32], arcs: u64) -> Result<us
     Ok(taken)
 }
 
-/// Whether `bytes` are so many numbers of at most 5 bytes, as far as that is seen without decoding them: what else may be wrong with
-/// them is seen by whoever decodes.
+/// Checks that `bytes` hold `many` numbers, without decoding them; decoding finds all other errors.
 pub(crate) fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     if last_bytes(bytes) != many || bytes.last().is_some_and(|&last| last >= 0x80) {
         return Err("fewer or more numbers than its rows have");
@@ -162,7 +160,7 @@ pub(crate) fn check_numbers(bytes: &[u8], many: u64) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// How many bytes end a number: those without the high bit. Eight at a time, as many times as eight sums of a byte hold.
+/// How many bytes end a number: those without the high bit. They are counted in eight sums of a byte each, 255 words at a time.
 fn last_bytes(bytes: &[u8]) -> u64 {
     const LOW: u64 = u64::from_le_bytes([1; 8]);
     let of = |some: &[u8]| {
@@ -174,8 +172,8 @@ fn last_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(8 * 255).map(of).sum()
 }
 
-/// Reads the rows of a block, whose first one has rank `first`: their successors into `successors`, and into `ends` where each
-/// row ends, counted on from `base`. Each row has at most `longest` successors.
+/// Decodes the rows of a block, whose first one has rank `first`: their successors into `successors`, and their ends, plus
+/// `base`, into `ends`. No row may have more than `longest` successors.
 pub(super) fn decode<O: Offset>(
     bytes: &[u8],
     first: u32,
@@ -198,7 +196,7 @@ pub(super) fn decode<O: Offset>(
     Ok(())
 }
 
-/// Where rows of such lengths end, counted on from `base`.
+/// Writes the ends of rows of such lengths, plus `base`, to `ends`.
 pub(crate) fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     let mut end = base;
     for (place, &length) in ends.iter_mut().zip(lengths) {
@@ -207,13 +205,13 @@ pub(crate) fn put_ends<O: Offset>(lengths: &[u32], base: u64, ends: &mut [O]) {
     }
 }
 
-/// Makes rows of such lengths, which `numbers` are the first successor and the distances of, strictly ascending; whether each
-/// ends below its bound.
+/// Turns the first successors and distances in `numbers` into the successors of rows of such lengths; returns whether each
+/// row ends below its bound.
 pub(crate) fn undo_distances(lengths: &[u32], numbers: &mut [u32], bounds: impl Iterator<Item = u64>) -> bool {
     let (mut rest, mut good) = (numbers, true);
     for (&length, bound) in lengths.iter().zip(bounds) {
         let (row, after) = rest.split_at_mut(length as usize);
-        // What a successor is at least: one more than the one before.
+        // The smallest possible successor: one more than the one before.
         let mut least = 0u64;
         for successor in row {
             least += u64::from(*successor) + 1;
@@ -286,7 +284,7 @@ mod tests {
             let (found_ends, found) = decoded(&bytes, first, rows.len(), arcs.len()).unwrap();
             prop_assert_eq!(found, arcs.clone());
             prop_assert_eq!(found_ends, ends.iter().map(|&end| u64::from(end) + 7).collect::<Vec<_>>());
-            // One byte more or less, and one arc more or less, is told.
+            // One byte more or less, or one arc more, is an error.
             prop_assert!(decoded(&bytes[..bytes.len() - 1], first, rows.len(), arcs.len()).is_err());
             prop_assert!(decoded(&[&bytes[..], &[0]].concat(), first, rows.len(), arcs.len()).is_err());
             prop_assert!(decoded(&bytes, first, rows.len(), arcs.len() + 1).is_err());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0     magic "TRIMGRAF", version u32, length of the footer u32, its position u64, its xxh3 u64, xxh3 of the 32 bytes before u64
-//! 40    seen u128                   digest of the input's files as they were last seen to be those of the footer; zeros to the page's end
+//! 40    seen u128                   digest of the input's sizes, times and inodes when it last matched the footer; then zeros up to 4096
 //! 4096  order     u32 x n           the vertex of each rank; vertices are numbered in the order of the input's ids
 //!       ids       u64 x n           the input's ids, ascending; only where they are not consecutive
 //!       rows                        file blocks: the rows in rank order, compact (`codec.rs`)
@@ -13,14 +13,14 @@
 //!
 //! Sections begin at multiples of 4096; numbers are little-endian. A file is written under a temporary name, its header
 //! last, and renamed into place. Its bytes depend on the graph alone. Opening reads and checks the footer, the index and the
-//! degrees; a block is checked whenever it is read, order and ids when somebody asks for them. So a damaged file cannot give a
-//! wrong count, and a file with right checksums that no trimill wrote cannot lead anybody out of an array.
+//! degrees; a block is checked whenever it is read, order and ids when they are requested. So a damaged file cannot give a
+//! wrong count, and a crafted file with correct checksums cannot cause an access out of bounds.
 //!
-//! `seen` alone is written again ([`note_seen`]), and under no checksum: where it is wrong, the input is hashed once more.
+//! Only `seen` is rewritten later ([`note_seen`]), and no checksum covers it: if it is wrong, the input is hashed once more.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -38,15 +38,15 @@ use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 4;
-/// Bytes of the header that do not change any more.
+/// Bytes of the header that never change.
 const FIXED: usize = 40;
-/// Where the digest of the files as they were last seen ends.
+/// The end of `seen`.
 const HEADER: usize = FIXED + 16;
 
 /// Bytes that a thread reads of a section at a time.
 const READ: usize = 4 << 20;
 
-/// The xxh3 of the sections that are read whole.
+/// The xxh3 of each section that is read as a whole.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Checksums {
     pub(super) order: u64,
@@ -75,7 +75,7 @@ pub(crate) struct RowsWritten {
 }
 
 impl RowsWritten {
-    /// Notes in `layout` what the rows turned out to be.
+    /// Records the sizes of the rows in `layout`.
     pub(crate) fn note(&self, layout: &mut Layout, degrees: &[DegreeRun]) {
         (layout.blocks, layout.block_bytes) = (self.entries.len() as u64, self.block_bytes);
         (layout.longest_row, layout.probes) = (self.longest_row, self.probes);
@@ -91,7 +91,7 @@ pub(crate) struct GraphWriter {
 }
 
 impl GraphWriter {
-    /// Begins a file in `dir`. Of `layout`, the counts of vertices and edges and how ids are stored are final.
+    /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] when it cannot be made.
@@ -100,7 +100,7 @@ impl GraphWriter {
         Ok(Self { file, layout, checksums: Checksums::default() })
     }
 
-    /// Its layout, as far as it is known.
+    /// Its layout, as far as it is known yet.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -148,8 +148,8 @@ impl GraphWriter {
         Ok(xxh3_64(bytes))
     }
 
-    /// Adds the index, the degrees, the footer, which notes what the graph was made of, and the header. The file is complete then,
-    /// still under its temporary name.
+    /// Adds the index, the degrees, the footer, which records `source`, and the header. Then the file is complete, still under
+    /// its temporary name.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
@@ -177,35 +177,31 @@ impl GraphWriter {
     }
 }
 
-/// Where an opened graph file lies, and whether it goes away with the graph.
-pub enum Location {
-    /// In the cache: it stays.
-    Cached(PathBuf),
-    /// In a working directory: removed when the graph is dropped.
-    Temporary(TemporaryFile),
-}
-
-/// Opens a graph file; reads and checks all but the rows, the order and the ids.
+/// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] when it is no graph file, of another version, cut or damaged, or no oriented graph.
-pub fn open(place: Location) -> Result<OrientedGraph> {
-    match place {
-        Location::Cached(path) => open_file(&File::open(&path).map_err(|e| Error::read(&path, e))?, &path),
-        Location::Temporary(temporary) => {
-            let mut graph = open_file(temporary.as_file(), temporary.path())?;
-            if let Store::File { file, .. } = &mut graph.store {
-                file.temporary = Some(temporary);
-            }
-            Ok(graph)
-        }
+/// [`crate::error::Kind::Data`] when it is not a graph file, of another version, truncated or damaged, or not an oriented graph.
+pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
+    let mut graph = open_file(temporary.as_file(), temporary.path())?;
+    if let Store::File { file, .. } = &mut graph.store {
+        file.temporary = Some(temporary);
     }
+    Ok(graph)
 }
 
-/// As [`open`], a file that is open already: whatever becomes of its name, it is this one. Messages call it `path`.
+/// As [`open_temporary`], of a file that stays.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_temporary`].
+#[cfg(feature = "testing")]
+pub fn open(path: &Path) -> Result<OrientedGraph> {
+    open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
+}
+
+/// As [`open`], for a file that is open already, even if it was renamed or removed meanwhile. Messages call it `path`.
+///
+/// # Errors
+/// As [`open_temporary`].
 pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     let Footer { layout, checksums } = read_footer(file, path)?;
     let own = file.try_clone().map_err(|e| Error::read(path, e))?;
@@ -228,7 +224,7 @@ pub fn open_file(file: &File, path: &Path) -> Result<OrientedGraph> {
     })
 }
 
-/// Reads a section whole, in the current thread pool, and checks its bytes.
+/// Reads a whole section, in the current thread pool, and checks its bytes.
 pub(super) fn section<T: Pod + Send>(
     file: &GraphFile,
     range: std::ops::Range<u64>,
@@ -247,23 +243,24 @@ pub(super) fn section<T: Pod + Send>(
     Ok(values)
 }
 
+#[cfg(feature = "testing")]
 /// Reads the header and footer of a graph file without its sections: what `trimill cache list` shows.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_temporary`].
 pub fn read_layout(path: &Path) -> Result<Layout> {
     layout_of(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }
 
-/// As [`read_layout`], of a file that is open already.
+/// As [`read_layout`], for a file that is open already.
 ///
 /// # Errors
-/// As [`open`].
+/// As [`open_temporary`].
 pub fn layout_of(file: &File, path: &Path) -> Result<Layout> {
     read_footer(file, path).map(|footer| footer.layout)
 }
 
-/// The version of a file with the magic of graph files; none where it has another one.
+/// The version of a file with the magic of graph files; `None` for any other file.
 pub fn version_of(file: &File) -> Option<u32> {
     let mut start = [0; 12];
     file.read_exact_at(&mut start, 0).ok()?;
@@ -271,8 +268,8 @@ pub fn version_of(file: &File) -> Option<u32> {
     Some(u32::from_le_bytes(version))
 }
 
-/// The version of a graph file that an earlier trimill wrote, and what it notes of the input. The header and this field are
-/// older than versions.
+/// The version of a graph file that an earlier trimill wrote, and the identity of its input. The header and this field are the
+/// same in all versions.
 pub fn source_of_earlier(file: &File) -> Option<(u32, String)> {
     #[derive(Deserialize)]
     struct Earlier {
@@ -284,7 +281,7 @@ pub fn source_of_earlier(file: &File) -> Option<(u32, String)> {
     Some((version, earlier.source))
 }
 
-/// Notes that the input's files were `seen` to be those that the graph in `file`, which can be written, was made of.
+/// Records in `file`, which can be written, that the graph was made from the files with the digest `seen`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
@@ -292,14 +289,14 @@ pub fn note_seen(file: &File, path: &Path, seen: u128) -> Result<()> {
     disk::write_at(file, path, &seen.to_le_bytes(), FIXED as u64)
 }
 
-/// What [`note_seen`] noted last.
+/// What [`note_seen`] recorded last.
 pub fn seen(file: &File) -> Option<u128> {
     let mut bytes = [0; 16];
     file.read_exact_at(&mut bytes, FIXED as u64).ok()?;
     Some(u128::from_le_bytes(bytes))
 }
 
-/// The first page, whose own checksum is right.
+/// The first page, whose own checksum is correct.
 struct Header([u8; PAGE as usize]);
 
 impl Header {
@@ -315,7 +312,7 @@ impl Header {
         u64::from_le_bytes(std::array::from_fn(|i| self.0[at + i]))
     }
 
-    /// Where the sections end, and the length of the footer.
+    /// The end of the sections, and the length of the footer.
     fn end(&self) -> (u64, u64) {
         (self.u64_at(16), self.u64_at(8) >> 32)
     }
@@ -344,7 +341,7 @@ fn read_footer(file: &File, path: &Path) -> Result<Footer> {
     let Some(json) = header.footer(file, len) else { return Err(damaged("its footer is damaged".into())) };
     let footer: Footer =
         serde_json::from_slice(&json).map_err(|e| damaged(format!("its footer can't be understood ({e})")))?;
-    // What is more than the file is long would overflow below.
+    // Counts larger than the file could overflow below.
     let Layout { vertices, edges, offset_of_ids, first_id, declared_lines, blocks, degree_runs, block_bytes, .. } =
         footer.layout;
     let largest = u64::from(vertices).max(edges).max(blocks).max(degree_runs).max(block_bytes);

@@ -1,9 +1,9 @@
-//! What of a graph file stays in memory: which rows each file block has, and how many vertices have each degree.
+//! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
 //!
-//! Invariants of an [`Index`]: blocks tile the ranks and the arcs, each has at least one row, and its bytes are enough for a
-//! byte for each of its rows and arcs; so nothing that is read by it is larger than the file. Invariants of [`Degrees`]: degrees
-//! fall strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. 32 bytes a block, 8
-//! a degree that occurs.
+//! Invariants of an [`Index`]: blocks tile the ranks and the arcs, each has at least one row, and at least one byte for each of
+//! its rows and arcs; so nothing that is read through it is larger than the file. Invariants of [`Degrees`]: degrees fall
+//! strictly, from less than `n` to at least 1; together they have `n` vertices and `2 m` ends of edges. Memory: 32 bytes a block,
+//! 8 bytes a distinct degree.
 
 use std::ops::Range;
 
@@ -39,19 +39,19 @@ impl BlockEntry {
 pub struct DegreeRun {
     /// Their degree.
     pub degree: u32,
-    /// How many they are.
+    /// How many vertices have it.
     pub vertices: u32,
 }
 
 /// The file blocks, in rank order.
 #[derive(Debug, Clone)]
 pub(super) struct Index {
-    /// One more at the end, which says where all end.
+    /// One more at the end, which holds the end of the last block.
     entries: Vec<BlockEntry>,
 }
 
 impl Index {
-    /// Takes entries over, if they hold together with the counts of `layout`.
+    /// The index of `entries`, if they are consistent with each other and with the counts of `layout`.
     pub(super) fn new(mut entries: Vec<BlockEntry>, layout: &Layout) -> Option<Self> {
         let end = BlockEntry {
             first_rank: layout.vertices.into(),
@@ -86,7 +86,7 @@ impl Index {
         self.entries[i].first_rank as u32..self.entries[i + 1].first_rank as u32
     }
 
-    /// The arcs of block `i`, among all of the graph.
+    /// The arcs of block `i`, among all arcs of the graph.
     pub(super) fn arcs(&self, i: usize) -> Range<u64> {
         self.entries[i].first_arc..self.entries[i + 1].first_arc
     }
@@ -106,7 +106,7 @@ impl Index {
         self.entries.partition_point(|entry| entry.first_rank <= u64::from(rank)) - 1
     }
 
-    /// The last of the blocks from `first` on that begins with a rank and an arc that `holds`; true of `first`.
+    /// The last of the blocks from `first` on for whose first rank and first arc `holds` is true; it must be true for `first`.
     pub(super) fn last_where(&self, first: usize, holds: impl Fn(u32, u64) -> bool) -> usize {
         let rest = &self.entries[first + 1..self.len()];
         first + rest.partition_point(|entry| holds(entry.first_rank as u32, entry.first_arc))
@@ -118,7 +118,7 @@ impl Index {
 pub(super) struct Degrees(pub(super) Vec<DegreeRun>);
 
 impl Degrees {
-    /// Takes runs over, if they hold together with the counts of `layout`.
+    /// The degrees of `runs`, if they are consistent with each other and with the counts of `layout`.
     pub(super) fn new(runs: Vec<DegreeRun>, layout: &Layout) -> Option<Self> {
         let falls = runs.windows(2).all(|pair| pair[0].degree > pair[1].degree);
         let ends_in_range =
@@ -127,7 +127,7 @@ impl Degrees {
         let vertices = sum(|run| u128::from(run.vertices));
         let ends = sum(|run| u128::from(run.vertices) * u128::from(run.degree));
         let counts = vertices == u128::from(layout.vertices) && ends == 2 * u128::from(layout.edges);
-        let inhabited = runs.iter().all(|run| run.vertices > 0);
-        (falls && ends_in_range && counts && inhabited).then_some(Self(runs))
+        let nonempty = runs.iter().all(|run| run.vertices > 0);
+        (falls && ends_in_range && counts && nonempty).then_some(Self(runs))
     }
 }

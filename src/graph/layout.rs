@@ -1,4 +1,4 @@
-//! Where everything in a graph file lies ([`super::file`]), and the counts that decide it.
+//! The positions of the sections of a graph file ([`super::file`]), and the counts that determine them.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is mad
 pub(super) const ENTRY: u64 = 32;
 pub(super) const RUN: u64 = 8;
 
-/// Counts and places: everything about a graph file but the sections themselves.
+/// Counts and positions: everything in a graph file but the sections themselves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
     /// Vertices with an edge.
@@ -24,11 +24,11 @@ pub struct Layout {
     pub edges: u64,
     /// Whether the input's ids are stored.
     pub has_ids: bool,
-    /// Where they are not: the input's id of vertex 0; the others follow without a gap.
+    /// If not, the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
     /// The id of the first declared vertex.
     pub first_id: u64,
-    /// How many vertices single-column assignment files name, where ids are not sparse.
+    /// How many lines a single-column assignment file has; `None` if ids are sparse.
     pub declared_lines: Option<u64>,
     /// What cleaning removed and added.
     pub report: CleanReport,
@@ -47,27 +47,27 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Bytes of the file with the vertex of each rank.
+    /// The bytes of the file that hold the vertex of each rank.
     pub fn order(&self) -> Range<u64> {
         section(PAGE, u64::from(self.vertices) * 4)
     }
 
-    /// Bytes of the file with the input's ids, where they are stored.
+    /// The bytes of the file that hold the input's ids, if they are stored.
     pub fn ids(&self) -> Range<u64> {
         section(self.order().end, if self.has_ids { u64::from(self.vertices) * 8 } else { 0 })
     }
 
-    /// Bytes of the file with the file blocks.
+    /// The bytes of the file that hold the file blocks.
     pub fn rows(&self) -> Range<u64> {
         section(self.ids().end, self.block_bytes)
     }
 
-    /// Bytes of the file with the index of the blocks.
+    /// The bytes of the file that hold the index of the blocks.
     pub fn index(&self) -> Range<u64> {
         section(self.rows().end, self.blocks * ENTRY)
     }
 
-    /// Bytes of the file with the runs of equal degrees.
+    /// The bytes of the file that hold the runs of equal degrees.
     pub fn degrees(&self) -> Range<u64> {
         section(self.index().end, self.degree_runs * RUN)
     }
@@ -76,7 +76,7 @@ impl Layout {
         self.degrees().end
     }
 
-    /// Bytes of all sections.
+    /// The bytes of all sections.
     pub fn sections_bytes(&self) -> Bytes {
         Bytes(self.end() - PAGE)
     }

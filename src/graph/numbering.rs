@@ -2,9 +2,9 @@
 //!
 //! The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So every arc of the
 //! oriented graph (lower degree to higher, ties from the smaller id to the larger, as in LSTC, section 4.1.1) goes from
-//! the larger number to the smaller one. A counting sort over runs of ids in parallel, and a sort of the few vertices whose
-//! degrees are not small: `O(n)` time, 16 KiB a thread and 8 bytes for each of the few on top of the two results of 4 bytes
-//! a vertex.
+//! the larger rank to the smaller one. Ranks come from a parallel counting sort over runs of ids, and a sort of the few
+//! vertices of large degree. Cost: `O(n)` time; 16 KiB a thread and 8 bytes for each of these few, in addition to the two
+//! results of 4 bytes a vertex.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,7 +17,7 @@ use crate::mapped::zeros;
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;
 
-/// Ids of a run, at least.
+/// The fewest ids of a run.
 const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids: vertices are the ids in `present`, counted from 0. 4 bytes a vertex.
@@ -35,10 +35,10 @@ pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
     order.into_iter().map(AtomicU32::into_inner).collect()
 }
 
-/// The number of each vertex. Vertices of degree 0 come last.
+/// The rank of each id. Ids of degree 0 come last.
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let run = degrees.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_RUN);
-    // For each run of ids how many there are of each small degree, and the vertices of the others.
+    // For each run of ids, how many have each small degree, and the ids of larger degree.
     let (mut counts, large): (Vec<_>, Vec<_>) = degrees
         .par_chunks(run)
         .enumerate()
@@ -55,8 +55,8 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
         .unzip();
     let mut large = large.concat();
     large.par_sort_unstable_by(|a, b| b.cmp(a));
-    // Where the numbers of each degree end in each run: ids are met in ascending order, and the larger id has the smaller
-    // number.
+    // The end of the ranks of each degree in each run: ids are visited in ascending order, and the larger id has the smaller
+    // rank.
     let mut end = large.len() as u32;
     for degree in (0..SMALL).rev() {
         for counts in counts.iter_mut().rev() {
@@ -79,8 +79,8 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     numbers
 }
 
-/// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. `O(n)` time,
-/// 16 KiB a thread and 4 bytes for each vertex whose degree is not small.
+/// The degrees of all vertices of degree 1 and more in rank order, as runs: a degree, and how many vertices have it. Takes
+/// `O(n)` time, 16 KiB a thread and 4 bytes for each vertex of large degree.
 pub fn degree_runs(degrees: &[u32]) -> Vec<DegreeRun> {
     let (mut counts, mut large) = degrees
         .par_chunks(SMALLEST_RUN)

@@ -3,10 +3,10 @@
 //! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in falling degree
 //! order, ties by falling id. Row `r` holds the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
 //!
-//! Rows stand in rank order, compact, in file blocks ([`super::file`]) or, where a graph that is not kept fits the budget, in the
-//! same blocks in memory. What this value holds besides is an index of the blocks: a few bytes for each of some ten thousand
-//! arcs. Rows are read in runs of ranks ([`OrientedGraph::read`]) or all of them in sequence ([`OrientedGraph::pass`]); a
-//! block's checksum and the order of its rows are checked at each reading.
+//! Rows are stored in rank order, compact, in file blocks ([`super::file`]) or, if a graph that is not cached fits the budget, in
+//! the same blocks in memory. Otherwise this value holds only an index of the blocks: a few bytes for each ten thousand arcs or
+//! so. Rows are read in runs of ranks ([`OrientedGraph::read`]) or all of them in sequence ([`OrientedGraph::pass`]); a block's
+//! checksum and the order of its rows are checked each time it is read.
 
 use std::ops::Range;
 use std::path::Path;
@@ -38,11 +38,11 @@ pub struct OrientedGraph {
     pub(super) index: Index,
     pub(super) degrees: Degrees,
     pub(super) checksums: Checksums,
-    /// Where the rows of the block end that was asked for last.
+    /// The block whose row ends were requested last, and these ends.
     pub(super) lengths: Mutex<Option<(usize, Arc<[u64]>)>>,
 }
 
-/// What plans and methods ask of a graph before they see it.
+/// The sizes that plans and methods need before they read a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GraphSize {
@@ -56,7 +56,7 @@ pub struct GraphSize {
     pub probes: u64,
 }
 
-/// What a thread reads and decodes blocks with.
+/// Buffers with which a thread reads and decodes blocks.
 #[derive(Default)]
 struct Scratch {
     bytes: Vec<u8>,
@@ -68,7 +68,7 @@ struct Scratch {
 /// The input's ids of all vertices.
 #[derive(Debug)]
 pub struct Ids {
-    /// Where they are not consecutive: all of them, ascending.
+    /// All of them, ascending, if they are not consecutive.
     table: Option<Vec<u64>>,
     first: u64,
     vertices: u32,
@@ -93,7 +93,7 @@ impl Ids {
 }
 
 impl OrientedGraph {
-    /// A graph whose sections are in memory; `layout` says what of it is known before rows are made.
+    /// A graph whose sections are in memory; `layout` holds what is known before rows are made.
     pub(crate) fn in_memory(
         mut layout: Layout,
         rows: RowsWritten,
@@ -118,12 +118,12 @@ impl OrientedGraph {
         self.layout.vertices
     }
 
-    /// The number of edges, each one arc here.
+    /// The number of edges; each is one arc here.
     pub fn edges(&self) -> u64 {
         self.layout.edges
     }
 
-    /// What plans and methods ask of it.
+    /// The sizes that plans and methods need.
     pub fn size(&self) -> GraphSize {
         let Layout { vertices, edges, longest_row, probes, .. } = self.layout;
         GraphSize { vertices, edges, longest_row, probes }
@@ -132,11 +132,6 @@ impl OrientedGraph {
     /// What cleaning removed and added.
     pub fn report(&self) -> &CleanReport {
         &self.layout.report
-    }
-
-    /// The identity of the input that this was made from.
-    pub fn source(&self) -> &str {
-        &self.layout.source
     }
 
     /// The most successors of a vertex.
@@ -149,12 +144,12 @@ impl OrientedGraph {
         Bytes(self.layout.block_bytes)
     }
 
-    /// Bytes of offsets (8 a vertex) and successors (4 an arc): what the graph takes as plain arrays.
+    /// Bytes of the graph as plain arrays: offsets (8 a vertex) and successors (4 an arc).
     pub fn csr_bytes(&self) -> Bytes {
         Bytes::of::<u64>(u64::from(self.vertices()) + 1) + Bytes::of::<u32>(self.edges())
     }
 
-    /// Bytes of the host's memory that the rows take: none where they are in a file.
+    /// Bytes of the host's memory that the sections take: none if they are in a file.
     pub fn held_bytes(&self) -> Bytes {
         match &self.store {
             Store::File { .. } => Bytes::ZERO,
@@ -162,23 +157,23 @@ impl OrientedGraph {
         }
     }
 
-    /// The file that holds the rows, where one does.
+    /// The file that holds the rows, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.store.path()
     }
 
-    /// The degrees that occur, falling, each with the number of its vertices: so, in rank order, the degrees of all vertices.
+    /// The distinct degrees, falling, each with the number of its vertices: run by run, the degrees of all vertices in rank order.
     pub fn degree_runs(&self) -> &[DegreeRun] {
         &self.degrees.0
     }
 
-    /// Paths with a middle: the sum of `deg (deg - 1) / 2`.
+    /// The number of paths of two edges: the sum of `deg (deg - 1) / 2`.
     pub fn wedges(&self) -> u128 {
         let of = |run: &DegreeRun| u128::from(run.vertices) * (u128::from(run.degree) * u128::from(run.degree - 1) / 2);
         self.degree_runs().iter().map(of).sum()
     }
 
-    /// The id of the first declared vertex: what line 1 of a single-column assignment file is about.
+    /// The id of the first declared vertex, to which line 1 of a single-column assignment file belongs.
     pub fn first_declared_id(&self) -> u64 {
         self.layout.first_id
     }
@@ -191,7 +186,7 @@ impl OrientedGraph {
     /// The vertex of each rank: 4 bytes each, read in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where they cannot be read, are damaged, or not all vertices once.
+    /// [`crate::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
             Store::Memory { order, .. } => Ok(order.clone()),
@@ -207,10 +202,10 @@ impl OrientedGraph {
         }
     }
 
-    /// The input's ids: 8 bytes a vertex where they are not consecutive.
+    /// The input's ids: 8 bytes a vertex if they are not consecutive.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where they cannot be read, are damaged or do not ascend.
+    /// [`crate::error::Kind::Data`] if they cannot be read, are damaged or do not ascend.
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,
@@ -248,7 +243,7 @@ impl OrientedGraph {
         Ok(lengths)
     }
 
-    /// The arcs of all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
+    /// The number of arcs in all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -264,8 +259,8 @@ impl OrientedGraph {
         }
     }
 
-    /// The largest rank `to` above `from` such that the rows `from..to` and their arcs `fit`; `from + 1` where not even one row
-    /// does. What fits must fit with less, too. Reads a block, or two.
+    /// The largest rank `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not
+    /// even one row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -284,8 +279,8 @@ impl OrientedGraph {
         Ok((first + (skipped + fitting) as u32).max(from + 1))
     }
 
-    /// As [`Self::last_fitting`], of ranks that begin a file block, or the end of all: at least a block. Reads nothing where `from`
-    /// begins one.
+    /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, and the range has at least one block. Reads nothing if
+    /// `from` begins a block.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -300,7 +295,7 @@ impl OrientedGraph {
         Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
     }
 
-    /// Where each row of a block ends, in arcs from the block's first.
+    /// The end of each row of a block, in arcs from the block's first.
     fn row_ends(&self, block: usize) -> Result<Arc<[u64]>> {
         if let Some((_, ends)) = lock(&self.lengths).as_ref().filter(|(of, _)| *of == block) {
             return Ok(Arc::clone(ends));
@@ -319,12 +314,12 @@ impl OrientedGraph {
         Ok(ends)
     }
 
-    /// Reads the rows of `ranks`: where each begins, from 0 and with one more at the end, into `begins`, and their successors, of
-    /// which there are as many as [`Self::first_arc`] says, into `successors`. Blocks are read and decoded by all threads of the
-    /// current pool, straight from the file into place. `O(rows + arcs)`; beside the result a block a thread.
+    /// Reads the rows of `ranks`: their begins, counted from 0 and with one more at the end, into `begins`, and their successors,
+    /// whose number [`Self::first_arc`] gives, into `successors`. Blocks are read and decoded by all threads of the current pool,
+    /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where the file cannot be read, a block is damaged, or its rows are not those of an oriented
+    /// [`crate::error::Kind::Data`] if the file cannot be read, a block is damaged, or its rows are not those of an oriented
     /// graph.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);
@@ -348,7 +343,7 @@ impl OrientedGraph {
         })
     }
 
-    /// Reads the rows `rows` of a block, before which there are `base` arcs of those that are wanted.
+    /// Reads the rows `rows` of a block; `base` arcs of the requested rows come before them.
     fn decode<O: Offset>(
         &self,
         block: usize,
@@ -375,12 +370,12 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Whether `rank` begins a file block, or is the end of all.
+    /// Whether `rank` begins a file block, or is `n`.
     pub fn begins_block(&self, rank: u32) -> bool {
         rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
     }
 
-    /// Of the largest file blocks: the most stored bytes, and the most bytes as plain rows with wide offsets.
+    /// The most stored bytes of a file block, and the most bytes of one as plain rows with offsets of 64 bits.
     pub fn largest_block(&self) -> [Bytes; 2] {
         let blocks = || 0..self.index.len();
         let stored = |i| self.index.bytes(i).end - self.index.bytes(i).start;
@@ -389,17 +384,17 @@ impl OrientedGraph {
         [blocks().map(stored).max(), blocks().map(plain).max()].map(|most| Bytes(most.unwrap_or(0)))
     }
 
-    /// The bytes of the file blocks with the rows of `ranks`, which begin and end with one.
+    /// The bytes of the file blocks with the rows of `ranks`, which are whole file blocks.
     pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
         let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
         let blocks = end(ranks.start)..end(ranks.end);
         Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
     }
 
-    /// Reads the file blocks with the rows of `ranks`, which begin and end with one, as they are stored: their bytes into
-    /// `bytes`, as many as [`Self::stored_of`] says, and where each row begins, `before` the first one, into `begins`. Returns
-    /// what a device has to know to unpack them. Blocks are read by all threads of the current pool; of their rows only the
-    /// lengths are decoded.
+    /// Reads the file blocks with the rows of `ranks`, which are whole file blocks, as they are stored: their bytes, whose number
+    /// [`Self::stored_of`] gives, into `bytes`, and the begins of their rows, counted from `before`, into `begins`. Returns what a
+    /// device needs to decode them. Blocks are read by all threads of the current pool; of their rows only the lengths are
+    /// decoded.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -456,14 +451,14 @@ impl OrientedGraph {
         parts.into_par_iter().map_init(Vec::new, read).collect()
     }
 
-    /// The bytes of a block, which are those that were written.
+    /// The bytes of a block, checked.
     fn block<'a>(&'a self, block: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         let bytes = self.store.bytes(self.index.bytes(block), buffer)?;
         self.check(block, bytes)?;
         Ok(bytes)
     }
 
-    /// Checks the bytes of a block; what this process made and holds needs no check.
+    /// Checks the bytes of a block if they come from a file; blocks in memory were made by this process.
     fn check(&self, block: usize, bytes: &[u8]) -> Result<()> {
         match self.path().is_some() && xxh3_64(bytes) != self.index.checksum(block) {
             true => Err(self.wrong(block, "another checksum than the index says: it is damaged")),

@@ -1,7 +1,7 @@
 //! Sequential passes over the rows of a graph, in blocks of bounded size.
 //!
-//! Enters: an [`OrientedGraph`]. Leaves: [`RowRun`]s, runs of rows in memory, one after another in rising or falling rank
-//! order. A block is read and decoded by all threads while the one before is at work. Cost: every stored byte is read once.
+//! Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory, one after another in rising or falling rank
+//! order. A block is read and decoded by all threads while the one before is processed. Cost: every stored byte is read once.
 //! Memory: two row blocks, each within the limit or one file block.
 
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 
-/// Which end of the ranks a pass begins with.
+/// The order in which a pass goes through the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// Rank 0 first.
@@ -24,7 +24,7 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy)]
 pub struct RowRun<'a> {
     first: u32,
-    /// Where each row begins among these; one more at the end.
+    /// Where each row begins in `successors`; one more at the end.
     begins: &'a [u64],
     successors: &'a [u32],
     /// The first ranks of its file blocks, and the end of the last one.
@@ -32,7 +32,7 @@ pub struct RowRun<'a> {
 }
 
 impl<'a> RowRun<'a> {
-    /// The ranks whose rows these are.
+    /// The ranks of the rows.
     pub fn ranks(&self) -> Range<u32> {
         self.first..self.first + self.begins.len() as u32 - 1
     }
@@ -51,7 +51,7 @@ impl<'a> RowRun<'a> {
         while first < rows {
             let weight = |i: usize| self.begins[i] + i as u64;
             let most = weight(first) + arcs;
-            // The weight rises with the row.
+            // Bisection: the weight rises with the row.
             let (mut low, mut high) = (first + 1, rows);
             while low < high {
                 let middle = low + (high - low).div_ceil(2);
@@ -63,12 +63,13 @@ impl<'a> RowRun<'a> {
         runs
     }
 
-    /// The ranks of each file block: for several threads, where the cut is to depend on the graph alone.
+    /// The ranks of each file block, for several threads: a division that depends on the graph alone.
     pub fn file_blocks(&self) -> impl Iterator<Item = Range<u32>> + 'a {
         self.bounds.windows(2).map(|pair| pair[0]..pair[1])
     }
 
     /// All rows, one after another.
+    #[cfg(feature = "testing")]
     pub fn successors(&self) -> &'a [u32] {
         self.successors
     }
@@ -82,10 +83,10 @@ struct Buffer {
 }
 
 impl OrientedGraph {
-    /// Shows all rows to `each`, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
+    /// Calls `each` with all rows, in blocks of at most `limit` bytes or one file block; runs in the current thread pool.
     ///
     /// # Errors
-    /// As [`Self::read`]; a stop; what `each` reports.
+    /// As [`Self::read`]; a stop; those of `each`.
     pub fn pass(
         &self,
         limit: Bytes,
@@ -120,7 +121,7 @@ impl OrientedGraph {
         Ok(())
     }
 
-    /// Joins file blocks to row blocks: their ranks, and how many arcs they have.
+    /// Joins file blocks to row blocks; returns their ranks and their numbers of arcs.
     fn cut(&self, limit: Bytes) -> Vec<(Range<u32>, u64)> {
         let mut blocks: Vec<(Range<u32>, u64)> = Vec::new();
         for block in 0..self.blocks() {
@@ -152,8 +153,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// The edges come back, each once and as a pair of ranks that fall with the degree, wherever the rows are and however
-        /// they are cut.
+        /// A pass returns every edge once, as a pair of ranks that fall with the degree, wherever the rows are stored and whatever
+        /// the limit of a block is.
         #[test]
         fn a_pass_shows_every_edge_once(
             edges in prop::collection::btree_set((0u64..60, 0u64..60), 1..300),
@@ -185,7 +186,7 @@ mod tests {
                     for &rank in &mine {
                         let row = block.row(rank);
                         assert!(row.is_sorted_by(|a, b| a < b) && row.iter().all(|&successor| successor < rank));
-                        // The same row, read alone.
+                        // The same row, read by itself.
                         let arcs = graph.first_arc(rank)?..graph.first_arc(rank + 1)?;
                         let (mut begins, mut alone) = ([0u32; 2], vec![0; (arcs.end - arcs.start) as usize]);
                         graph.read(rank..rank + 1, &mut begins, &mut alone)?;
@@ -211,7 +212,7 @@ mod tests {
             prop_assert_eq!(graph.longest_row(), lengths.iter().copied().max().unwrap());
         }
 
-        /// What fits is what a sum over the lengths says.
+        /// The result is that of a sum over the lengths.
         #[test]
         fn the_last_row_that_fits_is_found(n in 2u64..400, from in 0u32..400, rows in 0u64..300, arcs in 0u64..5000) {
             let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where the bytes of the file blocks are: in a graph file, read when they are asked for, or in memory.
+//! The bytes of the file blocks: in a graph file, read on demand, or in memory.
 
 use std::fs::File;
 use std::ops::Range;
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::disk::{self, TemporaryFile};
 use crate::error::{Error, Result};
 
-/// A graph file that is open: whatever becomes of its name, it is this one.
+/// A graph file that is open, and stays so if it is renamed or removed.
 #[derive(Debug)]
 pub(super) struct GraphFile {
     pub(super) file: File,
     /// What messages call it.
     pub(super) path: PathBuf,
-    /// Keeps a graph file that is not cached alive, and removes it in the end.
+    /// For a graph file that is not cached: removes it when dropped.
     pub(super) temporary: Option<TemporaryFile>,
 }
 
@@ -39,17 +39,17 @@ pub(super) enum Store {
     File { file: GraphFile, rows: u64 },
     /// In memory.
     Memory {
-        /// The blocks, in their order.
+        /// The blocks, in order.
         pieces: Vec<BlockBytes>,
         /// The vertex of each rank.
         order: Vec<u32>,
-        /// The input's ids, where they are not consecutive.
+        /// The input's ids, if they are not consecutive.
         ids: Vec<u64>,
     },
 }
 
 impl Store {
-    /// The bytes `range` of all blocks, which are those of one block; `buffer` is where they are read if they have to be.
+    /// The bytes `range` of all blocks, which are those of one block; they are read into `buffer` if they are in a file.
     pub(super) fn bytes<'a>(&'a self, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
         match self {
             Self::File { file, rows } => {
@@ -76,7 +76,7 @@ impl Store {
         }
     }
 
-    /// The file, where there is one.
+    /// The file, if there is one.
     pub(super) fn path(&self) -> Option<&Path> {
         match self {
             Self::File { file, .. } => Some(&file.path),

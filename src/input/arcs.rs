@@ -1,4 +1,4 @@
-//! A source of arcs as the next stage sees it, and one that lies in memory.
+//! The interface of a source of arcs for the next stage, and a source in memory.
 
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -6,15 +6,15 @@ use crate::error::Result;
 use crate::input::rows::AdjacencyRows;
 use crate::input::{ArcSink, Source};
 
-/// Something that delivers the arcs of a graph, as often as it is asked.
+/// Delivers the arcs of a graph, any number of times.
 pub trait ArcSource: Sync {
     /// Delivers every arc once, from any number of threads, and returns how many there were.
     ///
     /// # Errors
-    /// What is wrong with the data, or what the sink reports.
+    /// Invalid data, or an error of the sink.
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
 
-    /// The number of vertices, where the format declares one.
+    /// The number of vertices, if the format declares one.
     fn declared_vertices(&self) -> Option<u64>;
 
     /// The lowest id of the declared vertices: 1 for formats that count from one.
@@ -25,7 +25,7 @@ pub trait ArcSource: Sync {
         false
     }
 
-    /// At most so many arcs (an estimate where the format does not tell): used to size buckets, never for a result.
+    /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
 
     /// The rows, as [`Source::rows`].

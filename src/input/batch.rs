@@ -1,7 +1,7 @@
-//! Arcs on their way to the sink, and faults in the middle of a text.
+//! Batches of arcs for the sink, and errors in the middle of a text.
 //!
-//! A reader's task owns a [`Batch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, the wish to
-//! stop is looked at and the sink gets it.
+//! A reader's task owns a [`Batch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
+//! sink, unless the job is to stop.
 
 use super::ArcSink;
 use crate::control::Control;
@@ -39,7 +39,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Hands over the rest; returns the number of arcs that passed.
+    /// Delivers the rest; returns the number of all arcs delivered.
     pub(super) fn finish(mut self) -> Result<u64> {
         self.flush()?;
         Ok(self.delivered)
@@ -55,7 +55,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// A fault in the text at byte `at` of the piece.
+    /// An error in the text at byte `at` of the piece.
     #[cold]
     pub(super) fn bad(at: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Bad(at, Error::data("", found).expected(expected))

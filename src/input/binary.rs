@@ -19,7 +19,7 @@ use super::{ArcSink, Reader};
 use crate::control::{Control, Task};
 use crate::error::{Error, Result};
 
-/// How a record is laid out.
+/// The layout of a record.
 #[derive(Debug, Clone, Copy)]
 enum Record {
     U32,
@@ -57,7 +57,7 @@ impl Binary {
             if file.bytes % record != 0 {
                 return Err(Error::data(&file.path, format!("a size of {} bytes", file.bytes))
                     .expected(format!("a multiple of {record}, the bytes of an arc in {format}"))
-                    .advice("the file is cut, or of another format: name it with --format"));
+                    .advice("the file is truncated, or of another format: name it with --format"));
             }
         }
         // A whole number of records to a window.

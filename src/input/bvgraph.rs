@@ -15,10 +15,10 @@ use dsi_bitstream::impls::BufBitReader;
 use dsi_bitstream::traits::{BE, BitSeek, Endianness, LE};
 use webgraph::prelude::{CompFlags, get_endianness, parse_properties};
 
-use super::bvgraph_bits::{Trouble, Words};
-use super::bvgraph_rows::{RowLimits, Rows, quietly};
+use super::bvgraph_bits::{StreamError, Words};
+use super::bvgraph_rows::{RowLimits, Rows, catch_silently};
 use super::file::InputFile;
-use super::parallel::hand_over;
+use super::parallel::produce_and_drain;
 use super::row_store::{RowStore, may_be_symmetric, unless_damaged};
 use super::rows::AdjacencyRows;
 use super::{ArcSink, Reader, check_vertices};
@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 /// Arcs handed over at once.
 const BATCH: usize = 1 << 14;
 
-/// The two files of a graph.
+/// The files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Files {
     base: PathBuf,
@@ -50,7 +50,7 @@ impl Files {
         Self { graph: with(".graph"), properties: with(".properties"), base }
     }
 
-    /// Refuses a compressed `.graph`, whose name is taken for a base name.
+    /// Refuses a compressed `.graph`, whose name would be taken for a base name.
     fn check_packed(&self) -> Result<()> {
         let suffix = self.base.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
         if !["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) || !self.base.is_file() {
@@ -73,7 +73,7 @@ impl Files {
     }
 }
 
-/// What the properties say.
+/// The contents of the properties file.
 struct Properties {
     little_endian: bool,
     nodes: u64,
@@ -109,7 +109,7 @@ impl Bvgraph {
         for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
     {
         self.decode::<E>(control, task, |rows| {
-            hand_over(rows, |batch| {
+            produce_and_drain(rows, |batch| {
                 control.check()?;
                 sink.arcs(batch)
             })
@@ -118,8 +118,8 @@ impl Bvgraph {
         Ok(self.properties.arcs)
     }
 
-    /// Decodes the rows: `take` is lent what fills a batch with the next arcs, and tells whether there were any. Where
-    /// `take` says that it has taken all, they are checked to be all.
+    /// Decodes the rows. `take` receives a function that fills a batch with the next arcs and returns whether there were any;
+    /// if `take` returns that it has taken all, checks that these are all arcs of the graph.
     fn decode<E: Endianness>(
         &self,
         control: &Control,
@@ -130,7 +130,7 @@ impl Bvgraph {
         for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
     {
         let Properties { nodes, arcs, flags, .. } = &self.properties;
-        let trouble = RefCell::new(Trouble::default());
+        let trouble = RefCell::new(StreamError::default());
         let bits = BufBitReader::<E, _>::new(Words::new(&self.file.file, self.file.bytes, task, &trouble));
         let limits = RowLimits { nodes: *nodes, arcs: *arcs, bytes: self.file.bytes };
         let mut rows = Rows::new(bits, flags, limits).map_err(|e| self.damaged(format!("unknown codes ({e})")))?;
@@ -138,9 +138,9 @@ impl Bvgraph {
             control.check()?;
             batch.clear();
             rows.fill(batch, BATCH).map_err(|found| match trouble.take() {
-                Trouble::Unreadable(e) => Error::read(&self.file.path, e),
-                Trouble::Ended => self.damaged(format!("{found}: the stream ends too early")),
-                Trouble::None => self.damaged(found),
+                StreamError::Unreadable(e) => Error::read(&self.file.path, e),
+                StreamError::Ended => self.damaged(format!("{found}: the stream ends too early")),
+                StreamError::None => self.damaged(found),
             })?;
             Ok(!batch.is_empty())
         })?;
@@ -150,7 +150,7 @@ impl Bvgraph {
         Ok(whole)
     }
 
-    /// Decodes all rows into memory; nothing where some of the first arcs have no reverse.
+    /// Decodes all rows into memory; `None` if some of the first arcs have no reverse.
     fn store_as<E: Endianness>(&self, control: &Control, task: &Task) -> Result<Option<RowStore>>
     where
         for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
@@ -186,7 +186,7 @@ impl Bvgraph {
                 .expected(format!("{arcs}, as the properties say")));
         }
         let end = rows.bit_position().map_err(|e| Error::read(&self.file.path, e))?;
-        // Writers fill up to a whole byte or word; 128 bits leave room for wide ones.
+        // Writers pad to a whole byte or word; 128 bits allow for wide words.
         if end > 8 * self.file.bytes || 8 * self.file.bytes - end > 128 {
             return Err(self
                 .damaged(format!("{} bytes", self.file.bytes))
@@ -197,7 +197,7 @@ impl Bvgraph {
 
     fn damaged(&self, found: String) -> Error {
         Error::data(&self.file.path, found)
-            .advice("the file is cut or damaged, or its .properties is another graph's: fetch both again")
+            .advice("the file is truncated or damaged, or its .properties is another graph's: fetch both again")
     }
 }
 
@@ -219,18 +219,18 @@ impl Properties {
         if let Some(class) = class.filter(|class| !class.ends_with("BVGraph")) {
             return Err(damaged(format!("a graph of class {class}")));
         }
-        // The library's parser panics on some bytes that are no text.
-        let no_text = || damaged("no text".into());
-        let endianness = quietly(|| get_endianness(&files.base)).ok_or_else(no_text)?;
+        // The library's parser panics on some bytes that are not UTF-8.
+        let no_text = || damaged("bytes that are not text".into());
+        let endianness = catch_silently(|| get_endianness(&files.base)).ok_or_else(no_text)?;
         let endianness = endianness.map_err(|e| damaged(format!("damaged: {}", e.root_cause())))?;
         let little_endian = endianness == LE::NAME;
         let read = match endianness.as_str() {
-            LE::NAME => quietly(|| parse_properties::<LE>(path)).ok_or_else(no_text)?,
-            BE::NAME => quietly(|| parse_properties::<BE>(path)).ok_or_else(no_text)?,
+            LE::NAME => catch_silently(|| parse_properties::<LE>(path)).ok_or_else(no_text)?,
+            BE::NAME => catch_silently(|| parse_properties::<BE>(path)).ok_or_else(no_text)?,
             _ => return Err(damaged(format!("endianness '{endianness}'")).expected("'big' or 'little'")),
         };
         let (nodes, arcs, flags) = read.map_err(|e| {
-            // The outer contexts name the key, the inner ones say why.
+            // The outer contexts name the key, the inner ones the cause.
             let why: Vec<String> = e.chain().map(ToString::to_string).collect();
             damaged(why.join(": ").replace(&format!(" in {}", path.display()), ""))
         })?;

@@ -1,7 +1,7 @@
 //! The bit stream of a BVGraph in bounded memory: words out of a buffer of 1 MiB.
 //!
-//! Reading through a mapped file would keep every page resident. Behind the end stand a few zeros, since a bit reader
-//! looks ahead of what it needs; what tries to go on reads nothing but an error, so a cut stream ends.
+//! Reading through a mapped file would keep every page resident. A few zero words follow the end, since a bit reader looks
+//! ahead; a read beyond these is an error, so decoding a truncated stream ends.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -13,13 +13,13 @@ use dsi_bitstream::traits::{WordRead, WordSeek};
 use crate::control::Task;
 
 const BUFFER: usize = 1 << 20;
-/// Words of zeros behind the end.
+/// Zero words after the end.
 const BEHIND: u64 = 4;
 
-/// Why no more words came. The decoder only panics, so it is noted here.
+/// Why there were no more words. The decoder only panics, so the cause is recorded here.
 #[derive(Debug, Default)]
-pub(super) enum Trouble {
-    /// They did come.
+pub(super) enum StreamError {
+    /// No error yet.
     #[default]
     None,
     /// The file ended.
@@ -33,16 +33,16 @@ pub(super) struct Words<'a> {
     file: &'a File,
     bytes: u64,
     task: &'a Task,
-    trouble: &'a RefCell<Trouble>,
+    trouble: &'a RefCell<StreamError>,
     buffer: Vec<u8>,
     /// The next byte of `buffer`.
     next: usize,
-    /// Where the byte after `buffer` is in the file.
+    /// The position in the file after `buffer`.
     end: u64,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(file: &'a File, bytes: u64, task: &'a Task, trouble: &'a RefCell<Trouble>) -> Self {
+    pub(super) fn new(file: &'a File, bytes: u64, task: &'a Task, trouble: &'a RefCell<StreamError>) -> Self {
         Self { file, bytes, task, trouble, buffer: Vec::new(), next: 0, end: 0 }
     }
 
@@ -53,20 +53,20 @@ impl<'a> Words<'a> {
         if left == 0 {
             let behind = (self.end - self.bytes.next_multiple_of(4)) / 4;
             if behind >= BEHIND {
-                self.trouble.replace(Trouble::Ended);
+                self.trouble.replace(StreamError::Ended);
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             self.buffer.clear();
             self.buffer.resize(4, 0);
         } else {
             let now = left.min(BUFFER as u64) as usize;
-            // The last word is filled up with zeros.
+            // The last word is padded with zeros.
             self.buffer.clear();
             self.buffer.resize(now.next_multiple_of(4), 0);
             if let Err(error) = self.file.read_exact_at(&mut self.buffer[..now], self.end) {
                 let kind = error.kind();
                 self.buffer.clear();
-                self.trouble.replace(Trouble::Unreadable(error));
+                self.trouble.replace(StreamError::Unreadable(error));
                 return Err(kind.into());
             }
             self.task.advance(now as u64);

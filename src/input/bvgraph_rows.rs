@@ -1,12 +1,12 @@
-//! Rows of a BVGraph, with damage contained.
+//! Rows of a BVGraph, decoded safely from damaged files.
 //!
-//! The library's decoder trusts its stream: a flipped bit makes it index out of bounds, allocate without end or loop.
+//! The library's decoder trusts its stream: a flipped bit can make it index out of bounds, allocate without bound or loop.
 //! So every number is checked as it is read against what the graph allows (degrees against the arcs left, intervals and
-//! residuals against the degree), which bounds memory and time, and what still panics is caught, without a word on the
-//! terminal. A row must ascend and stay below the number of vertices. A flipped bit that leaves all of this intact
-//! yields another valid graph and cannot be noticed: the format has no checksum.
+//! residuals against the degree), which bounds memory and time, and remaining panics are caught, without output on the
+//! terminal. A row must ascend and stay below the number of vertices. A flipped bit that violates none of this yields
+//! another valid graph and cannot be detected: the format has no checksum.
 //!
-//! Intervals and copies stand for any number of arcs in a few bits, and the decoder keeps a buffer for each row of the
+//! Intervals and copies encode any number of arcs in a few bits, and the decoder keeps a buffer for each row of the
 //! window. So all buffers together may hold 8 arcs for each byte of the file and 4 million more; real graphs hold a
 //! fraction of that.
 
@@ -20,11 +20,11 @@ use dsi_bitstream::traits::{BitSeek, Endianness};
 use webgraph::graphs::bvgraph::sequential::NodeLabels;
 use webgraph::prelude::{CompFlags, Decode, DynCodesDecoder};
 
-/// Arcs that the rows of the window may have for each byte of the stream, and beside that.
+/// The rows of the window may have so many arcs for each byte of the stream, and so many more.
 const ARCS_A_BYTE: u64 = 8;
 const MORE_ARCS: u64 = 1 << 22;
 
-/// What the properties say about all rows.
+/// The limits on all rows, from the properties.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowLimits {
     pub(super) nodes: u64,
@@ -33,13 +33,13 @@ pub(super) struct RowLimits {
     pub(super) bytes: u64,
 }
 
-/// Decodes rows in turn.
+/// Decodes rows one after another.
 pub(super) struct Rows<E: Endianness, B: CodesRead<E>> {
     decoder: NodeLabels<Checked<DynCodesDecoder<E, B>>>,
     nodes: u64,
     /// The vertex of the next row.
     vertex: u64,
-    /// Heads of the row before that did not fit into its batch, and how many of them went since.
+    /// Heads of the row before that did not fit into its batch, and how many of them were delivered since.
     rest: (Vec<usize>, usize),
     arcs: u64,
 }
@@ -66,7 +66,7 @@ impl<E: Endianness, B: CodesRead<E> + BitSeek<Error = io::Error>> Rows<E, B> {
     /// Adds arcs to `batch` until it has `most` or there are no more.
     ///
     /// # Errors
-    /// What is wrong with the stream, in words.
+    /// A message that says what is wrong with the stream.
     pub(super) fn fill(&mut self, batch: &mut Vec<(u64, u64)>, most: usize) -> Result<(), String> {
         let (successors, gone) = &mut self.rest;
         let tail = self.vertex.saturating_sub(1);
@@ -75,13 +75,13 @@ impl<E: Endianness, B: CodesRead<E> + BitSeek<Error = io::Error>> Rows<E, B> {
         *gone = now;
         while batch.len() < most && self.vertex < self.nodes {
             let tail = self.vertex;
-            let row = quietly(|| self.decoder.next_successors())
+            let row = catch_silently(|| self.decoder.next_successors())
                 .and_then(|row| row.ok())
                 .ok_or_else(|| format!("the row of vertex {tail} cannot be decoded"))?;
             self.vertex += 1;
             self.arcs += row.len() as u64;
             if row.last().is_some_and(|&head| head as u64 >= self.nodes) || row.windows(2).any(|w| w[0] >= w[1]) {
-                return Err(format!("the row of vertex {tail} is no ascending list of vertices"));
+                return Err(format!("the row of vertex {tail} is not an ascending list of vertices"));
             }
             let (now, later) = row.split_at(row.len().min(most - batch.len()));
             batch.extend(now.iter().map(|&head| (tail, head as u64)));
@@ -92,12 +92,12 @@ impl<E: Endianness, B: CodesRead<E> + BitSeek<Error = io::Error>> Rows<E, B> {
         Ok(())
     }
 
-    /// Arcs in the rows so far.
+    /// The arcs in the rows so far.
     pub(super) fn arcs(&self) -> u64 {
         self.arcs
     }
 
-    /// Where the next row would begin in the stream.
+    /// The position of the next row in the stream.
     pub(super) fn bit_position(&mut self) -> io::Result<u64> {
         self.decoder.bit_pos()
     }
@@ -107,30 +107,30 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets the panics of [`quietly`] pass without a message; all others are told as before.
+/// Installs a panic hook that prints nothing for panics in [`catch_silently`]; all others go to the hook before it.
 fn quiet_hook() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let told = take_hook();
+        let before = take_hook();
         set_hook(Box::new(move |panic| {
             if !QUIET.get() {
-                told(panic);
+                before(panic);
             }
         }));
     });
 }
 
 /// Runs `work`; `None` when it panics.
-pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub(super) fn catch_silently<T>(work: impl FnOnce() -> T) -> Option<T> {
     quiet_hook();
     QUIET.set(true);
-    // What panics is given up with everything it touched.
+    // After a panic, nothing that `work` touched is used again.
     let result = catch_unwind(AssertUnwindSafe(work)).ok();
     QUIET.set(false);
     result
 }
 
-/// A decoder whose numbers are possible.
+/// A decoder that checks every number.
 struct Checked<D> {
     inner: D,
     nodes: u64,
@@ -140,7 +140,7 @@ struct Checked<D> {
     row: u64,
     /// Arcs that the rows after this one may have.
     arcs_left: u64,
-    /// Arcs that this row may still list (copied ones are not taken off).
+    /// Arcs that this row may still list (copied ones are not subtracted).
     row_left: u64,
     /// The longest row that each of the decoder's buffers held.
     longest: Vec<u64>,
@@ -148,7 +148,7 @@ struct Checked<D> {
     room: u64,
 }
 
-/// Unwinds to [`quietly`] unless `possible`.
+/// Unwinds to [`catch_silently`] unless `possible`.
 #[inline(always)]
 fn demand(possible: bool) {
     if !possible {

@@ -1,25 +1,25 @@
-//! The columns of a list's lines: fixed by the first line of a file, the same in all others.
+//! The columns of the lines of an edge list: determined by the first line of a file, and the same in all others.
 //!
 //! A column ends at a run of blanks and tabs or at one comma with blanks around it, so two commas enclose an empty column.
-//! A list that changes its columns is another format (a METIS file, an adjacency list), or two files in one, and its first
-//! two columns mean something else. Text in a third or later column may hold separators (attributes in braces, names with
-//! blanks), so columns are counted up to there. Costs nothing where a line ends behind its second number, else
-//! one look at each byte.
+//! A list whose columns change is of another format (a METIS file, an adjacency list), or two files in one, and its first
+//! two columns mean something else. Text in a third or later column may contain separators (attributes in braces, names with
+//! blanks), so columns are counted up to there. Costs nothing if a line ends after its second number, else one look at each
+//! byte.
 
 use super::number::{digits, separates};
 
-/// What each line of a file has.
+/// The columns that each line of a file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Columns {
-    /// Whether the first column numbers the lines, as the one that tables of Python's and R's programs are written with.
+    /// Whether the first column numbers the lines, as in tables written by Python (pandas) and R.
     pub(super) index: bool,
-    /// Columns, without that one.
+    /// The number of columns, without that one.
     pub(super) count: u32,
     /// Whether the last of them is text.
     pub(super) text: bool,
 }
 
-/// What follows the second number of a line.
+/// The rest of a line after its second number.
 pub(super) struct Rest {
     /// Where the next line begins.
     pub(super) end: usize,
@@ -28,14 +28,14 @@ pub(super) struct Rest {
 }
 
 impl Columns {
-    /// A tail, a head, nothing else.
+    /// A tail and a head.
     pub(super) const TWO: Self = Self { index: false, count: 2, text: false };
 
-    /// Those of a line; `None` where it does not begin with two numbers.
+    /// The columns of a line; `None` if it does not begin with two numbers.
     pub(super) fn of(line: &[u8], index: bool) -> Option<Self> {
         let mut at = blanks(line, 0);
         if index {
-            at = behind_index(line, at);
+            at = skip_index(line, at);
         }
         let (_, end) = digits(line, at)?;
         let mut head = blanks(line, end);
@@ -51,7 +51,7 @@ impl Columns {
     #[inline]
     pub(super) fn hold(self, rest: &Rest) -> bool {
         match (self.text, rest.text) {
-            // One of the two lines has a word for a number there, such as NA.
+            // One of the two lines has a word instead of a number there, such as NA.
             (true, false) => rest.count >= self.count,
             (false, true) => rest.count <= self.count,
             _ => rest.count == self.count,
@@ -66,7 +66,7 @@ impl Rest {
     }
 }
 
-/// Reads on from the end of a line's second number; `None` where that is no end of a column, or where a CR stands alone.
+/// Reads on from the end of a line's second number; `None` if that is not the end of a column, or if a CR has no LF after it.
 #[inline]
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
     let mut count = 2;
@@ -101,15 +101,15 @@ pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<Rest> {
     }
 }
 
-/// Where the column of `at` ends. Numbers are of bytes from `-` on, and what ends them is below, so eight bytes are looked at
-/// at a time.
+/// The end of the column at `at`. The bytes of numbers are `-` or larger, and those that end them are smaller, so eight bytes
+/// are checked at a time.
 #[inline]
 fn column_end(bytes: &[u8], mut at: usize) -> usize {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     loop {
         if let Some(next) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
             let next = u64::from_le_bytes(*next);
-            // The lowest bit that is set is that of the first byte below `-`.
+            // The lowest bit that is set belongs to the first byte below `-`.
             let below = next.wrapping_sub(EACH * b'-' as u64) & !next & (EACH << 7);
             at += below.trailing_zeros() as usize / 8;
             if below == 0 {
@@ -123,7 +123,7 @@ fn column_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Where the line after that of `at` begins; `None` where a CR stands alone before.
+/// The beginning of the line after that of `at`; `None` if a CR without LF comes before.
 pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     let Some(found) = memchr::memchr2(b'\n', b'\r', &bytes[at..]) else { return Some(bytes.len()) };
     let end = at + found + 1;
@@ -134,14 +134,14 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a CR stands alone in a line (which may end with LF).
+/// Whether a line (which may end with LF) has a CR that no LF follows.
 pub(super) fn has_bare_cr(line: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
 }
 
-/// Passes the column that numbers the lines; `at` itself where the line is blank or a comment.
+/// Skips the column that numbers the lines; returns `at` itself if the line is blank or a comment.
 #[inline]
-pub(super) fn behind_index(bytes: &[u8], at: usize) -> usize {
+pub(super) fn skip_index(bytes: &[u8], at: usize) -> usize {
     if matches!(bytes.get(at), None | Some(b'\n' | b'\r' | b'#' | b'%')) {
         return at;
     }

@@ -1,7 +1,7 @@
 //! Blocks of whole lines out of a decompressor.
 //!
-//! One thread decodes (a gzip stream has no other way); a block is cut at its last line end, and what follows is the
-//! beginning of the next one. A block is 1 MiB, or a little more than the window asked for by a test.
+//! One thread decodes, since a gzip stream cannot be decoded in parallel; a block ends with its last line end, and what follows
+//! is the beginning of the next one. A block is 1 MiB, or the window if that is smaller, and longer if a line is.
 
 use std::io::{BufRead, Read};
 

@@ -1,6 +1,6 @@
 //! How a file is compressed.
 
-/// How the bytes of a file are compressed, as its first bytes tell.
+/// How a file is compressed, which its first bytes determine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     Gzip,
@@ -8,7 +8,7 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// What these first bytes are of.
+    /// The compression of a file with these first bytes.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         if head.starts_with(&[0x1f, 0x8b, 8]) {
             Some(Self::Gzip)

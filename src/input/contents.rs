@@ -1,10 +1,10 @@
 //! A hash of all bytes of a file.
 //!
-//! Readers map windows of a file from many threads, in no order, several times, and decompress some of it: there is no one
-//! stream of bytes that a hash could be made of on the way. So hashing is a pass of its own, over what reading has just
-//! left in the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in their
-//! order. It costs one more reading of the bytes, from memory as a rule, and only where something is to be kept: a job without
-//! cache and run directory hashes nothing. Memory: [`PIECE`] a thread.
+//! Readers map windows of a file from many threads, in no order, several times, and decompress some of it, so there is no
+//! single stream of bytes that could be hashed meanwhile. So hashing is a separate pass, over what reading has just left in
+//! the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in order. It costs one
+//! more pass over the bytes, usually from memory, and only if something is to be kept: a job without cache and run directory
+//! hashes nothing. Memory: [`PIECE`] a thread.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 
 /// Bytes that one thread hashes.
 const BLOCK: u64 = 4 << 20;
-/// Bytes that are read at a time; they stay in a core's cache.
+/// Bytes that are read at a time; they fit in a core's cache.
 const PIECE: usize = 256 << 10;
 
 /// The hash of the first `bytes` bytes of `file`, which has so many. `path` is for errors.
@@ -38,7 +38,7 @@ pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> R
             Ok(hash.digest128())
         })
         .collect::<Result<Vec<u128>>>()?;
-    // So that a file of one block and a file that holds its hash differ.
+    // So a file of one block and a file that holds its hash have different hashes.
     blocks.push(u128::from(bytes));
     Ok(xxh3_128(bytemuck::cast_slice(&blocks)))
 }

@@ -1,10 +1,10 @@
-//! Tells the format of a file: by its content where that is plain, else by its suffix. What may be two things is refused with
-//! the two names of which the user has to choose one.
+//! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the
+//! file is refused with the names of both, of which the user has to choose one.
 //!
 //! Content first: a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
-//! whose rows differ in length is no edge list, so it is METIS where it begins as such a file does; the METIS reader then
-//! checks all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be told by their suffix.
-//! Looks at 64 KiB at most.
+//! whose rows differ in length is not an edge list, so it is METIS if it begins like such a file; the METIS reader then checks
+//! all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be recognised by their suffix.
+//! Reads at most 64 KiB.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
 
-/// The BVGraph that `path` names without being a file itself, or as its `.properties`.
+/// Whether `path` names a BVGraph by its base name or its `.properties`.
 pub(super) fn names_bvgraph(path: &Path) -> bool {
     if path.extension().is_some_and(|suffix| suffix == "properties") {
         return true;
@@ -33,7 +33,7 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
 /// The format of an open file.
 ///
 /// # Errors
-/// When it cannot be told, or may be either of two.
+/// When it cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
     let suffix = suffix(&file.path);
     let by_suffix = format_of_suffix(&suffix);
@@ -81,8 +81,8 @@ fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
     })
 }
 
-/// The suffix in lower case, that of the plain file where the file is compressed; `out` for `out.NAME` of KONECT, where NAME
-/// is no suffix of another format.
+/// The suffix in lower case, for a compressed file that of the plain file; `out` for `out.NAME` of KONECT, if NAME is not
+/// the suffix of another format.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -112,12 +112,12 @@ const fn is_binary(format: Format) -> bool {
     matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
 }
 
-/// Whether all bytes can stand in a text.
+/// Whether all bytes can occur in a text.
 fn is_text(head: &[u8]) -> bool {
     !head.iter().any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c) || byte == 0x7f)
         && match std::str::from_utf8(head) {
             Ok(_) => true,
-            // Cut in the middle of a character, or names in Latin-1 in comments of numbers.
+            // Cut in the middle of a character, or numbers with Latin-1 names in comments.
             Err(error) => error.error_len().is_none() || is_numbers(head),
         }
 }
@@ -131,7 +131,7 @@ fn is_numbers(head: &[u8]) -> bool {
         .any(|line| line.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
 }
 
-/// What a `.graph` of text is.
+/// The format of a `.graph` that is text.
 fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
     let first = lines(head).find(|line| !line.is_empty());
     if first.is_some_and(|line| metis::parse_header(line).is_some()) {
@@ -145,20 +145,20 @@ fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
         .advice("if it is an edge list, name it with --format text"))
 }
 
-/// The lines that are no comments of METIS, without blanks around them.
+/// The lines that are not METIS comments, without blanks around them.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
 }
 
-/// Whether a text begins as a METIS file, and as no edge list: rows of different lengths after a header that fits them.
+/// Whether a text begins like a METIS file and unlike an edge list: rows of different lengths after a header that fits them.
 fn is_metis(head: &[u8], file: &InputFile) -> bool {
     let mut rows = lines(head).skip_while(|line| line.is_empty());
     let Some(header) = rows.next().and_then(metis::parse_header) else { return false };
     let mut rows: Vec<&[u8]> = rows.collect();
-    // The last line may be cut, or is the nothing behind the last line end.
+    // The last line may be cut, or is the empty one after the last line end.
     rows.pop_if(|last| file.bytes > HEAD || last.is_empty());
     let seen = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1) as u64;
-    // Each of 2 m neighbours takes a digit and a separator, but for the last one.
+    // Each of 2 m neighbours takes a digit and a separator, except the last one.
     let room = file.compression.is_some() || u128::from(header.edges) * 4 <= u128::from(file.bytes) + 1;
     let weights = header.before_neighbours > 0 || header.edge_weights;
     let neighbour = |column| whole(column).is_some_and(|id| weights || (1..=header.vertices).contains(&id));

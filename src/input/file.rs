@@ -1,7 +1,7 @@
-//! An opened input file: what every reader starts from.
+//! An opened input file, from which every reader starts.
 //!
-//! Everything reads by position (`pread`, mapped windows), so tasks share one descriptor. What cannot be read twice
-//! (standard input, a pipe) is first copied to an anonymous temporary file, which is gone when it is closed. So is
+//! All reads are by position (`pread`, mapped windows), so tasks share one descriptor. Input that cannot be read twice
+//! (standard input, a pipe) is first copied to an anonymous temporary file, which is removed when it is closed. So is
 //! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
 
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::mapped::Window;
 
-/// How long a pipe may be silent before the wish to stop is looked at: a signal does not end the waiting.
+/// How long to wait for a pipe before checking for a stop: a signal does not end the waiting.
 const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// The fewest bytes of a gzip file: its header, an empty block, its checksum.
@@ -35,14 +35,14 @@ pub(super) struct InputFile {
     pub(super) file: File,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
-    /// Whether it was copied from standard input or a pipe, so that no path leads to these bytes.
+    /// Whether it was copied from standard input or a pipe, so that no path names these bytes.
     pub(super) spooled: bool,
 }
 
 impl InputFile {
     /// Opens the file at `path`; a pipe is copied into `work_dir` first.
     pub(super) fn open(path: &Path, work_dir: &Path, control: &Control) -> Result<Self> {
-        // Opening a pipe that nobody writes to yet would wait, and could not be stopped.
+        // Opening a pipe that has no writer yet would wait, and could not be stopped.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
         let file = opened.map_err(|e| match e.kind() {
@@ -60,7 +60,7 @@ impl InputFile {
     pub(super) fn stdin(work_dir: &Path, control: &Control) -> Result<Self> {
         let path = Path::new("(standard input)");
         let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?);
-        // Where it is a file, others may write to it while it is copied.
+        // If it is a file, others may write to it while it is copied.
         let look =
             || file.metadata().map(|found| found.is_file().then(|| Stat::of(&found))).map_err(|e| Error::read(path, e));
         let before = look()?;
@@ -69,7 +69,7 @@ impl InputFile {
         differs.map_or(Ok(input), |how| Err(changed(path, &how)))
     }
 
-    /// Copies what `from` yields into an anonymous file in `work_dir`.
+    /// Copies all bytes of `from` into an anonymous file in `work_dir`.
     fn spool(path: &Path, mut from: impl Read + AsFd, work_dir: &Path, control: &Control) -> Result<Self> {
         let mut spool = Spool::new("a copy", path, work_dir, 0)?;
         let mut buffer = vec![0; 1 << 20];
@@ -77,7 +77,7 @@ impl InputFile {
             control.check()?;
             match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&SILENCE)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                // What cannot be waited for is read at once.
+                // Input that cannot be polled is read at once.
                 Ok(_) | Err(_) => {}
             }
             let read = match from.read(&mut buffer) {
@@ -101,7 +101,7 @@ impl InputFile {
         Ok(input)
     }
 
-    /// This file where it is plain, else its plain text in an anonymous file in `work_dir`.
+    /// This file if it is plain, else its plain text in an anonymous file in `work_dir`.
     pub(super) fn decompressed(self, work_dir: &Path, control: &Control) -> Result<Self> {
         let Some(compression) = self.compression else { return Ok(self) };
         let at_least = plain_at_least(&self.file, compression);
@@ -119,12 +119,12 @@ impl InputFile {
         }
         drop(stream);
         let file = spool.finish();
-        // What is compressed twice is read as it is: no format begins like that.
+        // A file that is compressed twice is not decompressed again; no format begins like that, so it is refused.
         Ok(Self { compression: None, ..Self::new(&self.path, file, self.spooled)? })
     }
 
-    /// Whether a file that begins as a compressed one is one, and not raw numbers that happen to begin so: its name says so, or
-    /// it can be decoded.
+    /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
+    /// or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
         let suffix = self.path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
         if self.compression.is_none() || ["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) {
@@ -156,7 +156,7 @@ impl InputFile {
         Ok(head)
     }
 
-    /// All bytes in order, decompressed; `task` hears of the bytes read from disk.
+    /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
     pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
         let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });
         Ok(match self.compression {
@@ -171,7 +171,7 @@ impl InputFile {
         })
     }
 
-    /// The error for a stream that could not be read on.
+    /// The error for a stream that could not be read further.
     pub(super) fn damaged(&self, error: io::Error) -> Error {
         let (name, suffix) = match self.compression {
             None => return Error::read(&self.path, error),
@@ -211,7 +211,7 @@ impl InputFile {
     }
 }
 
-/// Reads a shared descriptor from a position of its own.
+/// Reads a shared descriptor, at its own position.
 struct Pread<'a> {
     file: &'a File,
     at: u64,

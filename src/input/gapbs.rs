@@ -4,12 +4,12 @@
 //! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
 //! ```
 //!
-//! A directed graph goes on with offsets and neighbours of the inverse, which are not read. An undirected one stores
+//! In a file of a directed graph, offsets and neighbours of the inverse follow, which are not read. An undirected one stores
 //! every edge from both ends, and both are delivered. The number of arcs is taken from `offsets[n]` and checked against
-//! the header and the size of the file; offsets must ascend, neighbours lie in `0..n`.
+//! the header and the size of the file; offsets must ascend, neighbours must be in `0..n`.
 //!
 //! All threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file.
-//! Memory: two windows a thread. Time: the offsets are read once more, to be checked, in the first scan.
+//! Memory: two windows a thread. Time: the first scan reads the offsets once more, to check them.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -41,7 +41,7 @@ pub(super) struct GapbsSg {
     checked: OnceLock<()>,
 }
 
-/// The header's plain numbers: whether directed, arcs, vertices.
+/// The fields of the header: whether directed, arcs, vertices.
 fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     let (&directed, rest) = head.split_first()?;
     let (arcs, rest) = rest.split_first_chunk::<8>()?;
@@ -53,14 +53,14 @@ fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
     Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
 }
 
-/// The sizes that a file with such a header can have.
+/// The sizes that a file with this header can have.
 fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
     let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
     let once = OFFSETS.checked_add(csr)?;
     Some([once, if directed { once.checked_add(csr)? } else { once }])
 }
 
-/// Whether a file that begins with `head` and has this size can be nothing else.
+/// Whether a file that begins with `head` and has this size can only be a `.sg` file.
 pub(super) fn fits(head: &[u8], bytes: u64) -> bool {
     header(head).is_some_and(|(directed, arcs, vertices)| {
         // Some writers count each undirected edge once.
@@ -83,13 +83,13 @@ impl GapbsSg {
         }
         if sizes(directed, 0, vertices).is_none_or(|[least, _]| file.bytes < least) {
             return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
-                .advice("the file is cut; write or fetch it again"));
+                .advice("the file is truncated; write or fetch it again"));
         }
         let mut graph =
             Self { directed, vertices, arcs: 0, window: tuning.window.max(8), checked: OnceLock::new(), file };
         let arcs = graph.offset(vertices)?;
         let wrong = |found: String| {
-            Error::data(&graph.file.path, found).advice("the file is cut or damaged; write or fetch it again")
+            Error::data(&graph.file.path, found).advice("the file is truncated or damaged; write or fetch it again")
         };
         match sizes(directed, arcs, vertices) {
             Some(fits) if fits.contains(&graph.file.bytes) => {}
@@ -116,7 +116,7 @@ impl GapbsSg {
     fn offset(&self, vertex: u64) -> Result<u64> {
         let mut bytes = [0; 8];
         self.file.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex).map_err(|e| Error::read(&self.file.path, e))?;
-        // A negative offset becomes one beyond any file.
+        // A negative offset becomes larger than any file.
         Ok(u64::from_le_bytes(bytes))
     }
 
@@ -166,7 +166,7 @@ impl GapbsSg {
         let mut row = self.row_of(arcs.start)?;
         let mut at = arcs.start;
         while at < arcs.end {
-            // As many offsets as a window holds, then the next ones.
+            // As many offsets at a time as a window holds.
             let last = (row + self.window / 8).min(self.vertices);
             if row == last {
                 return Err(self.damaged(self.vertices - 1));

@@ -1,4 +1,4 @@
-//! The first lines of a text file, one after the other: banners, headers, comments.
+//! The first lines of a text file, one after another: banners, headers, comments.
 
 use std::io::{BufRead, Read};
 
@@ -8,7 +8,7 @@ use super::hints::{bare_cr, is_utf16, utf16};
 use super::lines::{Sizes, too_long};
 use crate::error::{Error, Result};
 
-/// What some editors put before text in UTF-8. It is no part of the text.
+/// The mark that some editors write before text in UTF-8. It is not part of the text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file's lines from its beginning (after decompression).
@@ -19,7 +19,7 @@ pub(super) struct Head<'a> {
     longest: u64,
     /// The 1-based number of the line that was read last.
     pub(super) number: u64,
-    /// Where that line begins, behind a byte order mark.
+    /// Where that line begins, after a byte order mark.
     pub(super) start: u64,
     /// Where that line ends, and the next one begins.
     pub(super) end: u64,
@@ -65,7 +65,7 @@ impl<'a> Head<'a> {
         Ok(Some(&self.line[from..]))
     }
 
-    /// The next line that neither is blank nor begins with `%`.
+    /// The next line that is not blank and does not begin with `%`.
     pub(super) fn next_content(&mut self) -> Result<Option<Vec<u8>>> {
         while let Some(line) = self.next()? {
             if !matches!(line.trim_ascii().first(), None | Some(b'%')) {
@@ -80,7 +80,7 @@ impl<'a> Head<'a> {
         self.error_of(Error::data("", found))
     }
 
-    /// The same of an error that knows no place yet.
+    /// Adds that line to an error.
     pub(super) fn error_of(&self, error: Error) -> Error {
         error.at(&self.file.path).line(self.number.max(1))
     }

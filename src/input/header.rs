@@ -1,9 +1,9 @@
-//! Whether the first line of an edge list is an arc or a header `n m`, by what stands in the rest of the file.
+//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
 //!
-//! Enters: the two numbers, and what one reading of the other lines gathers ([`Rest`]). Leaves: a [`Verdict`]. A header says
-//! that ids are among `n` and that `m` lines follow (or `2 m`, where each edge stands there in both directions). In a list of
-//! some length an arc does both only by a chance of about one in `n^2`; where the list is short, or only one of the two holds,
-//! nobody can tell, and the user is asked.
+//! Input: the two numbers, and what one pass over the other lines collects ([`Rest`]). Output: a [`Verdict`]. A header says
+//! that there are `n` ids and that `m` lines follow (or `2 m`, if each edge is listed in both directions). In a list of some
+//! length both are true of an arc only with a probability of about one in `n^2`; if the list is short, or only one of the two
+//! is true, it cannot be decided, and the user has to say so.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
@@ -46,7 +46,7 @@ pub(super) struct Sizes {
     pub(super) m: u64,
 }
 
-/// What the first line is.
+/// What the first line was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Arc,
@@ -57,14 +57,14 @@ pub(super) enum Verdict {
     Neither,
 }
 
-/// Lists that are shorter than this agree with a header by chance.
+/// Lists that are shorter than this may agree with a header by chance.
 const LONG: u64 = 64;
 
-/// What the first line is, which says `sizes`. `alike`: whether it has as many columns as the others.
+/// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
 pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict {
     let lines = rest.lines;
     let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
-    // Ids from 0 end before n, ids from 1 with it.
+    // Ids from 0 end before n, ids from 1 at n.
     let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
     if !alike {
         return if among_n && counted { Verdict::Header } else { Verdict::Neither };
@@ -73,22 +73,22 @@ pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict 
         return Verdict::Arc;
     }
     match (among_n, counted) {
-        // As an arc it would join vertices that no other line knows, or be a loop.
+        // As an arc it would join vertices that no other line has, or be a loop.
         (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most || n == m => Verdict::Header,
         (true, true) => Verdict::Either,
-        // No other vertex has an id as large; or the header is wrong, or lines are missing.
+        // Either an arc with the largest id of all, or a header that is wrong or of a list with lines missing.
         (true, false) => {
             let near = |m: u64| lines.abs_diff(m) <= m / 10;
             let either = m > n || lines < LONG || near(m) || near(m.saturating_mul(2));
             if either { Verdict::Either } else { Verdict::Arc }
         }
-        // As many lines by chance; or ids are wrong, or sparse.
+        // Either an arc that has the number of lines by chance, or a header of a list whose ids are wrong or sparse.
         (false, true) if lines >= LONG || m > rest.most || 2 * rest.beyond <= lines => Verdict::Either,
         (false, _) => Verdict::Arc,
     }
 }
 
-/// What is gathered of a file's arcs, from any number of threads.
+/// What is collected of a file's arcs.
 #[derive(Debug)]
 pub(super) struct Rest {
     /// Lines with an arc.
@@ -101,16 +101,16 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    /// Nothing yet.
+    /// No arcs yet.
     pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
 
-    /// Whether each arc has its reverse, as often as itself.
+    /// Whether the reverse of each arc occurs as often as the arc.
     fn symmetric(&self) -> bool {
         self.sum == 0
     }
 }
 
-/// Gathers [`Rest`].
+/// Collects [`Rest`], from any number of threads.
 pub(super) struct Gather {
     n: u64,
     key: Key,
@@ -142,19 +142,19 @@ impl ArcSink for Gather {
     }
 }
 
-/// The key of a hash by which it is seen whether arcs are symmetric.
+/// The key of a hash that shows whether arcs are symmetric.
 ///
-/// The hash of a pair is added for each arc that leads up and subtracted for each that leads down, modulo 2^64. The key is
-/// drawn anew for each run, so arcs without their reverse come to 0 with probability 2^-64, whatever they are.
+/// The hash of a pair is added for each arc to the larger id and subtracted for each to the smaller one, modulo 2^64. The key
+/// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whatever they are.
 pub(super) struct Key(u64);
 
 impl Key {
-    /// A key that no input can know.
+    /// A key that no input can be made for.
     pub(super) fn random() -> Self {
         Self(RandomState::new().hash_one(0))
     }
 
-    /// The sum of a batch of arcs; 0 for all arcs together where each has its reverse.
+    /// The sum of a batch of arcs; those of all batches add up to 0 if each arc has its reverse.
     pub(super) fn sum(&self, batch: &[(u64, u64)]) -> u64 {
         batch.iter().filter(|(u, v)| u != v).fold(0u64, |sum, &(u, v)| {
             let pair = u128::from(u.min(v)) << 64 | u128::from(u.max(v));

@@ -1,9 +1,9 @@
-//! What a line of text that is no line of two numbers was probably meant as: advice for errors, nothing else.
+//! What a line that does not begin with two numbers was probably meant to be: advice for errors, nothing else.
 
 use crate::error::Error;
 
-/// The error for a CR that no LF follows. No text format is read with such line ends: half of the programs take them for
-/// line ends and the others for blanks, so no reading of them is sure.
+/// The error for a CR that no LF follows. No text format is read with such line ends: some programs take them for line ends
+/// and others for blanks, so their meaning is uncertain.
 pub(super) fn bare_cr() -> Error {
     Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
         .expected("lines that end with LF, or with CR and LF")
@@ -17,12 +17,12 @@ pub(super) fn utf16() -> Error {
         .advice("convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW")
 }
 
-/// Whether a file begins as text of 16 bits a character does: with the mark, or with characters beside zeros.
+/// Whether a file begins like text of 16 bits a character: with characters that alternate with zeros.
 pub(super) fn is_utf16(head: &[u8]) -> bool {
     let text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let pairs = head.as_chunks::<2>().0;
     let pairs = &pairs[..pairs.len().min(64)];
-    // A few characters may be others. Of raw numbers many are small, so every other pair of bytes is zero.
+    // A few characters may differ. Raw numbers are mostly small, so every other pair of bytes is zero.
     let most = |little: bool| {
         let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
         pairs.len() >= 2 && 8 * plain.count() >= 7 * (pairs.len() - 1)
@@ -30,7 +30,7 @@ pub(super) fn is_utf16(head: &[u8]) -> bool {
     most(true) || most(false)
 }
 
-/// Whether nearly all bytes can stand in a text, as no raw numbers have it.
+/// Whether nearly all bytes can occur in a text, which is never so for raw numbers.
 pub(super) fn is_mostly_text(head: &[u8]) -> bool {
     let text = head.iter().filter(|&&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')).count();
     8 * text >= 7 * head.len()
@@ -49,7 +49,7 @@ pub(super) fn about(line: &[u8]) -> Option<&'static str> {
         _ if line.starts_with(b"//") || line.starts_with(b"--") => {
             "comments begin with # or %: delete such lines, or put # before them"
         }
-        _ if has(b'"') || has(b'\'') => "numbers stand without quotes: tr -d '\"' < FILE > NEW",
+        _ if has(b'"') || has(b'\'') => "numbers must be without quotes: tr -d '\"' < FILE > NEW",
         _ if has(b';') => "columns are separated by blanks, tabs or commas, not by ';': tr ';' ' ' < FILE > NEW",
         _ if has(b'|') => "columns are separated by blanks, tabs or commas, not by '|': tr '|' ' ' < FILE > NEW",
         _ if has(b':') => "columns are separated by blanks, tabs or commas, not by ':'",

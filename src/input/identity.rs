@@ -1,11 +1,11 @@
-//! What tells one input from another, and whether an input is still what it was.
+//! The identity of an input: whether two inputs are the same, and whether an input is unchanged.
 //!
-//! A file is known by its path, its bytes as the system counts and dates them ([`Stat`]), and a hash of all its contents.
-//! Nobody can set the time of change (ctime) of a file, so while it and the inode are the same, so are the contents. Where
-//! only these differ (after `chmod`, a restore, a rename, a copy), or say nothing, the contents are hashed and the hash decides.
+//! A file is identified by its path, its size and times ([`Stat`]), and a hash of all its contents. The time of change (ctime)
+//! of a file cannot be set, so while it and the inode are the same, so are the contents. If only these two differ (after
+//! `chmod`, a restore, a rename, a copy), or prove nothing, the contents are hashed and the hash decides.
 //!
-//! They say nothing of a file that changed just before it was looked at. Such a file is not [*settled*](FileIdentity::settled): it is
-//! hashed before it is read and after, and once more by who meets it next.
+//! They prove nothing for a file that changed just before it was looked at. Such a file is not
+//! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -33,29 +33,29 @@ pub struct FileIdentity {
     /// The canonical path.
     #[serde(with = "path_text::exact")]
     pub path: PathBuf,
-    /// What the system says of it.
+    /// Its size, times and inode.
     #[serde(flatten)]
     pub stat: Stat,
-    /// Whether a change since then would show in that.
+    /// Whether a change after that would show in `stat`.
     pub settled: bool,
     /// The hash of all bytes, once it is known.
     #[serde(with = "hex::of_optional_u128")]
     pub contents: Option<u128>,
 }
 
-/// How a file compares with what was recorded of it.
+/// The result of comparing a file with what was recorded of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Match {
     /// It is the same.
     Same,
-    /// It is another one.
+    /// It is different.
     Other,
     /// The contents decide.
     Undecided,
 }
 
 impl FileIdentity {
-    /// What identifies the file; none where no path leads to it any more.
+    /// The identity of a file; `None` if no path leads to it any more.
     fn of(file: &Watched) -> Option<Self> {
         let path = file.path.canonicalize().ok()?;
         Some(Self { path, stat: file.stat, settled: file.settled, contents: None })
@@ -81,7 +81,7 @@ impl FileIdentity {
         }
     }
 
-    /// Hashes the contents, which must be those that were looked at.
+    /// Hashes the contents; an error if the file changed since it was looked at.
     fn hash(&self, control: &Control) -> Result<u128> {
         let path = &self.path;
         let file = File::open(path).map_err(|e| Error::read(path, e))?;
@@ -97,19 +97,19 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// Looks at the files at `paths`, which are there, and hashes those that are not settled.
+    /// The identity of the files at `paths`, which exist; hashes those that are not settled.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] for a file that is no regular one, cannot be read, or is being changed.
+    /// [`crate::error::Kind::Data`] for a file that is not a regular one, cannot be read, or is being changed.
     pub(crate) fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
         let watched = paths.into_iter().map(|path| {
             let path = path.as_ref();
-            Watched::new(path)?.ok_or_else(|| Error::data(path, "is no regular file").expected("a file"))
+            Watched::new(path)?.ok_or_else(|| Error::data(path, "is not a regular file").expected("a file"))
         });
         Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?)?.unwrap_or_default())
     }
 
-    /// The identity of files that are about to be read; none where no path leads to one of them. Those that are not settled
+    /// The identity of files that are about to be read; `None` if no path leads to one of them. Those that are not settled
     /// are hashed.
     pub(super) fn watched(files: &[Watched]) -> Result<Option<Self>> {
         let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
@@ -123,7 +123,7 @@ impl Identity {
     /// Hashes all contents that are not known.
     ///
     /// # Errors
-    /// Files that cannot be read or changed since they were looked at; the wish to stop.
+    /// Files that cannot be read or changed since they were looked at; a stop.
     pub fn hash(&mut self, control: &Control) -> Result<()> {
         for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
             file.contents = Some(file.hash(control)?);
@@ -131,7 +131,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Called once the files are read: hashes them, and those once more whose change might not show in their times.
+    /// Called once the files are read: hashes them, and once more those whose change might not show in their times.
     ///
     /// # Errors
     /// As [`Self::hash`].
@@ -145,8 +145,8 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether these are the files that were `recorded`; their contents are hashed where that alone decides, and known
-    /// afterwards where they are.
+    /// Whether these are the files that were `recorded`. Their contents are hashed if only that decides; if they are the same,
+    /// this identity holds their hashes afterwards.
     ///
     /// # Errors
     /// As [`Self::hash`].
@@ -154,7 +154,7 @@ impl Identity {
         if self.files.len() != recorded.files.len() {
             return Ok(false);
         }
-        // What needs no hash first: where the last file is another one, the first need not be read.
+        // Comparisons without a hash first: if the last file differs, the first need not be read.
         let compared: Vec<_> =
             self.files.iter().zip(&recorded.files).map(|(now, before)| now.compare(before)).collect();
         if compared.contains(&Match::Other) {
@@ -174,14 +174,14 @@ impl Identity {
         Ok(true)
     }
 
-    /// The files were seen to be `now`, whatever their times were when they were recorded.
-    pub fn see_again(&mut self, now: &Self) {
+    /// Replaces the recorded sizes and times by those of `now`, when the files are known to be the same.
+    pub fn refresh_stat(&mut self, now: &Self) {
         for (file, now) in self.files.iter_mut().zip(&now.files) {
             (file.stat, file.settled) = (now.stat, now.settled);
         }
     }
 
-    /// The paths alone: what stays the same when the files change.
+    /// The paths alone, which stay the same when the files change.
     pub fn paths_only(&self) -> Self {
         let bare = |file: &FileIdentity| FileIdentity {
             path: file.path.clone(),
@@ -192,7 +192,7 @@ impl Identity {
         Self { files: self.files.iter().map(bare).collect() }
     }
 
-    /// Without what `chmod`, a restore or a rename changes.
+    /// The same without what `chmod`, a restore or a rename changes.
     pub fn lasting(&self) -> Self {
         let lasting = |file: &FileIdentity| FileIdentity {
             stat: Stat { changed: (0, 0), inode: 0, ..file.stat },
@@ -202,7 +202,7 @@ impl Identity {
         Self { files: self.files.iter().map(lasting).collect() }
     }
 
-    /// A digest of times of change and inodes: where it is the same, so are the files. None while they are not settled.
+    /// A digest of sizes, times and inodes: if it is the same, so are the files. `None` unless all are settled.
     pub fn seen(&self) -> Option<u128> {
         let settled = self.files.iter().all(|file| file.settled);
         let words = self.files.iter().flat_map(|FileIdentity { stat, .. }| {

@@ -1,7 +1,7 @@
-//! Whole lines out of a plain text file, by many tasks at once.
+//! Whole lines out of a plain text file, read by many tasks at once.
 //!
-//! The file is cut into ranges of [`Sizes::window`] bytes. A line belongs to the range in which its first byte lies; a
-//! task maps its range and as much beyond it as its last line needs. Every line is seen by exactly one task, and no
+//! The file is divided into ranges of [`Sizes::window`] bytes. A line belongs to the range that contains its first byte; a
+//! task maps its range and as much beyond it as its last line needs. Every line is read by exactly one task, and no
 //! more than a window and a line is mapped per task.
 
 use std::ops::{Deref, Range};
@@ -22,7 +22,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// 8 MiB a task: about 10 ms of parsing. A longer line than 1 MiB is no line of two numbers.
+    /// 8 MiB a task: about 10 ms of parsing. A line longer than 1 MiB is not a line of an edge list.
     pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20 };
 
     /// For readers that may take `bytes` together, one on each of `threads`: two windows each.
@@ -55,7 +55,7 @@ impl Deref for Lines {
 
 /// The lines that begin in `range`; `start` is where a line is known to begin.
 pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Sizes) -> Result<Lines> {
-    // The byte before the range tells whether a line begins with it.
+    // The byte before the range shows whether a line begins with the range.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
     let mut beyond = sizes.longest_line.min(1 << 16);
@@ -69,7 +69,7 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Size
                 None => return Ok(Lines { window, within: 0..0, at: range.start }),
             }
         };
-        // The last line that begins in the range ends with the first line end from the range's last byte on.
+        // The last line that begins in the range ends at the first line end from the range's last byte on.
         let end = match memchr::memchr(b'\n', &window[owned - 1..]) {
             Some(newline) => owned + newline,
             None if first + window.len() as u64 == file.bytes => window.len(),
@@ -93,5 +93,5 @@ pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
     }
     Error::data("", format!("a line is longer than {longest} bytes"))
         .expected("lines of text")
-        .advice("name the format with --format if this is no text")
+        .advice("name the format with --format if this is not text")
 }

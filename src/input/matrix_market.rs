@@ -2,8 +2,8 @@
 //!
 //! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line.
 //! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
-//! stored. Values are not looked at, but all entries have one, or none has. As many entries as the header says, all inside the matrix.
-//! Parsed by all threads; memory: a window a thread.
+//! stored. Values are ignored, but all entries must have one, or none. There must be as many entries as the header says, all
+//! inside the matrix. Parsed by all threads; memory: a window a thread.
 
 use super::batch::Batch;
 use super::columns::Columns;
@@ -22,14 +22,14 @@ pub(super) struct MatrixMarket {
     file: InputFile,
     sizes: Sizes,
     matrix: Matrix,
-    /// What each entry has.
+    /// The columns of each entry.
     columns: Columns,
     entries: u64,
     /// Where the entries begin.
     start: u64,
 }
 
-/// What an entry must be.
+/// The bounds of entries.
 struct Matrix {
     rows: u64,
     symmetric: bool,
@@ -68,7 +68,7 @@ impl MatrixMarket {
             return Err(head
                 .error(format!("a matrix of {rows} rows and {cols} columns"))
                 .expected("a square matrix")
-                .advice("a rectangular matrix is no graph; give its two sides ids of their own"));
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
         }
         check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
         let start = head.end;
@@ -81,7 +81,7 @@ impl MatrixMarket {
         Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, file, sizes })
     }
 
-    /// The line of the first entry beyond those that the header counts.
+    /// The line of the first entry after those that the header counts.
     fn first_surplus(&self) -> Result<u64> {
         let mut head = Head::new(&self.file, self.sizes)?;
         let mut left = self.entries;
@@ -135,7 +135,7 @@ impl Reader for MatrixMarket {
     }
 }
 
-/// What the first line says.
+/// The contents of the first line.
 struct Banner {
     /// Whether entries have values.
     values: bool,
@@ -149,7 +149,7 @@ fn banner(head: &mut Head<'_>) -> Result<Banner> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let ["%%matrixmarket", object, layout, field, symmetry] = words[..] else {
         let expected = "the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'";
-        return Err(head.error("no complete Matrix Market banner").expected(expected));
+        return Err(head.error("an incomplete Matrix Market banner").expected(expected));
     };
     if object != "matrix" || layout != "coordinate" {
         return Err(head.error(format!("'{object} {layout}'")).expected("'matrix coordinate', a sparse matrix"));

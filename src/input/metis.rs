@@ -1,14 +1,14 @@
 //! METIS graph files: an adjacency list as text.
 //!
-//! A header `n m [fmt [ncon]]`, then one line a vertex: its size and `ncon` weights where `fmt` says so, then its
-//! neighbours (1-based), each followed by the edge's weight where `fmt` says so. A blank line is a vertex without
-//! neighbours; lines that begin with `%` are comments. Every edge stands in the lines of both ends and is delivered
-//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each neighbour must
-//! have the vertex as its own ([`Key`]), which also tells such a file from others that begin with two numbers.
+//! A header `n m [fmt [ncon]]`, then one line a vertex: its size and `ncon` weights if `fmt` says so, then its
+//! neighbours (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without
+//! neighbours; lines that begin with `%` are comments. Every edge is in the lines of both ends and is delivered
+//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each vertex must be
+//! a neighbour of its neighbours ([`Key`]), which also distinguishes such a file from others that begin with two numbers.
 //!
-//! All threads parse. A first pass counts the lines of every range, so that a task knows the vertex of its first
-//! line; it is made once. A hub's line may be longer than any window: the parser is a state machine that is fed one
-//! window after the other. Memory: a window a thread and 8 bytes a range.
+//! All threads parse. A first pass, which is made once, counts the lines of every range, so that a task knows the vertex of
+//! its first line. A hub's line may be longer than any window: the parser is a state machine that is fed one window after
+//! another. Memory: a window a thread and 8 bytes a range.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -62,7 +62,7 @@ impl Metis {
         lines::ranges(&self.file, self.start, self.window).collect()
     }
 
-    /// Counts the vertices' lines that begin in each range.
+    /// The vertex of the first line that begins in each range, from a count of the lines.
     fn count_lines(&self, ranges: &[Range<u64>], control: &Control) -> Result<&[u64]> {
         if let Some(known) = self.first_vertices.get() {
             return Ok(known);
@@ -93,7 +93,7 @@ impl Metis {
         let mut rows = Rows::new(&self.header, vertex);
         let mut at = range.start;
         if range.start > self.start {
-            // Passes the line that began before; it may fill the whole range.
+            // Skips the line that began before; it may fill the whole range.
             let window = self.file.window(range.start - 1, range.end - 1)?;
             match memchr::memchr(b'\n', &window) {
                 Some(newline) => at += newline as u64,
@@ -120,7 +120,7 @@ impl Metis {
         batch.finish()
     }
 
-    /// Parses all rows into memory; nothing where they are not what the header says.
+    /// Parses all rows into memory; `None` if they do not agree with the header.
     fn store(&self, control: &Control) -> Result<Option<RowStore>> {
         let Header { vertices, edges, .. } = self.header;
         let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
@@ -185,7 +185,7 @@ impl Reader for Metis {
             Err(Error::data(&self.file.path, found)
                 .line(line)
                 .expected(expected)
-                .advice("the header 'n m' counts each edge once, and each edge stands in the lines of both its ends"))
+                .advice("the header 'n m' counts each edge once, and each edge is in the lines of both its ends"))
         };
         let lines = first_vertices.last().map_or(0, |next| next - 1);
         if lines < vertices {
@@ -206,7 +206,7 @@ impl Reader for Metis {
     }
 }
 
-/// Hands arcs on, and adds up what shows whether each has its reverse.
+/// Passes arcs on, and computes the sum that shows whether each has its reverse.
 struct Mirrored<'a> {
     sink: &'a dyn ArcSink,
     key: Key,

@@ -3,7 +3,7 @@
 use super::batch::{Batch, Failure};
 use super::hints::bare_cr;
 
-/// What a METIS header says.
+/// The contents of a METIS header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     /// Vertices, `n`.
@@ -17,7 +17,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// How many rows with neighbours there are if each of them has so many columns; `None` where they cannot all have as many.
+    /// How many rows with neighbours there are if each of them has `columns` columns; `None` if that is impossible.
     pub(super) fn rows_of(&self, columns: u64) -> Option<u64> {
         let each = if self.edge_weights { 2 } else { 1 };
         let neighbours = columns.checked_sub(self.before_neighbours).filter(|rest| rest % each == 0)? / each;
@@ -31,7 +31,7 @@ pub(super) struct Rows<'a> {
     header: &'a Header,
     /// The vertex of the current line, 1-based.
     vertex: u64,
-    /// Columns of it that are complete.
+    /// The number of its complete columns.
     column: u64,
     /// The digits of the current column so far.
     number: Option<u64>,
@@ -44,17 +44,17 @@ enum State {
     Start,
     Row,
     Comment,
-    /// Behind a CR, which LF must follow; of a comment or not.
+    /// After a CR, which LF must follow; `true` in a comment.
     Return(bool),
 }
 
 impl<'a> Rows<'a> {
-    /// `vertex`: that of the first line fed, 1-based.
+    /// `vertex`: the vertex of the first line fed, 1-based.
     pub(super) fn new(header: &'a Header, vertex: u64) -> Self {
         Self { header, vertex, column: 0, number: None, state: State::Start }
     }
 
-    /// Takes the next bytes.
+    /// Parses the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8], batch: &mut Batch<'_>) -> Result<(), Failure> {
         let mut at = 0;
         while at < bytes.len() {
@@ -103,7 +103,7 @@ impl<'a> Rows<'a> {
     fn take_digits(&mut self, bytes: &[u8], mut at: usize) -> usize {
         let mut value = self.number.unwrap_or(0);
         while let Some(digit @ b'0'..=b'9') = bytes.get(at) {
-            // Ids have at most 10 digits; of a weight only the form matters.
+            // Ids have at most 10 digits; the value of a weight does not matter.
             value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
             at += 1;
         }
@@ -112,7 +112,7 @@ impl<'a> Rows<'a> {
         at
     }
 
-    /// The file ends here.
+    /// Called at the end of the file.
     pub(super) fn finish(&mut self, batch: &mut Batch<'_>) -> Result<(), Failure> {
         if matches!(self.state, State::Row | State::Return(false)) { self.end_line(0, batch) } else { Ok(()) }
     }

@@ -1,8 +1,8 @@
-//! Decimal numbers in text, and what to say about a field that is none.
+//! Decimal numbers in text, and messages about fields that are not numbers.
 
-/// Reads the run of digits at `at`: its value, and where it ends.
+/// Reads the run of digits at `at`; returns its value and its end.
 ///
-/// `None` when there is no digit, or when the value does not fit `u64`.
+/// `None` when there is no digit, or when the value does not fit in `u64`.
 #[inline(always)]
 pub(super) fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut end = at;
@@ -28,7 +28,7 @@ fn checked(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, digit| value.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
 }
 
-/// Whether `byte` stands between the columns of a line.
+/// Whether `byte` separates the columns of a line.
 #[inline(always)]
 pub(super) const fn separates(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b',')
@@ -39,12 +39,12 @@ pub(super) fn columns(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.strip_suffix(b"\r").unwrap_or(line).split(|&byte| separates(byte)).filter(|column| !column.is_empty())
 }
 
-/// The number that a whole column is, if it is one.
+/// The value of a column that is a number.
 pub(super) fn whole(column: &[u8]) -> Option<u64> {
     digits(column, 0).filter(|&(_, end)| end == column.len()).map(|(value, _)| value)
 }
 
-/// Names what a column holds that is not a number, for an error: `the word 'abc'`, `the negative number -4`.
+/// Describes a column that is not an id, for an error: `'abc'`, `the negative number -4`.
 pub(super) fn describe(column: &[u8]) -> String {
     let shown = shown(column);
     let unsigned = column.strip_prefix(b"-").unwrap_or(column);
@@ -60,7 +60,7 @@ pub(super) fn describe(column: &[u8]) -> String {
     }
 }
 
-/// At most 40 characters of `bytes`, with what cannot be printed escaped.
+/// At most 40 characters of `bytes`; unprintable ones are escaped.
 pub(super) fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(160)]);
     let mut shown: String = text.chars().take(40).flat_map(|c| c.escape_debug()).collect();

@@ -1,22 +1,22 @@
-//! Lines of two numbers: what edge lists and coordinate matrices share.
+//! Lines of two numbers, as in edge lists and coordinate matrices.
 //!
 //! Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end with LF or CR LF, and a CR alone is an
-//! error wherever it stands; blank lines and lines that begin with `#` or `%` are skipped; what columns after the second hold
-//! is not looked at, but all lines have as many. One pass over the bytes, no allocation; what a bad line holds is worked out
-//! only once it has failed.
+//! error anywhere; blank lines and lines that begin with `#` or `%` are skipped; the contents of columns after the second are
+//! ignored, but all lines must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it
+//! has failed.
 
 use super::batch::{Batch, Failure};
-use super::columns::{self, Columns, Rest, behind_index, has_bare_cr};
+use super::columns::{self, Columns, Rest, has_bare_cr, skip_index};
 use super::hints::{about, bare_cr};
 use super::number::{columns as split, describe, digits, separates, whole};
 use crate::error::Error;
 
-/// What a format asks of two numbers.
+/// What a format requires of the two numbers.
 pub(super) trait Dialect: Sync {
     /// Checks a line's two numbers. `Err((found, expected))`.
     fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)>;
 
-    /// What a file may be whose lines have different columns.
+    /// Advice on a file whose lines have different columns: what it may be instead.
     fn advice(&self) -> &'static str;
 }
 
@@ -36,7 +36,7 @@ pub(super) fn parse<D: Dialect>(
         }
         let first = at;
         if columns.index {
-            at = behind_index(bytes, at);
+            at = skip_index(bytes, at);
         }
         let Some((tail, end)) = digits(bytes, at) else {
             at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
@@ -67,7 +67,7 @@ pub(super) fn parse<D: Dialect>(
     Ok(())
 }
 
-/// Passes a line from `start` that does not begin with a number at `at`: the beginning of the next line.
+/// Skips the line from `start`, which does not begin with a number at `at`; returns the beginning of the next line.
 #[inline]
 fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
     match bytes.get(at) {
@@ -79,7 +79,7 @@ fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
     }
 }
 
-/// A line at `start` that has other columns than the first one.
+/// The failure of a line at `start` whose columns differ from those of the first one.
 #[cold]
 fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure {
     let index = u32::from(columns.index);
@@ -88,7 +88,7 @@ fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure
     Failure::Bad(start, Error::data("", found).expected(expected).advice(advice))
 }
 
-/// Says what is wrong with the line at `start`.
+/// The failure of the line at `start`, with what is wrong with it.
 #[cold]
 fn explain(bytes: &[u8], start: usize, columns: Columns) -> Failure {
     let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);

@@ -1,8 +1,8 @@
-//! Work on many pieces of an input at once, such that the error reported is that of the first bad piece.
+//! Parallel work on many pieces of an input; the error reported is always that of the first bad piece.
 //!
-//! [`in_order`] runs pieces that are known beforehand; [`hand_over`] runs pieces that one thread must produce in turn
+//! [`in_order`] runs pieces that are known beforehand; [`produce_and_drain`] runs pieces that one thread must produce one after another
 //! (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of any size:
-//! nothing ever blocks on another task.
+//! no task ever blocks on another one.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Kind, Result};
 
-/// The error of the lowest piece so far.
+/// The error of the lowest piece that failed so far.
 ///
 /// Pieces above it need not run any more; those below still do, so that the same input gives the same error on any
-/// number of threads. An error that is not about the data (interrupted, disk full) stops all at once.
+/// number of threads. An error that is not about the data (interrupted, disk full) stops all pieces at once.
 struct First {
     failed: AtomicU64,
     error: Mutex<Option<(u64, Error)>>,
@@ -46,7 +46,7 @@ impl First {
     }
 }
 
-/// Runs `work` on all pieces in parallel; returns the sum.
+/// Runs `work` on all pieces in parallel; returns the sum of the results.
 ///
 /// # Errors
 /// That of the first piece that fails.
@@ -69,13 +69,13 @@ pub(super) fn in_order<T: Sync>(pieces: &[T], work: impl Fn(&T) -> Result<u64> +
     first.into_result().map(|()| sum)
 }
 
-/// Lets this thread `fill` one item after the other (`false`: there is none any more) while others `drain` them.
+/// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.
 ///
-/// At most two items a thread wait; then this thread drains too, so memory is bounded. Items are used again.
+/// At most two items per thread wait; then this thread drains too, so memory is bounded. Items are reused.
 ///
 /// # Errors
 /// That of the first item that could not be filled or drained.
-pub(super) fn hand_over<T: Default + Send>(
+pub(super) fn produce_and_drain<T: Default + Send>(
     mut fill: impl FnMut(&mut T) -> Result<bool>,
     drain: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
@@ -148,7 +148,7 @@ mod tests {
         for threads in [1, 2, 5] {
             on(threads, || {
                 let (mut next, sum) = (0u64, AtomicU64::new(0));
-                hand_over(
+                produce_and_drain(
                     |item| {
                         next += 1;
                         *item = next;
@@ -162,7 +162,7 @@ mod tests {
                 .unwrap();
                 assert_eq!(sum.into_inner(), 500_500);
                 let mut next = 0u64;
-                let error = hand_over(
+                let error = produce_and_drain(
                     |item| {
                         next += 1;
                         *item = next;

@@ -1,9 +1,9 @@
-//! What stands before the first arc of an edge list: comments, and perhaps a header.
+//! The lines before the first arc of an edge list: comments, and possibly a header.
 //!
-//! Reads the first lines, at most 64 KiB beyond the first one that is no comment. A header is a line of names
+//! Reads the first lines, at most 64 KiB after the first one that is not a comment. A header is a line of names
 //! (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
-//! ([`super::header`]). Most lists need no look at the rest: their next lines already hold ids that are larger than the
-//! first line's tail, so that is no number of vertices.
+//! ([`super::header`]). For most lists the rest need not be read: their next lines already have ids that are larger than the
+//! first line's tail, so that cannot be the number of vertices.
 
 use super::columns::Columns;
 use super::file::InputFile;
@@ -15,10 +15,10 @@ use super::number::{columns, shown, whole};
 use super::pairs::is_blank_or_comment;
 use crate::error::{Error, Result};
 
-/// Bytes of the lines that are looked at.
+/// The most bytes that are read after that line.
 pub(super) const SAMPLE: u64 = 1 << 16;
 
-/// What the names of columns call the ends of an arc.
+/// Names of columns that hold tails and heads of arcs.
 const TAILS: [&str; 11] =
     ["source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid"];
 const HEADS: [&str; 14] = [
@@ -41,32 +41,32 @@ const HEADS: [&str; 14] = [
 /// Where arcs begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Start {
-    /// Bytes (after decompression) before the first of them.
+    /// Bytes (after decompression) before the first arc.
     pub(super) skip: u64,
     /// Lines before it.
     pub(super) lines: u64,
-    /// What each of them has.
+    /// The columns of each arc.
     pub(super) columns: Columns,
 }
 
-/// The first line that is no comment.
+/// The first line that is not a comment.
 #[derive(Debug)]
 pub(super) struct First {
     /// Its number.
     pub(super) line: u64,
-    /// What messages show of it.
+    /// Its text in messages.
     pub(super) text: String,
-    /// Where arcs begin if it is one.
+    /// Where arcs begin if it is an arc.
     pub(super) arc: Start,
-    /// Where they begin if it is a header.
+    /// Where arcs begin if it is a header.
     pub(super) header: Start,
     /// What it is.
     pub(super) kind: Kind,
-    /// How many lines follow if the file is a METIS file whose rows all have as many columns.
+    /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
     pub(super) metis_rows: Option<u64>,
 }
 
-/// What a line is, as far as the first lines tell.
+/// What the first line is, as far as the first lines of the file show.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Arc,
@@ -74,14 +74,14 @@ pub(super) enum Kind {
     Names,
     /// A single number.
     Count,
-    /// Numbers that may be those of a header. `alike`: whether the next line has as many columns.
+    /// Numbers that may be those of a header. `alike`: whether the next line has the same columns.
     Sizes {
         declared: Declared,
         alike: bool,
     },
 }
 
-/// Reads on to the first arc. Where there is nothing but comments, that is an arc's place at the end of the file.
+/// Reads up to the first arc. In a file of comments only, arcs begin at its end.
 pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Result<First> {
     let mut head = Head::new(file, sizes)?;
     let Some(Line { text: line, start: skip, number }) = content(&mut head)? else {
@@ -117,7 +117,9 @@ pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Re
                 return Err(head
                     .error(format!("a line with {columns} columns"))
                     .expected(format!("{}, as in the header '{text}'", names.len()))
-                    .advice("name all columns, or leave out the one that numbers the lines; --header yes passes over the header"));
+                    .advice(
+                        "name all columns, or leave out the one that numbers the lines; --header yes skips the header",
+                    ));
             }
             Kind::Names
         }
@@ -139,7 +141,7 @@ struct Line {
     number: u64,
 }
 
-/// The next line that is no comment.
+/// The next line that is not a comment.
 fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
     while let Some(line) = head.next()? {
         if is_blank_or_comment(line) {
@@ -148,7 +150,7 @@ fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
                 return Err(head
                     .error("a bipartite graph (% bip), whose columns number different vertices")
                     .expected("one set of ids in both columns")
-                    .advice("a bipartite graph has no triangles; to read it all the same, give the second column ids of its own and delete this line"));
+                    .advice("a bipartite graph has no triangles; to read it anyway, give the second column ids of its own and delete this line"));
             }
             continue;
         }
@@ -192,7 +194,7 @@ fn sizes_or_arc(
             beyond += u64::from(largest(line) > declared.n);
         }
     }
-    // Ids beyond n, and not nearly m lines.
+    // An arc if ids exceed n and the number of lines, by their average length, is far from m.
     let bytes = file.bytes as f64 / ((head.end - arc.skip) as f64 / lines as f64);
     let most = if file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
     let m = declared.m as f64;
@@ -200,13 +202,13 @@ fn sizes_or_arc(
     Ok(if beyond >= 2 && !may_be { Kind::Arc } else { Kind::Sizes { declared, alike } })
 }
 
-/// Whether a line goes on as a header of Graphs.jl does: `n,m,u,...`, or `d` for a directed graph.
+/// Whether a line continues like a header of Graphs.jl: `n,m,u,...`, or `d` for a directed graph.
 fn is_of_graphs_jl(line: &[u8]) -> bool {
     let kind = columns(line).nth(2);
     kind.is_some_and(|kind| matches!(kind, b"u" | b"d" | b"\"u\"" | b"\"d\""))
 }
 
-/// The names of columns, where a line holds such: the first two are words, or the first is empty.
+/// The names of columns, if a line holds names: the first two are words, or the first is empty.
 fn names(line: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(line).ok().filter(|text| !text.chars().any(|c| c.is_control() && c != '\t'))?;
     let names: Vec<&str> = if text.contains(',') {
@@ -214,7 +216,7 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
     } else {
         text.split_ascii_whitespace().collect()
     };
-    // Numbers in quotes are no names.
+    // Numbers in quotes are not names.
     let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(|c: char| c.is_alphabetic() || c == '_');
     let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
     let named = match *names.as_slice() {
@@ -225,7 +227,7 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
     named.then(|| names.iter().map(|name| name.trim_matches(['"', '\'']).to_lowercase()).collect())
 }
 
-/// Whether the first of these columns numbers the lines, and arcs stand in the second and the third.
+/// Whether the first of these columns numbers the lines, and arcs are in the second and third.
 fn index_column(names: &[String]) -> Result<bool> {
     let plain = |name: &String| name.replace(|c: char| !c.is_alphanumeric(), "");
     let place = |known: &[&str]| names.iter().position(|name| known.contains(&plain(name).as_str()));

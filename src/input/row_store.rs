@@ -1,7 +1,7 @@
 //! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
 //!
-//! Text and compressed rows can be read from the front only, and rows are wanted twice: how long they are, then what they
-//! hold. So they are decoded once, each piece of the input into a piece of the store.
+//! Text and compressed rows can only be read from the beginning, and rows are needed twice: first their lengths, then their
+//! successors. So they are decoded once, each piece of the input into a piece of the store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::lock;
 
-/// Rows as they come.
+/// Rows in the order of the input.
 pub(super) struct RowStore {
     /// The length of the row of each id.
     lengths: Vec<AtomicU32>,
@@ -38,19 +38,19 @@ impl RowStore {
         Piece { lengths: &self.lengths, successors: Mutex::default() }
     }
 
-    /// Puts a piece after those that are here.
+    /// Appends a piece.
     pub(super) fn push(&mut self, successors: Vec<u32>) {
         self.starts.push(self.arcs() + successors.len() as u64);
         self.pieces.push(successors);
     }
 
-    /// Arcs that are here.
+    /// The arcs of all pieces so far.
     pub(super) fn arcs(&self) -> u64 {
         self.starts.last().copied().unwrap_or(0)
     }
 }
 
-/// Rows that could not be decoded are nobody's rows: the scan tells why.
+/// Treats rows that could not be decoded as no rows; the scan then reports the error.
 pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
     result.or_else(|error: Error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
@@ -102,8 +102,8 @@ impl ArcSink for Piece<'_> {
     }
 }
 
-/// Whether the first arcs of an input, which ascend, could be those of a symmetric one: each has its reverse, where that one's
-/// row is among them. A directed graph is recognised by this early, before all of it is decoded.
+/// Whether the first arcs of an input, which ascend, could be those of a symmetric one: each has its reverse, if the row of
+/// its head is among them. So a directed graph is recognised early, before all of it is decoded.
 pub(super) fn may_be_symmetric(arcs: &[(u64, u64)]) -> bool {
     let Some(&(last, _)) = arcs.last() else { return true };
     arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok())

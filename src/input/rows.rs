@@ -1,22 +1,22 @@
-//! Inputs whose arcs stand in rows: all successors of a vertex together, the vertices in the order of their ids.
+//! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids.
 //!
 //! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
-//! without sorting arcs first ([`crate::orient::rows`]). Nothing is promised here but the form: whether rows ascend, lead to
-//! vertices and have their reverse is for the reader of the rows to find out. An input that contradicts itself has no
-//! rows; [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then says what is wrong.
+//! without sorting arcs first ([`crate::orient::rows`]). Only the form is guaranteed here: the reader of the rows has to check
+//! that they ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
+//! [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then reports what is wrong.
 
 use crate::control::Control;
 use crate::error::Result;
 
-/// The rows of a graph, readable at any place from many threads.
+/// The rows of a graph, readable at any position from many threads.
 pub trait AdjacencyRows: Sync {
-    /// The length of the row of each id from 0 on; nothing where the input contradicts itself.
+    /// The length of the row of each id from 0 on; `None` if the input is inconsistent.
     ///
     /// # Errors
-    /// Files that cannot be read; the wish to stop.
+    /// Files that cannot be read; a stop.
     fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
 
-    /// Fills `into` with successors from place `first` on, where place 0 is the first head of the first row.
+    /// Fills `into` with successors from position `first` on, where position 0 is the first successor of the first row.
     ///
     /// # Errors
     /// Files that cannot be read.

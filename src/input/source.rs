@@ -1,7 +1,6 @@
 //! An input as a whole: its files, its format, its reader.
 
 use std::fmt;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use super::binary::Binary;
@@ -23,7 +22,7 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Kind, Result};
 use crate::memory::HostMemory;
 
-/// What the user says about an input; all else is told from its content.
+/// What the user says about an input; everything else is found from its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The format of all files.
@@ -35,12 +34,11 @@ pub struct Reading {
 /// A graph that can be read, as often as needed.
 pub struct Source {
     format: Format,
-    /// What was said about it.
+    /// What the user said about it.
     reading: Reading,
-    paths: Vec<PathBuf>,
-    /// Its files as they were before they were opened; those that are no regular files are left out.
+    /// Its files as they were before they were opened, without those that are not regular files.
     watched: Vec<Watched>,
-    /// Whether these are all, so that they identify it.
+    /// Whether `watched` has all files, so that they identify the input.
     identified: bool,
     bytes: u64,
     reader: Box<dyn Reader>,
@@ -48,16 +46,13 @@ pub struct Source {
 
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
-            .field("format", &self.format)
-            .field("paths", &self.paths)
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
+        f.debug_struct("Source").field("format", &self.format).field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
 impl Source {
-    /// [`Self::open_as`] with nothing said but perhaps the format, and nobody who stops it.
+    #[cfg(feature = "testing")]
+    /// [`Self::open_as`] with at most the format given, and without a way to stop it.
     ///
     /// # Errors
     /// As [`Self::open_as`].
@@ -67,9 +62,9 @@ impl Source {
 
     /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
     ///
-    /// The format is told by content and suffix unless given. A BVGraph may be named by either of its files or by their
+    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
     /// base name. Standard input and pipes are copied to an anonymous temporary file in `work_dir`, because an input is
-    /// read twice; so is what a compressed file holds that is no edge list.
+    /// read twice; so are the contents of a compressed file that is not an edge list.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
@@ -79,7 +74,7 @@ impl Source {
         Self::open_sized(inputs, reading, work_dir, Sizes::USUAL, control)
     }
 
-    /// As [`Self::open_as`]; what reads takes at most an eighth of `memory`, but 512 KiB a thread at least.
+    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread.
     ///
     /// # Errors
     /// As [`Self::open_as`].
@@ -94,7 +89,8 @@ impl Source {
         Self::open_sized(inputs, reading, work_dir, sizes, control)
     }
 
-    /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of what lies across two windows.
+    #[cfg(feature = "testing")]
+    /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of lines and rows that cross windows.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -103,7 +99,7 @@ impl Source {
         inputs: &[PathBuf],
         format: Option<Format>,
         work_dir: &Path,
-        window: NonZeroU64,
+        window: std::num::NonZeroU64,
     ) -> Result<Self> {
         let sizes = Sizes { window: window.get(), ..Sizes::USUAL };
         Self::open_sized(inputs, Reading { format, header: None }, work_dir, sizes, &Control::silent())
@@ -173,7 +169,7 @@ impl Source {
                 }
             }
         };
-        Ok(Self { format, reading, paths: inputs.to_vec(), watched, identified, bytes, reader })
+        Ok(Self { format, reading, watched, identified, bytes, reader })
     }
 
     fn open_bvgraph(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
@@ -189,7 +185,6 @@ impl Source {
         Ok(Self {
             format: Format::Bvgraph,
             reading,
-            paths: inputs.to_vec(),
             identified: watched.len() == 2,
             watched,
             bytes,
@@ -197,19 +192,14 @@ impl Source {
         })
     }
 
-    /// The format, given or told.
+    /// The format, given or found.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What was said about the first lines of edge lists.
+    /// What the user said about the first lines of edge lists.
     pub fn header(&self) -> Option<Header> {
         self.reading.header
-    }
-
-    /// The inputs as they were given.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
     }
 
     /// The size of what is read, in bytes: all files as stored on disk.
@@ -217,7 +207,7 @@ impl Source {
         self.bytes
     }
 
-    /// The number of vertices, where the format declares it (BVGraph, Matrix Market, METIS, `.sg`).
+    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`).
     pub fn declared_vertices(&self) -> Option<u64> {
         self.reader.declared_vertices()
     }
@@ -232,8 +222,8 @@ impl Source {
         self.reader.symmetric()
     }
 
-    /// An upper estimate of the number of arcs: from the header or the size. For compressed text it is an estimate of
-    /// an arc a byte.
+    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
+    /// byte.
     pub fn arcs_at_most(&self) -> u64 {
         self.reader.arcs_at_most()
     }
@@ -241,7 +231,7 @@ impl Source {
     /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
     ///
     /// # Errors
-    /// What is wrong with the data first, with the line where there are lines; what the sink reports; the wish to stop.
+    /// The first error in the data, with the line if there are lines; those of the sink; a stop.
     pub fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
         control.check()?;
         let task = control.task("read", Some(self.bytes), Unit::Bytes);
@@ -249,17 +239,17 @@ impl Source {
         if self.format == Format::Metis { scanned.map_err(|error| if_text(error, self.reading)) } else { scanned }
     }
 
-    /// The rows, where the format stores rows that may hold every edge from both ends. Where they must be decoded first, they
-    /// may take `memory`. Nothing where there are none, or too many, or the input contradicts itself, which [`Self::scan`] says.
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
+    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
     ///
     /// # Errors
-    /// Files that cannot be read; the wish to stop.
+    /// Files that cannot be read; a stop.
     pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         self.reader.rows(memory, control)
     }
 
-    /// What tells this input from another, as it was before it was opened: canonical paths, sizes, times and inodes of all
-    /// files (of a BVGraph both files). `None` for standard input and pipes.
+    /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
+    /// both files). `None` for standard input and pipes.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] when a file can no longer be read.
@@ -267,7 +257,7 @@ impl Source {
         if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
     }
 
-    /// Called when all was read: fails where a file is no longer what it was before.
+    /// Called when all was read: fails if a file changed meanwhile.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`], with the file and what differs.
@@ -276,12 +266,12 @@ impl Source {
     }
 }
 
-/// Looks at the regular files among `paths`. One that is not there is for the readers to tell.
+/// Records the state of the regular files among `paths`. The readers report missing ones.
 fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
     paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
 }
 
-/// The format that all files have.
+/// The format of all files, which must be the same.
 fn common_format(files: &[InputFile]) -> Result<Format> {
     let format = detect::detect(&files[0])?;
     for file in &files[1..] {
@@ -295,7 +285,7 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
     Ok(format)
 }
 
-/// Adds to an error about a METIS file that nobody called one what it may be instead.
+/// Adds to an error about a METIS file that the format may be another one, unless the user named it.
 fn if_text(error: Error, reading: Reading) -> Error {
     if reading.format.is_none() && error.kind() == Kind::Data {
         error.also("if it is an edge list, name it with --format text")
@@ -304,7 +294,7 @@ fn if_text(error: Error, reading: Reading) -> Error {
     }
 }
 
-/// Refuses a word about headers where there are none of edge lists.
+/// Refuses `--header` for formats other than edge lists.
 fn check_header(path: &Path, format: Format, reading: Reading) -> Result<()> {
     if reading.header.is_none() || format == Format::Text {
         return Ok(());
@@ -315,7 +305,7 @@ fn check_header(path: &Path, format: Format, reading: Reading) -> Result<()> {
         .advice("leave it out, or add --format text"))
 }
 
-/// Refuses several files where the format has one.
+/// Refuses several files if the format allows one only.
 fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());

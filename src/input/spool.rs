@@ -1,8 +1,8 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
 //! cannot be read in one pass.
 //!
-//! Enters: bytes in pieces. Leaves: a file without a name, which is gone when it is closed. The copy ends with an error before
-//! the disk is full, since a full disk harms whoever else writes to it. Costs one writing of the bytes, and a look at the disk
+//! Input: bytes in pieces. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
+//! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
 //! every [`STEP`].
 
 use std::fs::File;
@@ -14,9 +14,9 @@ use crate::bytes::Bytes;
 use crate::disk;
 use crate::error::{Error, Result};
 
-/// After so many bytes the disk is looked at again: others fill it, too.
+/// After so many bytes the free space is queried again: other programs write to the disk, too.
 const STEP: u64 = 64 << 20;
-/// The part of the disk that is left free, and the most that is.
+/// One part in so many of the disk is left free, but at most so many bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
 /// A copy that is being made.
@@ -24,18 +24,18 @@ pub(super) struct Spool<'a> {
     file: File,
     /// What messages call the bytes.
     what: &'static str,
-    /// Where they come from.
+    /// The input that they come from.
     from: &'a Path,
     dir: &'a Path,
     written: u64,
-    /// How far may be written before the disk is looked at.
+    /// How far may be written before the free space is queried again.
     until: u64,
-    /// Says how many bytes may still be written to the disk of a directory.
+    /// Returns how many bytes may still be written to the disk of a directory.
     room: fn(&Path) -> Result<u64>,
 }
 
 impl<'a> Spool<'a> {
-    /// Begins a copy in `dir` of what comes `from`, of at least so many bytes.
+    /// Begins a copy of `from` in `dir`, of at least `at_least` bytes.
     pub(super) fn new(what: &'static str, from: &'a Path, dir: &'a Path, at_least: u64) -> Result<Self> {
         Self::within(what, from, dir, at_least, room)
     }
@@ -85,19 +85,19 @@ impl<'a> Spool<'a> {
     }
 }
 
-/// What the disk of `dir` can take.
+/// The bytes that may still be written to the disk of `dir`.
 fn room(dir: &Path) -> Result<u64> {
     let disk = rustix::fs::statvfs(dir).map_err(|e| Error::write(dir, e.into()))?;
     let (share, most) = LEFT_FREE;
     Ok(match disk.f_blocks {
-        // Some file systems do not know their size.
+        // Some file systems do not report their size.
         0 => u64::MAX,
         all => (disk.f_bavail * disk.f_frsize).saturating_sub((all * disk.f_frsize / share).min(most)),
     })
 }
 
-/// The least that a compressed file's plain text takes, by what the file says: of zstd the first frame's length, of gzip the
-/// last member's without what is above 32 bits.
+/// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
+/// for gzip that of the last member modulo 2^32.
 pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
     match compression {
         Compression::Zstd => {
@@ -143,7 +143,7 @@ mod tests {
         let mut spool = begin(1000).unwrap();
         spool.write(&[7; 600]).unwrap();
         spool.write(&[8; 400]).unwrap();
-        // Looked at again, the disk still takes as much.
+        // The free space is queried again, and is still 1000 bytes.
         spool.write(&[9; 1000]).unwrap();
         let text = spool.write(&[1; 1001]).unwrap_err().to_string();
         assert!(text.contains("it takes at least 2.9 KiB") && text.contains("1000 B more"), "{text}");
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(plain_at_least(&file(&gzip[..3]), Compression::Gzip), 0);
         let zstd = zstd::bulk::compress(&text, 1).unwrap();
         assert_eq!(plain_at_least(&file(&zstd), Compression::Zstd), 123_456);
-        // A stream of unknown length says nothing.
+        // A stream need not contain its length.
         let zstd = zstd::stream::encode_all(&text[..], 1).unwrap();
         assert!(plain_at_least(&file(&zstd), Compression::Zstd) <= 123_456);
         assert_eq!(plain_at_least(&file(b"x"), Compression::Zstd), 0);

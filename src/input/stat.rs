@@ -1,8 +1,8 @@
-//! What the system says of a file: whether it is still what it was.
+//! The size, times and inode of a file, which show whether it changed.
 //!
-//! Clocks of file systems tick, and a change within the tick of the last one leaves the same time of change. So only a file whose
-//! last change is longer ago than a tick is *settled*: from then on, every change shows. A file that a process writes through a
-//! mapping may change without a new time until the system writes it back; nothing notices that.
+//! Clocks of file systems tick, and two changes within a tick have the same time of change. So only a file whose last change is
+//! longer ago than a tick is *settled*: from then on, every change shows. A file that a process writes through a mapping may
+//! change without a new time until the system writes it back; that is not detected.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -16,24 +16,24 @@ use crate::error::{Error, Result};
 
 /// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
 pub(super) const TICK: Duration = Duration::from_millis(20);
-/// The tick of file systems that keep no parts of a second.
+/// The tick of file systems that store whole seconds only.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// What the system says of a file.
+/// The state of a file, as `stat` returns it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// The size in bytes.
     pub bytes: u64,
     /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
     pub modified: (i64, i64),
-    /// The time of the last change of the file or of what the system says of it.
+    /// The time of the last change of the file or of its metadata.
     pub changed: (i64, i64),
     /// The inode.
     pub inode: u64,
 }
 
 impl Stat {
-    /// What the system said.
+    /// The state in `metadata`.
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             bytes: metadata.len(),
@@ -43,7 +43,7 @@ impl Stat {
         }
     }
 
-    /// What differs in a file that was `self` and is `now`; none where nothing does.
+    /// What differs in a file that was `self` and is `now`; `None` if nothing does.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {
         if self.inode != now.inode {
             Some("another file was put in its place".into())
@@ -84,10 +84,10 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Looks at the file at `path`; none where it is no regular file.
+    /// The state of the file at `path`; `None` if it is not a regular file.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it cannot be looked at.
+    /// [`crate::error::Kind::Data`] if it cannot be queried.
     pub fn new(path: &Path) -> Result<Option<Self>> {
         let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
         let stat = Stat::of(&metadata);
@@ -95,12 +95,12 @@ impl Watched {
         Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled }))
     }
 
-    /// Fails where the file is no longer what it was.
+    /// Fails if the file changed since.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] with what differs.
     pub fn unchanged(&self) -> Result<()> {
-        // Opening it asks a file server how it is now, which looking alone does not.
+        // Opening the file makes a file server report its current state, which `stat` alone does not.
         let now = match File::open(&self.path).and_then(|file| file.metadata()) {
             Ok(metadata) => Stat::of(&metadata),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),

@@ -1,4 +1,4 @@
-//! Windows so small that lines, rows and numbers cross them, against naive readers.
+//! Reading in windows so small that lines, rows and numbers cross them, compared with naive readers.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
@@ -7,8 +7,9 @@ use std::sync::Mutex;
 
 use proptest::prelude::*;
 
+use super::format::Format;
 use super::lines::Sizes;
-use super::{ArcSink, Format, Reading, Source};
+use super::{ArcSink, Reading, Source};
 use crate::control::Control;
 use crate::error::Result;
 
@@ -84,7 +85,7 @@ fn windows_of_any_size_give_the_same_arcs_of_real_graphs() {
 
 #[test]
 fn a_row_may_be_longer_than_many_windows() {
-    // A wheel: vertex 1 touches all others, which form a ring.
+    // A wheel: vertex 1 is adjacent to all others, which form a ring.
     let n = 400u64;
     let mut text = format!("% a wheel\n{n} {}\n", 2 * (n - 1));
     text += &(2..=n).map(|v| v.to_string()).collect::<Vec<_>>().join(" ");
@@ -115,7 +116,7 @@ fn the_first_of_many_errors_is_reported_whatever_the_windows() {
     }
 }
 
-/// What a line of a list holds, written down naively: nothing, an arc, or an error.
+/// A naive reader of edge lists: the arcs, or the number of the first wrong line.
 fn naive(text: &str) -> Result<Vec<(u64, u64)>, usize> {
     let mut arcs = Vec::new();
     for (number, line) in text.split('\n').enumerate() {
@@ -146,7 +147,7 @@ fn id() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A line; of an arc each has `more` after it, a third column or nothing.
+/// A line of a list; an arc is followed by `more`, a third column or nothing.
 fn line(more: &'static str) -> impl Strategy<Value = String> {
     let separator = prop_oneof!["\t", " ", ",", "[ \t]{1,4}", "[ \t]{0,2},[ \t]{0,2}"];
     let arc = (prop_oneof!["", "[ \t]{1,3}"], id(), separator, id(), more, prop_oneof!["", "[ \t]{1,3}"])

@@ -2,8 +2,8 @@
 //!
 //! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a
 //! column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank
-//! nor a comment may be a header ([`preamble`](super::preamble)); where only the rest of the file tells, it is read once more
-//! before the first scan. All lines of a file have as many columns. Files may be plain or compressed, each for itself.
+//! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
+//! before the first scan. All lines of a file have the same columns. Each file may be plain or compressed.
 //!
 //! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, which hands
 //! blocks of whole lines to the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread.
@@ -22,10 +22,10 @@ use super::lines::{self, Sizes};
 use super::metis;
 use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
-use super::parallel::{hand_over, in_order};
+use super::parallel::{in_order, produce_and_drain};
 use super::preamble::{self, First, Kind, Start};
 use super::{ArcSink, Reader};
-use crate::NOTE;
+use crate::control::NOTE;
 use crate::control::{Control, Task, Unit};
 use crate::error::{Error, Result};
 
@@ -45,7 +45,7 @@ struct List {
     start: OnceLock<Start>,
 }
 
-/// Ids as they stand. Also says what the file may be instead.
+/// Any id but the largest `u64`. Holds the advice on what the file may be instead.
 struct AnyId(&'static str);
 
 impl Dialect for AnyId {
@@ -81,7 +81,7 @@ impl Text {
         Ok(Self { lists, sizes, named })
     }
 
-    /// Settles where the arcs of a list begin.
+    /// Determines where the arcs of a list begin.
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
         if let Some(&start) = list.start.get() {
             return Ok(start);
@@ -111,7 +111,7 @@ impl Text {
                 let rest = gather(declared.n)?;
                 match judge(declared, alike, &rest) {
                     Verdict::Arc => list.first.arc,
-                    // As many rows as vertices: a METIS file that counts its edges wrongly, or a list with weights.
+                    // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
                     Verdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
                         return Err(list.is_metis());
                     }
@@ -124,7 +124,7 @@ impl Text {
         Ok(*list.start.get_or_init(|| start))
     }
 
-    /// Whether the first lines of a list may be so many rows of a METIS file; of most lists that are none they tell.
+    /// Whether the first lines of a list may be those of a METIS file of `rows` rows; for most edge lists they cannot.
     fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
         let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
         let (mut head, mut lines) = (Head::new(&list.file, self.sizes)?, 0);
@@ -146,7 +146,7 @@ impl Text {
         Ok(true)
     }
 
-    /// Whether a list is also a METIS file: as many lines as vertices, blank ones counted.
+    /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
     fn may_be_metis(&self, list: &List, rest: &Rest) -> Result<bool> {
         let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
         if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
@@ -203,7 +203,7 @@ impl Text {
         std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
         let mut blocks = Blocks::new(file, stream, start.lines + 1, self.sizes);
         let delivered = AtomicU64::new(0);
-        hand_over(
+        produce_and_drain(
             |block| {
                 control.check()?;
                 blocks.next(block)
@@ -221,7 +221,7 @@ impl Text {
 }
 
 impl First {
-    /// What a file may be whose lines have different columns.
+    /// Advice on a file whose lines have different columns: what it may be instead.
     fn advice(&self) -> &'static str {
         if metis::parse_header(self.text.as_bytes()).is_some() {
             "if it is a METIS file, name it with --format metis"
@@ -232,7 +232,7 @@ impl First {
 }
 
 impl List {
-    /// Says that the first line is a header, and where the arcs begin.
+    /// Logs that the first line is a header; returns where the arcs begin.
     fn told(&self) -> Start {
         let First { line, text, header, .. } = &self.first;
         let path = self.file.path.display();
@@ -256,7 +256,7 @@ impl List {
                 "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
                 rest.lines, rest.most
             ))
-            .advice(format!("--header yes passes over it; {}", self.first.advice()))
+            .advice(format!("--header yes skips it; {}", self.first.advice()))
     }
 
     fn is_metis(&self) -> Error {
@@ -272,7 +272,7 @@ impl Reader for Text {
     }
 
     /// The shortest line of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
-    /// graphs met so far).
+    /// the graphs measured so far).
     fn arcs_at_most(&self) -> u64 {
         let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };
         self.lists.iter().map(|list| most(&list.file)).sum()

@@ -1,8 +1,8 @@
-//! A job file, resolved: the jobs in their order, defaults and overrides laid over each other key by key.
+//! Resolves a job file: the jobs in their order, with defaults and overrides merged key by key.
 //!
 //! Enters: the path of a TOML file, the `--set`s, the `--only`s. Leaves: a [`Batch`] whose jobs have different names and
 //! different output directories. Anything wrong with the file as a whole is refused here, before a job runs; a missing
-//! input is the concern of its own job.
+//! input is an error of its own job only.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,9 +35,9 @@ pub struct Batch {
 pub struct BatchJob {
     /// Its name in the file, or `job-1`, `job-2`, ... by position.
     pub name: String,
-    /// What it is; its `name` is the same.
+    /// The job; its `name` is the same.
     pub job: Job,
-    /// What is said of this job alone, in its own tables or in a `--set` that names it.
+    /// The settings of this job alone, from its own tables or from a `--set` that names it.
     pub stated: Tables,
 }
 
@@ -50,12 +50,12 @@ impl Batch {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
 
-    /// The same of a text; `path` gives the folder for relative paths and stands in errors.
+    /// Resolves a text; `path` gives the folder for relative paths and is named in errors.
     ///
     /// # Errors
     /// As [`Batch::read`].
     pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        // Twice: typed for the place of every error, plain for laying tables over each other.
+        // Parsed twice: typed, so that every error has its place; plain, to merge tables.
         let typed: JobFile = parse(text, path)?;
         let mut plain: Table = parse(text, path)?;
         let names = names(&typed, path)?;
@@ -96,7 +96,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Refuses jobs that would take from each other.
+    /// Refuses jobs that share an output or standard input.
     fn check(&self) -> Result<()> {
         let refuse = |found: String| Error::usage(found).at(&self.path);
         let mut outputs = HashMap::new();
@@ -139,7 +139,7 @@ impl Batch {
     }
 }
 
-/// The longest job file: people write them, and what is longer is something else.
+/// The longest job file: they are written by hand, so a longer file is something else.
 const MOST_BYTES: Bytes = Bytes::mib(16);
 
 /// The text of the file or pipe at `path`.
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_may_not_take_from_each_other() {
+    fn jobs_may_not_share_outputs_or_standard_input() {
         for (set, hint) in [
             ("output.dir=out", "both write to /jobs/out"),
             ("input.path=-", "both read standard input"),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_job_alone_is_told_from_what_is_said_of_all() {
+    fn settings_of_one_job_are_distinguished_from_those_of_all() {
         let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
         let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
         assert_eq!((one.job.tile, one.stated.count.tile, one.stated.partition.parts), (Some(64), None, None));

@@ -1,4 +1,4 @@
-//! The choices that have names: partitioner, number of parts, prune level, backend.
+//! Settings with named values: partitioner, number of parts, stream, backend.
 //!
 //! Each is written the same way on the command line, in job files and in results.
 
@@ -18,12 +18,12 @@ use super::suggest;
 /// How the vertices are assigned to partitions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Partitioner {
-    /// `rank` or `contiguous`, whichever is estimated to be sooner done.
+    /// `rank` or `contiguous`, whichever is estimated to be faster.
     #[default]
     Auto,
-    /// Rank ranges, as few as fit the budget: nothing is spilled, and the rows of the graph below a range pass beside it.
+    /// Rank ranges, as few as fit the budget: nothing is spilled, and each range is counted against the graph's rows below it.
     Rank,
-    /// Every vertex to a partition drawn from the seed.
+    /// Every vertex in a random partition, drawn from the seed.
     Random,
     /// Runs of consecutive ids, balanced by arcs.
     Contiguous,
@@ -31,7 +31,7 @@ pub enum Partitioner {
     ContiguousVertices,
     /// METIS, in a child process.
     Metis {
-        /// Joins runs of so many consecutive vertices before METIS sees the graph.
+        /// Joins runs of this many consecutive vertices before METIS sees the graph.
         contract: Option<NonZeroU32>,
     },
     /// Read from a file: a line for each declared vertex, or lines of `id part`.
@@ -39,7 +39,7 @@ pub enum Partitioner {
 }
 
 impl Partitioner {
-    /// The names that stand for themselves; `file:PATH` comes beside them.
+    /// All names except `file:PATH`.
     pub const NAMES: [&'static str; 6] = ["auto", "rank", "random", "contiguous", "contiguous-vertices", "metis"];
 
     /// The same with a relative path taken from `base`.
@@ -116,13 +116,13 @@ impl JsonSchema for Partitioner {
     }
 }
 
-/// Into how many partitions the graph is cut.
+/// The number of partitions into which the graph is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Parts {
     /// As few as fit the budgets.
     #[default]
     Auto,
-    /// So many; a part that does not fit is still split.
+    /// This many; a part that does not fit is still split.
     Exactly(NonZeroU32),
 }
 
@@ -217,7 +217,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The stream of results that do not say it.
+    /// The stream of results that do not name it.
     pub(crate) const fn partition() -> Self {
         Self::Partition
     }

@@ -1,4 +1,4 @@
-//! Which GPUs of the machine count, and where partitions wait for them.
+//! Which GPUs of the machine count, and where spilled partitions wait for them.
 
 use std::borrow::Cow;
 use std::fmt;

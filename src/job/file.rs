@@ -1,9 +1,9 @@
 //! A job as typed: tables whose keys are all optional.
 //!
-//! Enters: the text of a TOML file, or the flags of a command. Leaves: [`Tables`], which say only what was typed;
-//! defaults and checks come later, in [`super::job`]. A key that is not known is an error with its line, column and the
-//! likely name. Every table is a plain struct, and a variant with settings of its own has its own table
-//! (`[job.partition.metis]`), because tagged enums lose the place of an error.
+//! Enters: the text of a TOML file, or the flags of a command. Leaves: [`Tables`], which hold only what was typed;
+//! defaults and checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
+//! name. Every table is a plain struct, and a variant with settings of its own has its own table
+//! (`[job.partition.metis]`), because tagged enums lose the position of an error.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -219,11 +219,11 @@ pub struct RunTable {
     pub dir: Option<PathBuf>,
 }
 
-/// Reads `text` as a `T`; `origin` (the file, or the flag) stands in front of an error.
+/// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag).
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] with line, column, a caret under the place and, for an unknown key or name, the likely
-/// one.
+/// [`crate::error::Kind::Usage`] with line, column, a caret under the position and, for an unknown key or name, the
+/// likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
         let mut message = error.to_string().trim_end().to_owned();

@@ -1,8 +1,8 @@
-//! A job as it is meant: every choice made, every contradiction refused.
+//! A resolved job: every choice made, every contradiction refused.
 //!
 //! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and block
-//! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is asked by [`Job::check_files`],
-//! because a batch goes on when one job's input is missing.
+//! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is checked later, by
+//! [`Job::check_files`], because a batch goes on when one job's input is missing.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -89,8 +89,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Makes a job of what was typed. Relative paths are taken from `base` (the job file's folder; empty on the command
-    /// line).
+    /// Resolves the settings that were typed. Relative paths are taken from `base` (the job file's folder; empty on the
+    /// command line).
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] when there is no input, or two settings contradict each other.
@@ -154,7 +154,7 @@ impl Job {
         let stream = match (&partitioner, spills) {
             (Partitioner::Rank, Some(other)) => {
                 return Err(refuse(format!("the partitioner rank, and {other}")).expected(
-                    "one of the two: with rank ranges the graph's own rows pass, and nothing is pruned or spilled",
+                    "one of the two: with rank ranges the graph's own rows are streamed, and nothing is pruned or spilled",
                 ));
             }
             (Partitioner::Rank, None) => Some(Stream::Graph),
@@ -206,7 +206,7 @@ impl Job {
         })
     }
 
-    /// The directory of kept spills that is to be counted, where the input is one.
+    /// The input, if it is a directory of kept spills.
     pub fn kept_spills(&self) -> Option<&Path> {
         match self.inputs.as_slice() {
             [dir] if dir.join(MANIFEST_NAME).is_file() => Some(dir),
@@ -219,7 +219,7 @@ impl Job {
         Reading { format: self.format, header: self.header }
     }
 
-    /// Asks whether the files that the job reads are there and not empty, and no directory that it writes to is a file.
+    /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] for a file that is read, [`crate::error::Kind::Resource`] for a directory.
@@ -259,7 +259,7 @@ fn readable(path: &Path, what: &str) -> Result<()> {
     if found.is_dir() {
         return Err(Error::data(path, "is a directory").expected(what));
     }
-    // A pipe that is opened and closed here would be over for the one who writes to it.
+    // Opening and closing a pipe here would end it for its writer.
     if !found.is_file() {
         return Ok(());
     }
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_and_keeping_imply_own_row_blocks() {
+    fn pruning_and_keeping_imply_the_partition_stream() {
         for (settings, stream) in [
             ("", None),
             ("partition.prune = 'direct'", Some(Stream::Partition)),

@@ -1,12 +1,12 @@
 //! `--set key=value`: a setting of a job file, changed on the command line.
 //!
-//! A setting reads as if it stood in the file, so a relative path is taken from the file's folder:
+//! A setting has the effect that it would have in the file, so a relative path is taken from the file's folder:
 //!
 //! - `partition.parts=8` changes all jobs;
 //! - `job.NAME.partition.parts=8` changes the job called NAME.
 //!
-//! The value is TOML; what is no TOML value is taken as text, so quotes are only needed where text would read as a number
-//! or a truth. Settings apply in the order given; the last one wins. A wrong key gets the same message as in a file.
+//! The value is TOML; anything that is not a TOML value is taken as text, so quotes are only needed where text would be read as
+//! a number or a boolean. Settings apply in the order given; the last one wins. A wrong key gets the same message as in a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 pub struct Override {
     /// The job that it changes; none: all.
     pub job: Option<String>,
-    /// The settings as they would stand in the job.
+    /// The settings, in the tables of a job.
     pub settings: Table,
 }
 
@@ -101,9 +101,9 @@ pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone
     Err(Error::usage(format!("the file has no job '{job}'{hint}")).expected(format!("one of {}", listed.join(", "))))
 }
 
-/// Lays `above` over `below`, key by key and table by table.
+/// Merges `above` into `below`, key by key and table by table; `above` wins.
 pub fn overlay(below: &mut Table, above: Table) {
-    // One input replaces another, whichever way the two are written.
+    // One input replaces another, whether they are written as `path` or as `paths`.
     if let (Some(toml::Value::Table(old)), Some(toml::Value::Table(new))) = (below.get_mut("input"), above.get("input"))
         && (new.contains_key("path") || new.contains_key("paths"))
     {

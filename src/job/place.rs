@@ -1,15 +1,14 @@
-//! Where a path leads to, so that two ways of writing one directory are seen to be the same.
+//! Resolves paths, so that different ways of writing one directory compare equal.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The directory that `path` stands for, whether or not it is there yet: links are followed as far as there are any, and
-/// `.` and `..` are gone.
+/// The directory that `path` leads to, whether or not it exists yet: without symbolic links, `.` and `..`.
 pub(super) fn place(path: &Path) -> PathBuf {
     let mut place = PathBuf::new();
     for component in std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).components() {
         match component {
             Component::CurDir => {}
-            // What stands here is no link any more, so its parent is the one that the system would find.
+            // `place` has no links, so its parent is the one that the system would find.
             Component::ParentDir => drop(place.pop()),
             other => {
                 place.push(other);

@@ -1,9 +1,9 @@
-//! Which mapped file an address belongs to, for the moment when reading it fails.
+//! Finds the mapped file that an address belongs to, for errors in reading it.
 //!
-//! Enters: what is mapped, as it is mapped. Leaves: on SIGBUS, a message that names the file. Everything that a signal handler
-//! looks at here is atomic or never freed: names stay for the life of the process, one for each file that was ever mapped.
-//! Costs a lock and a few atomic stores for each mapping; where the tables are full, a mapping is not listed, and a read of it
-//! that fails ends the process by the signal.
+//! Input: each mapping, when it is made. Output: on SIGBUS, a message that names the file. Everything that the signal handler
+//! reads here is atomic or never freed: names stay for the life of the process, one for each file that was ever mapped.
+//! Costs a lock and a few atomic stores for each mapping; if the tables are full, a mapping is not listed, and a failed read
+//! of it ends the process by the signal.
 #![deny(unsafe_code)]
 
 use std::io::IoSlice;
@@ -21,11 +21,11 @@ static LISTED: [Mapping; MAPPINGS] = [const { Mapping::none() }; MAPPINGS];
 static TOLD: AtomicBool = AtomicBool::new(false);
 
 const WHAT: &[u8] = b": reading mapped pages failed: the file was cut while it was read, or its disk fails; \
-see what the system says of this disk; a job with --run-dir goes on from there when it is started again\n";
+see the system's log about this disk; a job with --run-dir continues when it is started again\n";
 
 struct Mapping {
     start: AtomicUsize,
-    /// 0 while it is not listed.
+    /// 0 while this entry is not in use.
     end: AtomicUsize,
     name: AtomicUsize,
 }
@@ -36,7 +36,7 @@ impl Mapping {
     }
 }
 
-/// That a mapping is listed, until dropped.
+/// The entry of a mapping, which is removed when dropped.
 #[derive(Debug)]
 pub(super) struct Listed(Option<usize>);
 
@@ -74,16 +74,16 @@ fn file_at(address: usize) -> Option<&'static [u8]> {
     NAMED[mapping.name.load(Ordering::Relaxed)].get().map(|name| &**name)
 }
 
-/// In a signal handler: says which file could not be read at `address`. `false`: no file that is listed.
+/// Called in the signal handler: prints which file could not be read at `address`. `false`: none of the listed files.
 pub(super) fn told(address: usize) -> bool {
     let Some(name) = file_at(address) else { return false };
     if TOLD.swap(true, Ordering::Relaxed) {
-        // Another thread is about to say so and to end the process.
+        // Another thread is about to print the message and to end the process.
         loop {
             std::hint::spin_loop();
         }
     }
-    // One call, so that nothing comes between. Nobody is left who could be told that it failed.
+    // One call, so that no other output comes between. An error of it could not be reported anywhere.
     let _ = rustix::io::writev(std::io::stderr(), &[IoSlice::new(b"error: "), IoSlice::new(name), IoSlice::new(WHAT)]);
     true
 }

@@ -1,4 +1,4 @@
-//! A file that is cut while it is mapped, in a process of its own.
+//! A file that is truncated while it is mapped, in a separate process.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::*;
 
 const VARIABLE: &str = "TRIMILL_TEST_MAPPED";
 
-/// Run as a process of its own by the tests below: cuts a file that is mapped, and reads it from several threads.
+/// Run as a separate process by the tests below: truncates a file that is mapped, and reads it from several threads.
 #[test]
 #[ignore = "run by others"]
 fn child() {

@@ -1,4 +1,4 @@
-//! Where oriented rows go: into a graph file, or into memory.
+//! Writes the oriented rows into a graph file or into memory.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::graph::numbering::order;
 use crate::graph::{BlockBytes, OrientedGraph};
 use crate::lock;
 
-/// Where the graph is to be.
+/// Where the graph is to be written.
 #[derive(Debug, Clone, Copy)]
 pub enum Destination<'a> {
     /// In a file in this directory.
@@ -23,7 +23,7 @@ pub enum Destination<'a> {
     Memory(Bytes, &'a Path),
 }
 
-/// The graph, where it is.
+/// The graph that was made.
 pub enum Made {
     /// A complete graph file.
     File(Oriented),
@@ -31,8 +31,8 @@ pub enum Made {
     Memory(Box<OrientedGraph>),
 }
 
-/// Makes the graph of all `arcs`, whose vertices are ids of an input with plain ids, ranked by `rank_of`. A file notes that it
-/// was made of `source`.
+/// Makes the graph of all `arcs`, whose vertices are ids of an input with plain ids, ranked by `rank_of`. A file records that it
+/// was made from `source`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
@@ -73,7 +73,7 @@ pub(super) fn make(
     }
 }
 
-/// What a graph takes in memory, before its rows are known: they take less than 4 bytes an arc and a byte a row.
+/// An upper bound of a graph's memory before its rows are known, which take less than 4 bytes an arc and a byte a row.
 fn at_most(layout: &Layout) -> Bytes {
     let per_vertex = if layout.has_ids { 13 } else { 5 };
     Bytes(per_vertex * u64::from(layout.vertices)) + Bytes::of::<u32>(layout.edges)

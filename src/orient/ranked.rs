@@ -1,12 +1,12 @@
-//! Arcs by the rank ranges of their tails, and from them the file blocks of the rows in rank order.
+//! Collects arcs by the rank ranges of their tails, and makes the file blocks of the rows in rank order.
 //!
-//! Enters: the degrees of all ids; then arcs from larger ranks to smaller ones, in any order, from many threads. Leaves: file
+//! Input: the degrees of all ids; then arcs from larger ranks to smaller ones, in any order, from many threads. Output: file
 //! blocks in rank order, to a graph file or to memory, and their index. No row is longer than `sqrt(2 m)`: each of its successors
-//! has at least its tail's degree. So where blocks begin can be settled before the rows are known, by the bound
-//! `min(degree, sqrt(2 m))`, and depends on the graph alone. As many blocks as fit a thread's share of the memory are one bucket.
-//! Within a bucket arcs are placed by counting, and each row is then sorted.
+//! has at least its tail's degree. So the beginnings of blocks can be determined before the rows are known, by the bound
+//! `min(degree, sqrt(2 m))`, and depend on the graph alone. As many blocks as fit a thread's share of the memory are one bucket.
+//! Within a bucket arcs are placed by counting, and then each row is sorted.
 //!
-//! Cost: 8 bytes an arc in buckets, on disk where they do not fit the memory; `O(m log d)` for rows of `d` successors. Memory: the
+//! Cost: 8 bytes an arc in buckets, on disk if they do not fit in memory; `O(m log d)` for rows of `d` successors. Memory: the
 //! buckets' share, and that of sorting while rows are made ([`crate::clean::workspace`]).
 
 use std::collections::BTreeMap;
@@ -30,15 +30,15 @@ use crate::lock;
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 2048;
 
-/// Buckets for each thread whose rows may wait for those before them.
+/// Buckets per thread whose rows may be made before those of earlier buckets are complete.
 const AHEAD: usize = 2;
 
-/// Rows and bounds of arcs of a file block, unless one row has more. A block is read and decoded by one thread at a time, and
-/// it is what is read where a single row is wanted.
+/// The largest sum of the rows and of their bounds on arcs in a file block, unless a single row has more. A block is decoded by
+/// one thread, and reading a single row reads a whole block.
 const BLOCK: u64 = 1 << 17;
 
 /// Bytes that a bucket takes for each arc while its rows are made: a key, its place in a sorted row, its share of a block and,
-/// where rows are short, of the rows' counts and ends.
+/// if rows are short, of the rows' counts and ends.
 const PER_ARC: u64 = 24;
 
 /// Arcs in the buckets of rank ranges.
@@ -54,7 +54,7 @@ pub(super) struct RankedArcs {
 }
 
 impl RankedArcs {
-    /// None yet, of a graph with such degrees (0: no vertex) and so many edges.
+    /// No arcs yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
         let longest = (2 * edges).isqrt() + 1;
         let degrees = degree_runs(degrees);
@@ -94,11 +94,11 @@ impl RankedArcs {
         self.buckets.bytes_written()
     }
 
-    /// Makes all file blocks: `write` takes the bytes of some consecutive ones and where they begin among the bytes of all; it is
-    /// called from many threads, in no order. Runs in the current thread pool.
+    /// Makes all file blocks. `write` receives the position of some consecutive blocks among the bytes of all, and their bytes; it
+    /// is called from many threads, in no order. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; what `write` reports; a stop.
+    /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; those of `write`; a stop.
     pub(super) fn rows(
         &self,
         write: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,
@@ -118,7 +118,7 @@ impl RankedArcs {
             drop((keys, taken));
             joined.add(bucket, made).into_iter().try_for_each(|(position, bytes)| write(position, bytes))
         };
-        // Threads take buckets in their order, so that few are made before it is known where they begin.
+        // Threads take buckets in order, so that few are complete before their position is known.
         let ahead = AHEAD * rayon::current_num_threads();
         (0..rayon::current_num_threads()).into_par_iter().with_max_len(1).try_for_each(|_| {
             loop {
@@ -178,7 +178,7 @@ impl RankedArcs {
     }
 }
 
-/// The file blocks of a bucket; places in them are counted from the first one's.
+/// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.
 #[derive(Default)]
 struct Made {
     bytes: Vec<u8>,
@@ -188,7 +188,7 @@ struct Made {
     probes: u64,
 }
 
-/// The file blocks of all buckets so far, to which threads add theirs.
+/// [`Joined`], shared by threads.
 #[derive(Default)]
 struct Ordered {
     joined: Mutex<Joined>,
@@ -196,7 +196,7 @@ struct Ordered {
 }
 
 impl Ordered {
-    /// Waits until all buckets but the last `ahead` before this one were added. `false`: a thread failed.
+    /// Waits until all buckets before this one except the last `ahead` were added. `false`: a thread failed.
     fn reaches(&self, bucket: usize, ahead: usize) -> bool {
         let far = |joined: &mut Joined| !joined.failed && bucket > joined.next + ahead;
         let joined = self.changed.wait_while(lock(&self.joined), far);
@@ -215,11 +215,11 @@ impl Ordered {
     }
 }
 
-/// The file blocks of all buckets so far.
+/// The file blocks of all buckets so far, in order.
 #[derive(Default)]
 struct Joined {
     failed: bool,
-    /// Buckets whose turn has not come.
+    /// Buckets that were made before one of those in front of them.
     waiting: BTreeMap<usize, Made>,
     next: usize,
     position: u64,
@@ -230,7 +230,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// Adds the blocks of a bucket. Returns those of which it is known by now where they begin.
+    /// Adds the blocks of a bucket. Returns all blocks whose position is known now and was not before.
     fn add(&mut self, bucket: usize, made: Made) -> Vec<(u64, Vec<u8>)> {
         self.waiting.insert(bucket, made);
         let mut ready = Vec::new();
@@ -253,10 +253,10 @@ impl Joined {
     }
 }
 
-/// From the arcs of a range of ranks, which begins with `start`, to its rows: where each ends, and their successors.
+/// Makes the rows of a range of ranks, which begins with `start`, from its arcs: the end of each row, and the successors.
 fn rows(keys: &[u64], start: u32, ends: &mut [u32], successors: &mut [u32]) {
     let place = |key: u64| ((key >> 32) as u32 - start) as usize;
-    // Where the next successor of each row goes: first the lengths, then the beginnings, in the end the ends.
+    // `ends` holds first the lengths of rows, then the place of each row's next successor, and finally the ends.
     keys.iter().for_each(|&key| ends[place(key)] += 1);
     let mut end = 0;
     for next in &mut *ends {
@@ -275,7 +275,7 @@ fn rows(keys: &[u64], start: u32, ends: &mut [u32], successors: &mut [u32]) {
     }
 }
 
-/// Cuts the ranks, whose rows are bounded by runs of equal bounds, into ranges whose rows have at most `share` arcs, or one row.
+/// Divides the ranks, whose bounds come in runs of equal ones, into ranges of at most `share` in bounds, or of one row.
 fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
     let (mut ranges, mut start, mut rank, mut sum) = (Vec::new(), 0u32, 0u32, 0u64);
     for &(bound, many) in bounds {
@@ -299,7 +299,7 @@ fn ranges(bounds: &[(u64, u32)], share: u64) -> Vec<Range<u32>> {
     ranges
 }
 
-/// Finds the range of a rank: a table over runs of 64 ranks, then a step or two.
+/// Finds the range of a rank: by a table over runs of 64 ranks, then by a step or two.
 struct RangeIndex {
     first: Vec<u16>,
     ends: Vec<u32>,

@@ -1,18 +1,18 @@
-//! From clean rows to the oriented graph, without sorting arcs: the way of inputs that list every edge from both ends.
+//! From clean rows to the oriented graph, without sorting arcs: for inputs that list every edge from both ends.
 //!
-//! Enters: [`AdjacencyRows`]. Leaves: the same oriented graph that cleaning and [`super::orient`] make, in a file or in
-//! memory, or nothing: where the rows are not those of a clean graph, the input goes the general way. A row keeps the successors
-//! that have smaller numbers, and degrees are the lengths of rows, so numbers are known before any arc is read.
+//! Input: [`AdjacencyRows`]. Output: the same oriented graph that cleaning and [`super::orient`] make, in a file or in
+//! memory; or `None` if the rows are not those of a clean graph, which is then cleaned. A row keeps the successors of smaller
+//! rank, and degrees are the lengths of rows, so ranks are known before any arc is read.
 //!
-//! Nothing is taken for granted. A row, sorted where it is not, must ascend strictly, to vertices only: so no arc is there twice.
-//! The arcs must be symmetric: a keyed hash of the pair is added for each arc that leads up and subtracted for each that leads
-//! down, modulo 2^64, and the sum must be 0. The key is drawn anew for each run, so a set of arcs without its reverse passes with
-//! probability 2^-64, whatever it is. A loop counts as an arc up that has no reverse. Both ends of an edge also agree on who
+//! The rows are checked. A row, sorted if it is not, must ascend strictly, and its successors must be vertices: so no arc occurs
+//! twice. The arcs must be symmetric: a keyed hash of the pair is added for each arc to a larger id and subtracted for each to a
+//! smaller one, modulo 2^64, and the sum must be 0. The key is random in each run, so arcs without their reverse pass with
+//! probability 2^-64 only, whatever they are. A loop counts as an arc to a larger id without a reverse. One end of each edge
 //! keeps it, so exactly half of the arcs must be kept.
 //!
-//! Pieces of rows are taken by all threads; the arcs that are kept go to the buckets of rank ranges (`ranked`), since
-//! rows come in the order of ids and are wanted in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within
-//! the host's budget ([`crate::clean::workspace`]), of which pieces take a sixteenth.
+//! All threads take pieces of rows; the arcs that are kept go to the buckets of rank ranges (`ranked`), since rows are read in
+//! the order of ids and written in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within the host's
+//! budget ([`crate::clean::workspace`]), of which pieces take a sixteenth.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -38,18 +38,18 @@ pub use super::place::{Destination, Made};
 /// Successors that are read at a time.
 const CHUNK: u64 = 1 << 15;
 
-/// Arcs of a piece, at most, and at least where memory is short.
+/// Bounds on the size of pieces, in arcs.
 const PIECE: u64 = 1 << 18;
 const SMALLEST_PIECE: u64 = 1 << 6;
 
 /// Ids below this may be sparse (see [`crate::clean`]).
 const ALWAYS_PLAIN: u64 = 1 << 22;
 
-/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read, and says what a graph file notes
-/// as where the graph comes from.
+/// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
+/// input, which a graph file records.
 ///
 /// # Errors
-/// Files that cannot be read; a graph file that cannot be written; the wish to stop.
+/// Files that cannot be read; a graph file that cannot be written; a stop.
 pub fn orient_rows(
     source: &dyn ArcSource,
     note: &mut dyn FnMut() -> Result<String>,
@@ -57,12 +57,12 @@ pub fn orient_rows(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<Option<Made>> {
-    // Arrays over all ids would grow with what the header declares; cleaning finds out which ids are in use.
+    // Arrays over all ids would grow with the number that the header declares; cleaning finds the ids that are used.
     let Some(declared) = source.declared_vertices() else { return Ok(None) };
     if is_sparse(declared, source.arcs_at_most()) {
         return Ok(None);
     }
-    // Where arrays over all declared ids find no room, cleaning may need fewer.
+    // If arrays over all declared ids do not fit, those that cleaning needs may.
     let Ok(shares) = space.beside(&needs(Ids::Plain(declared), source.arcs_at_most() / 2, space)) else {
         return Ok(None);
     };
@@ -78,13 +78,13 @@ pub fn orient_rows(
     let report = CleanReport { vertices_declared: declared, arcs, ..CleanReport::default() };
     let layout = vertices.layout(&InputIds::Plain, edges, source.first_id(), Some(declared), report);
     let ids: Vec<u32> = vertices.present.members();
-    let number_of = numbers(&lengths);
-    let known = Known { rows: &*rows, vertices: &ids, lengths: &lengths, number_of: &number_of, key: random() };
+    let rank_of = numbers(&lengths);
+    let known = Known { rows: &*rows, vertices: &ids, lengths: &lengths, rank_of: &rank_of, key: random() };
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let Some(arcs) = known.orient(edges, &shares, &task, control)? else { return Ok(None) };
     drop((ids, rows));
     let source = note()?;
-    make(&arcs, place, layout, (&vertices, &number_of), source, (&task, control)).map(Some)
+    make(&arcs, place, layout, (&vertices, &rank_of), source, (&task, control)).map(Some)
 }
 
 /// Whether cleaning ranks the ids of a graph whose largest id is `last`.
@@ -92,20 +92,20 @@ const fn is_sparse(last: u64, arcs: u64) -> bool {
     last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
-/// What does not change from one piece to the next.
+/// What all pieces share.
 struct Known<'a> {
     rows: &'a dyn AdjacencyRows,
     /// The ids with a row that is not empty.
     vertices: &'a [u32],
     lengths: &'a [u32],
-    number_of: &'a [u32],
-    /// Of the hash.
+    rank_of: &'a [u32],
+    /// The key of the hash.
     key: u64,
 }
 
 /// Some rows, one after another.
 struct Piece {
-    /// Places in the list of vertices.
+    /// Positions in the list of vertices.
     vertices: Range<usize>,
     arcs: Range<u64>,
 }
@@ -117,14 +117,14 @@ struct Oriented {
     successors: Vec<u32>,
     /// Where each row ends in them.
     ends: Vec<u32>,
-    /// The hashes of arcs that lead up, less those of arcs that lead down.
+    /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
     sum: u64,
-    /// Where successors are read.
+    /// The buffer for reading successors.
     buffer: Vec<u32>,
 }
 
 impl Known<'_> {
-    /// The arcs that are kept, or nothing where the rows are not clean.
+    /// The arcs that are kept; `None` if the rows are not clean.
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
         // Successors, kept successors and ends: at most 12 bytes an arc.
@@ -150,12 +150,12 @@ impl Known<'_> {
         let begins = std::iter::once(0).chain(oriented.ends.iter().copied());
         let rows = self.vertices[piece.vertices.clone()].iter().zip(begins.zip(&oriented.ends));
         rows.flat_map(|(&id, (begin, &end))| {
-            let rank = self.number_of[id as usize];
+            let rank = self.rank_of[id as usize];
             oriented.successors[begin as usize..end as usize].iter().map(move |&successor| (rank, successor))
         })
     }
 
-    /// Cuts the rows into pieces of at most `size` arcs, or one row that is longer.
+    /// Divides the rows into pieces of at most `size` arcs, or of one row that is longer.
     fn pieces(&self, size: u64) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let (mut first, mut start, mut end) = (0, 0, 0);
@@ -171,7 +171,7 @@ impl Known<'_> {
         pieces
     }
 
-    /// Orients the rows of a piece; false where they are not clean.
+    /// Orients the rows of a piece; false if they are not clean.
     fn orient_piece(&self, piece: &Piece, oriented: &mut Oriented) -> Result<bool> {
         let arcs = piece.arcs.end - piece.arcs.start;
         let mut buffer = std::mem::take(&mut oriented.buffer);
@@ -219,23 +219,23 @@ impl Known<'_> {
 #[derive(Default)]
 struct Row {
     id: u32,
-    number: u32,
+    rank: u32,
     length: usize,
     /// Where it begins among all arcs.
     at: u64,
-    /// Successors that are still to come.
+    /// The number of successors that are still to be read.
     left: usize,
     /// The last successor so far.
     last: Option<u32>,
-    /// Where its kept successors begin, and the hashes before it.
+    /// Where its kept successors begin, and the sum of hashes before it.
     start: usize,
     sum: u64,
 }
 
 impl Row {
     fn new(id: u32, known: &Known<'_>, at: u64, oriented: &Oriented) -> Self {
-        let (length, number) = (known.lengths[id as usize] as usize, known.number_of[id as usize]);
-        Self { id, number, length, at, left: length, last: None, start: oriented.successors.len(), sum: oriented.sum }
+        let (length, rank) = (known.lengths[id as usize] as usize, known.rank_of[id as usize]);
+        Self { id, rank, length, at, left: length, last: None, start: oriented.successors.len(), sum: oriented.sum }
     }
 
     /// Whether `part`, which is not empty, ascends strictly from what came before.
@@ -245,16 +245,16 @@ impl Row {
         within & self.last.is_none_or(|last| last < part[0])
     }
 
-    /// Takes the next part of a clean row; false if it is none.
+    /// Takes the next part of the row; false if it is not clean.
     #[inline]
     fn take(&mut self, part: &[u32], known: &Known<'_>, oriented: &mut Oriented) -> bool {
         let last = part[part.len() - 1];
-        if !self.ascends(part) || last as usize >= known.number_of.len() {
+        if !self.ascends(part) || last as usize >= known.rank_of.len() {
             return false;
         }
         self.last = Some(last);
         oriented.sum = oriented.sum.wrapping_add(self.hash(part, known.key));
-        self.keep(part, known.number_of, &mut oriented.successors);
+        self.keep(part, known.rank_of, &mut oriented.successors);
         self.left -= part.len();
         if self.left == 0 {
             oriented.ends.push(oriented.successors.len() as u32);
@@ -262,7 +262,7 @@ impl Row {
         true
     }
 
-    /// Takes the whole of a row again, which does not ascend and of which a part was taken; false if it is not clean.
+    /// Takes the whole row again, sorted, after a part of it was taken that does not ascend; false if it is not clean.
     #[cold]
     fn take_sorted(&mut self, known: &Known<'_>, oriented: &mut Oriented) -> Result<bool> {
         let mut all = vec![0; self.length];
@@ -274,7 +274,7 @@ impl Row {
         Ok(self.take(&all, known, oriented))
     }
 
-    /// The hashes of the arcs up, to larger ids, less those of the arcs down.
+    /// The hashes of the arcs to larger ids, less those of the arcs to smaller ids.
     #[inline]
     fn hash(&self, part: &[u32], key: u64) -> u64 {
         let id = u64::from(self.id);
@@ -286,21 +286,21 @@ impl Row {
         up.wrapping_sub(down)
     }
 
-    /// Appends the numbers of the successors that are kept.
+    /// Appends the ranks of the successors that are kept.
     #[inline]
-    fn keep(&self, part: &[u32], number_of: &[u32], successors: &mut Vec<u32>) {
+    fn keep(&self, part: &[u32], rank_of: &[u32], successors: &mut Vec<u32>) {
         let mut end = successors.len();
         successors.resize(end + part.len(), 0);
         for &successor in part {
-            let number = number_of[successor as usize];
-            successors[end] = number;
-            end += usize::from(number < self.number);
+            let rank = rank_of[successor as usize];
+            successors[end] = rank;
+            end += usize::from(rank < self.rank);
         }
         successors.truncate(end);
     }
 }
 
-/// A key that no input can know.
+/// A key that no input can be made for.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -15,7 +15,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Makes it from the part of each vertex; every value is below `parts`.
+    /// From the part of each vertex; every value is below `parts`.
     ///
     /// # Panics
     /// When a value is not.
@@ -41,7 +41,7 @@ impl Assignment {
 
     /// The same where parts are intervals of ids.
     fn of_intervals(part_of: Vec<u32>, parts: u32) -> Self {
-        assert!(part_of.last().is_none_or(|&last| last < parts), "a part is named that is not there");
+        assert!(part_of.last().is_none_or(|&last| last < parts), "a part is not below the number of parts");
         let starts = (0..=parts).map(|part| part_of.partition_point(|&its| its < part) as u32).collect();
         Self { members: (0..part_of.len() as u32).into_par_iter().collect(), starts, part_of }
     }

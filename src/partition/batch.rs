@@ -1,10 +1,10 @@
-//! What is kept of some partitions at once, marked by one pass over the rows in rank order.
+//! Finds what several partitions keep, in one pass over the rows in rank order.
 //!
 //! Enters: the graph, the partition of each vertex, some of the partitions. Leaves: for each of them a [`Kept`]. LSTC, Algorithm
 //! 1, lines 5 and 6, and Algorithm 2. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
 //! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling rank
-//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a row's vertex is kept is settled when its turn
-//! comes, and no round is needed.
+//! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its row is read,
+//! and no iteration is needed.
 //!
 //! Cost: one reading (two at level `zero-indegree`) for all partitions together; `3 n / 8` bytes for each of them at most.
 
@@ -27,7 +27,7 @@ pub struct Kept {
     pub part: u32,
     /// Its locals and kept proxies, as a set of ranks. A vertex's place in it is its local number.
     pub kept: Bits,
-    /// Where an arc out of a proxy may lead; `None` means to all that is kept.
+    /// The vertices to which arcs out of proxies may lead; `None` means all that are kept.
     closing: Option<Bits>,
 }
 
@@ -38,13 +38,13 @@ impl Kept {
         self.closing.as_ref().unwrap_or(&self.kept).contains(successor)
     }
 
-    /// Bytes of one of `n` vertices.
+    /// Bytes of one, in a graph of `n` vertices.
     pub const fn bytes(n: u32) -> Bytes {
         Bytes(2 * Bits::bytes(n).get())
     }
 }
 
-/// Some partitions, each with its place among them.
+/// The partitions of a batch, each with its place in it.
 struct Chosen<'a> {
     locals: &'a Locals,
     place_of: Vec<Option<u32>>,
@@ -66,7 +66,7 @@ impl Chosen<'_> {
     }
 }
 
-/// What is kept of `parts`, found in blocks of at most `limit` bytes; and how long inducing and pruning took.
+/// What is kept of `parts`, found in passes of blocks of at most `limit` bytes; and how long inducing and pruning took.
 ///
 /// # Errors
 /// When rows cannot be read, or when stopped.
@@ -137,8 +137,8 @@ fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
     }
 }
 
-/// Passes on, from each kept vertex of a block to the successors that are present, that they are kept; the blocks come in
-/// falling order. Parallel over partitions.
+/// Marks the present successors of each kept vertex of a block as kept; the blocks come in falling order. Parallel over
+/// partitions.
 fn reach(block: RowRun<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
     present.par_iter().zip(kept).try_for_each(|(present, kept)| {
         control.check()?;

@@ -1,6 +1,6 @@
-//! Counts, for 64 bits at once, in how many of many words each is set.
+//! Counts, for all 64 bits of a word at once, in how many words each is set.
 
-/// Words before the planes are emptied into the totals.
+/// Words after which the planes are added to the totals.
 const FULL: u32 = (1 << 16) - GROUP as u32;
 
 /// Words that are added together.
@@ -42,7 +42,7 @@ impl BitCounter {
         }
     }
 
-    /// Adds the words that wait, and zeros in place of those that are missing.
+    /// Adds the waiting words, and zeros in place of missing ones.
     fn add_waiting(&mut self) {
         let words = std::mem::take(&mut self.waiting);
         self.many = 0;
@@ -89,7 +89,7 @@ impl BitCounter {
         self.totals
     }
 
-    /// The counts of both.
+    /// The sums of both.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let (mut a, b) = (self.totals(), other.totals());

@@ -1,4 +1,4 @@
-//! Where a partition's row blocks end, found as its rows come.
+//! Decides where a partition's row blocks end, row by row.
 //!
 //! Enters: the local number and the length of each kept proxy's row, ascending. Leaves: [`Cut`]s that tile the numbering, none
 //! larger than the limit unless it is a single row. Memory: the cuts.
@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::section::{longest_row_block_range, row_block_bytes};
 use crate::bytes::Bytes;
 
-/// A row block that is to be.
+/// A planned row block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// The local numbers that it covers.
@@ -19,13 +19,13 @@ pub struct Cut {
     pub arcs: u64,
 }
 
-/// Cuts under way.
+/// The cuts of a partition so far.
 #[derive(Debug)]
 pub struct Cuts {
     limit: Bytes,
     longest: u32,
     done: Vec<Cut>,
-    /// Where the row block begins that is being filled.
+    /// Where the row block that is being filled begins.
     start: u32,
     first: usize,
     /// Rows so far, and the arcs of those in that row block.
@@ -36,7 +36,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Nothing yet; row blocks will take at most `limit` bytes.
+    /// No rows yet; row blocks will take at most `limit` bytes.
     pub fn new(limit: Bytes) -> Self {
         let longest = longest_row_block_range(limit);
         Self { limit, longest, done: Vec::new(), start: 0, first: 0, rows: 0, arcs: 0, next: 0 }
@@ -60,14 +60,14 @@ impl Cuts {
         self.done.drain(..)
     }
 
-    /// All row blocks that are left, of so many locals and proxies together; at least one.
+    /// All remaining row blocks, up to `numbered` locals and proxies together; at least one.
     pub fn finish(mut self, numbered: u32) -> Vec<Cut> {
         self.cover(numbered);
         self.end_at(numbered);
         self.done
     }
 
-    /// Makes the row block reach to `end`, over locals whose bits it has to hold: ends it as often as that takes.
+    /// Extends the row block to `end`, over locals whose bits it has to hold; ends it as often as necessary.
     fn cover(&mut self, end: u32) {
         loop {
             let reached = end.min(self.start.saturating_add(self.longest));
@@ -85,7 +85,7 @@ impl Cuts {
         self.rows > self.first
     }
 
-    /// What the row block takes when it ends at `end` and has so much more.
+    /// What the row block takes when it ends at `end` and has these additional rows and arcs.
     fn bytes(&self, end: u32, rows: u64, arcs: u64) -> Bytes {
         row_block_bytes(end - self.start, (self.rows - self.first) as u64 + rows, self.arcs + arcs)
     }

@@ -1,4 +1,4 @@
-//! Which partition each vertex is local in, by rank: what all work on rows asks.
+//! Which partition each vertex is local in, by rank.
 
 use rayon::prelude::*;
 

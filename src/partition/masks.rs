@@ -1,4 +1,4 @@
-//! In which of 64 partitions each vertex is: what sizes partitions without building them.
+//! Which of 64 partitions each vertex is in, to size partitions without building them.
 //!
 //! Enters: the graph, the partition of each vertex, the first of 64 partitions. Leaves: [`Masks`]: for each rank a word whose bit
 //! `p` tells whether its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps of it. An arc
@@ -21,9 +21,9 @@ use crate::graph::{Direction, OrientedGraph, RowRun};
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
 struct Words {
-    /// Where it is in the induced subgraph.
+    /// The partitions whose induced subgraph contains it.
     induced: AtomicU64,
-    /// Where a local vertex points at it; after [`Masks::sweep`], where it is kept.
+    /// The partitions in which a local vertex points at it; after [`Masks::sweep`], those that keep it.
     reached: AtomicU64,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Masks<'a> {
     words: Vec<Words>,
 }
 
-/// What the words say of each of 64 partitions.
+/// The sizes of each of 64 partitions.
 #[derive(Default)]
 pub(super) struct Counts {
     /// Proxies and arcs, induced and kept.
@@ -63,7 +63,7 @@ fn add(word: &AtomicU64, bits: u64) {
 }
 
 impl<'a> Masks<'a> {
-    /// Induces and prunes the 64 partitions from `first` on, in passes of blocks of so many bytes.
+    /// Induces and prunes the 64 partitions from `first` on, in passes of blocks of at most `block` bytes.
     pub(super) fn new(
         graph: &'a OrientedGraph,
         locals: &'a Locals,
@@ -101,16 +101,16 @@ impl<'a> Masks<'a> {
         if bit < 64 { 1 << bit } else { 0 }
     }
 
-    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes where a vertex is kept.
+    /// Algorithm 2 of LSTC for 64 partitions: `reached` becomes the partitions that keep a vertex.
     ///
-    /// Proxies without an in-arc go until none is left, so what stays is what a path from a local leads to. Arcs lead to smaller
-    /// ranks, so blocks are taken in falling order, each in parallel: what a block passes on to those below is final, and a
-    /// row is read again only when its word grew within its own block.
+    /// Proxies without an in-arc are removed until none is left, so those that remain are reachable from a local. Arcs lead to
+    /// smaller ranks, so blocks are taken in falling order, each in parallel: what a block propagates to lower ones is final,
+    /// and a row is read again only when its word grew within its own block.
     fn sweep(&self, (block, control): (Bytes, &Control)) -> Result<()> {
-        const DEALT: usize = 256;
+        const CHUNK: usize = 256;
         let ranks = 0..self.graph.vertices();
         ranks.into_par_iter().for_each(|rank| add(&self.words[rank as usize].reached, self.own(rank)));
-        let pass_on = |block: RowRun<'_>, rank: u32, grown: &mut Vec<u32>| {
+        let propagate = |block: RowRun<'_>, rank: u32, grown: &mut Vec<u32>| {
             let kept = self.words[rank as usize].reached.load(Ordering::Relaxed);
             for &successor in block.row(rank).iter().filter(|_| kept != 0) {
                 let Words { induced, reached } = &self.words[successor as usize];
@@ -124,17 +124,17 @@ impl<'a> Masks<'a> {
         self.graph.pass(block, Direction::Falling, control, |block| {
             let mut ranks: Vec<u32> = block.ranks().rev().collect();
             while !ranks.is_empty() {
-                let dealt = ranks.par_chunks(DEALT).map(|some| {
+                let chunks = ranks.par_chunks(CHUNK).map(|some| {
                     control.check()?;
                     let mut grown = Vec::new();
-                    some.iter().for_each(|&rank| pass_on(block, rank, &mut grown));
+                    some.iter().for_each(|&rank| propagate(block, rank, &mut grown));
                     for _ in 0..RUN {
                         let Some(rank) = grown.pop() else { break };
-                        pass_on(block, rank, &mut grown);
+                        propagate(block, rank, &mut grown);
                     }
                     Ok(grown)
                 });
-                ranks = dealt.collect::<Result<Vec<_>>>()?.concat();
+                ranks = chunks.collect::<Result<Vec<_>>>()?.concat();
             }
             Ok(())
         })
@@ -166,7 +166,7 @@ impl<'a> Masks<'a> {
         };
         let own = self.own(rank);
         let (induced, reached) = read(rank);
-        // Where this row passes in full or filtered as a kept vertex's, by level.
+        // The partitions whose kept arcs include this row's, by level; at `direct` those of locals are added as resident arcs.
         let tail = match self.level {
             Prune::None => induced,
             Prune::ZeroIndegree => reached,

@@ -1,13 +1,13 @@
-//! The local numbers of a partition's locals: ascending, and all in a row where the partition is a rank range.
+//! The local numbers of a partition's locals: ascending, and consecutive where the partition is a rank range.
 
 use std::ops::Range;
 
 /// Ascending numbers.
 #[derive(Debug, Clone, Copy)]
 pub enum Numbers<'a> {
-    /// All from the first to before the second.
+    /// All from the first up to, but not including, the second.
     Run(u32, u32),
-    /// Each by itself.
+    /// Listed one by one.
     List(&'a [u32]),
 }
 
@@ -30,16 +30,16 @@ impl Numbers<'_> {
     }
 }
 
-/// Numbers that come a run at a time, kept in few bytes while there is no gap in them.
+/// Numbers that are added a run at a time, stored as a range as long as there is no gap.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct NumberRuns {
     run: Range<u32>,
-    /// Empty while there was no gap.
+    /// Empty as long as there is no gap.
     list: Vec<u32>,
 }
 
-impl Gathered {
-    /// Adds numbers, which ascend and are above those so far.
+impl NumberRuns {
+    /// Adds ascending numbers that are above those so far.
     pub fn add(&mut self, numbers: &[u32]) {
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return };
         let joins = self.run.is_empty() || first == self.run.end;
@@ -76,7 +76,7 @@ mod tests {
             &[&[0, 1], &[2, 4], &[5, 6]],
             &[&[3], &[u32::MAX - 1]],
         ] {
-            let mut gathered = Gathered::default();
+            let mut gathered = NumberRuns::default();
             runs.iter().for_each(|run| gathered.add(run));
             let (expected, all) = (runs.concat(), gathered.all());
             for number in [0, 1, 3, 5, 6, 8, 9, 10, u32::MAX - 1, u32::MAX] {

@@ -1,7 +1,7 @@
-//! What a partition is made of when it travels: the resident section and the row blocks.
+//! The sections of a partition that are streamed to a device: the resident section and the row blocks.
 //!
-//! A partition numbers its locals and kept proxies together, `0..numbered`, in the order of their numbers (falling
-//! degree), so every arc goes from a larger local number to a smaller one and rows are strictly ascending.
+//! A partition numbers its locals and kept proxies together, `0..numbered`, in rank order (falling degree), so every arc goes
+//! from a larger local number to a smaller one and rows are strictly ascending.
 
 use std::ops::Range;
 
@@ -18,8 +18,8 @@ use trimill_kernels::{CompactPart, CompactSlices};
 /// The rows of the local vertices of a partition, or a run of them.
 ///
 /// Invariants: `numbers` strictly ascending; `offsets.len() == numbers.len() + 1`; `offsets[0] == 0`, or in a run of stored rows
-/// the arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below
-/// `numbers[i]`.
+/// the arcs of the runs before it; otherwise `offsets.last() == successors.len()`, and row `i` is
+/// `successors[offsets[i]..offsets[i + 1]]`, strictly ascending, all below `numbers[i]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resident {
     /// The local number of each local vertex.
@@ -28,8 +28,8 @@ pub struct Resident {
     pub offsets: Vec<u64>,
     /// The successors of all rows, in local numbers; where a device lent the memory, it copies from there.
     pub successors: Words,
-    /// Where the rows come as the graph's file stores them, for a device to unpack: their file blocks. `successors` then holds
-    /// the stored bytes.
+    /// The file blocks of rows that are kept as the graph's file stores them, for a device to unpack; empty otherwise.
+    /// `successors` then holds the stored bytes.
     pub stored: Vec<CompactPart>,
 }
 
@@ -59,7 +59,7 @@ impl Resident {
         self.offsets.last().map_or(0, |end| end - self.offsets[0])
     }
 
-    /// The rows as they are stored, where they are.
+    /// The stored rows, if the rows are stored ones.
     pub fn compact(&self) -> Option<CompactSlices<'_>> {
         compact(&self.successors, &self.stored)
     }
@@ -77,31 +77,22 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
-    /// Removes the first `rows` rows.
-    pub fn drop_first(&mut self, rows: usize) {
-        let base = self.offsets.get(rows).copied().unwrap_or_default();
-        self.numbers.drain(..rows.min(self.numbers.len()));
-        self.successors.drop_first(base as usize);
-        self.offsets.drain(..rows);
-        self.offsets.iter_mut().for_each(|offset| *offset -= base);
-    }
-
-    /// Where the rows of the numbers in the range of `row_block` are, when `numbers` are the locals'; what takes long runs in `pool`,
-    /// or else in the current one.
-    pub fn rows_in(numbers: Numbers<'_>, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsIn {
+    /// Where the rows of the numbers in the range of `row_block` are; `numbers` are the locals'. Parallel work runs in `pool`, or
+    /// without one in the current pool.
+    pub fn rows_in(numbers: Numbers<'_>, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsLocation {
         let range = &row_block.range;
         let first = numbers.below(range.start);
         if row_block.holds_all() && !range.is_empty() {
-            return RowsIn::RowBlock { first };
+            return RowsLocation::RowBlock { first };
         }
         let end = numbers.below(range.end);
         if end - first == range.len() {
-            return RowsIn::Resident { first };
+            return RowsLocation::Resident { first };
         }
         let marks = Marks::new(range.len() as u32);
         let mark = || (first..end).into_par_iter().for_each(|i| marks.set(numbers.at(i) - range.start));
         pool.map_or_else(mark, |pool| pool.install(mark));
-        RowsIn::Both { first, local: marks.finish() }
+        RowsLocation::Both { first, local: marks.finish() }
     }
 
     /// Bytes that it holds.
@@ -110,7 +101,7 @@ impl Resident {
             + Bytes::of::<u64>(self.offsets.capacity() as u64)
     }
 
-    /// Without rows, in memory that is lent for successors.
+    /// An empty section with lent memory for successors.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { successors: Words::lent(memory), ..Self::default() }
     }
@@ -118,7 +109,7 @@ impl Resident {
 
 /// Where the rows of a row block's range are.
 #[derive(Debug, Clone)]
-pub enum RowsIn {
+pub enum RowsLocation {
     /// All of the range is local: the rows are resident, from place `first` of the resident section on.
     Resident {
         /// The place of the first row.
@@ -138,11 +129,11 @@ pub enum RowsIn {
     },
 }
 
-/// A bounded slice of rows: those of all proxies whose local number lies in `range`, or those of all its numbers.
+/// A bounded slice of rows: those of all proxies whose local number is in `range`, or those of all its numbers.
 ///
 /// Local vertices in the range have no row here (theirs are resident), so row `i` belongs to the `i`-th proxy of the
 /// range in ascending local number. A row block with as many rows as its range is long has those of all its numbers,
-/// whether local or not: so are row blocks of the graph stream, and those of a spill without a local. The row blocks of a
+/// whether local or not. This is so in the graph stream, and in a spill where the range has no local. The row blocks of a
 /// partition tile `0..numbered` in ascending order.
 ///
 /// Invariants: `offsets.len() == proxies in range + 1`, `offsets[0] == 0`, `offsets.last() == successors.len()`; rows
@@ -157,7 +148,7 @@ pub struct RowBlock {
     most: Bytes,
     /// Where each row begins among the successors, and one more; then the successors, in local numbers, or stored bytes.
     words: Words,
-    /// Where the rows come as the graph's file stores them: their file blocks.
+    /// The file blocks of rows that are kept as the graph's file stores them; empty otherwise.
     stored: Vec<CompactPart>,
 }
 
@@ -168,11 +159,12 @@ fn compact<'a>(words: &'a [u32], parts: &'a [CompactPart]) -> Option<CompactSlic
 }
 
 impl RowBlock {
-    /// A row block without rows over nothing yet, in memory that is lent.
+    /// An empty row block in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { words: Words::lent(memory), ..Self::default() }
     }
 
+    #[cfg(feature = "testing")]
     /// A row block with these rows.
     ///
     /// # Errors
@@ -186,14 +178,14 @@ impl RowBlock {
         Ok(row_block)
     }
 
-    /// Becomes a row block over `range`, and hands out the places of its offsets (one more than `rows`) and of its successors.
+    /// Becomes a row block over `range`, and returns its offsets (one more than `rows`) and its successors, to be filled.
     ///
     /// # Errors
     /// When there is no memory; it has then no rows.
     pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
         let size = RowBlockSize { range: range.len() as u32, rows, arcs };
         self.most = self.most.max(size.bytes());
-        // Memory that served a row block of many words and few bits is too much for one of fewer words and many bits.
+        // The memory of an earlier row block with many words and few bits may be too much for one with fewer words and many bits.
         if Bytes::of::<u32>(self.words.capacity() as u64) + size.bits() > self.most {
             self.words.give_back();
         }
@@ -204,7 +196,7 @@ impl RowBlock {
         Ok(self.words.split_at_mut(self.rows + 1))
     }
 
-    /// The same with rows that come as they are stored, in so many words; hands out where these go, and their file blocks.
+    /// The same for stored rows of `words` words; also returns the file blocks, to be filled.
     ///
     /// # Errors
     /// As [`Self::reset`].
@@ -219,7 +211,7 @@ impl RowBlock {
         Ok((offsets, bytes, &mut self.stored))
     }
 
-    /// The same as counters see it.
+    /// The view that counters get.
     pub fn view(&self) -> RowBlockView<'_> {
         let (offsets, successors) = self.words.split_at((self.rows + 1).min(self.words.len()));
         let stored = compact(successors, &self.stored);
@@ -231,7 +223,7 @@ impl RowBlock {
         }
     }
 
-    /// Bytes that it holds, and those that tell its range's locals from proxies while it is counted.
+    /// Bytes that it holds, and those of the bits that mark its range's locals while it is counted.
     pub fn heap(&self) -> Bytes {
         let bits = if self.rows == self.range.len() { Bytes::ZERO } else { Bits::bytes(self.range.len() as u32) };
         Bytes::of::<u32>(self.words.capacity() as u64) + bits
@@ -245,7 +237,7 @@ impl PartialEq for RowBlock {
     }
 }
 
-/// A [`RowBlock`] as counters see it.
+/// The view of a [`RowBlock`] that counters get.
 #[derive(Debug, Clone)]
 pub struct RowBlockView<'a> {
     /// The range of numbers that it covers.
@@ -302,19 +294,19 @@ impl RowBlockSize {
         self.rows + 1 + self.arcs
     }
 
-    /// Bytes of what tells locals from proxies; nothing where every number has a row.
+    /// Bytes of the bits that mark locals; none where every number has a row.
     fn bits(&self) -> Bytes {
         if self.rows == u64::from(self.range) { Bytes::ZERO } else { Bits::bytes(self.range) }
     }
 }
 
-/// Bytes of a row block in the memory of the device: successors, offsets, and which numbers of the range are local. The most
-/// that any row block of this size takes: without a local there is less to tell.
+/// Bytes of a row block in the memory of the device: successors, offsets, and the bits that mark locals. An upper bound: where
+/// every number has a row there are no bits.
 pub fn row_block_bytes(range: u32, rows: u64, arcs: u64) -> Bytes {
     Bytes(4 * arcs + 4 * (rows + 1)) + Bits::bytes(range)
 }
 
-/// The longest range of a row block of at most `limit` bytes: what tells locals from proxies takes a quarter at most.
+/// The longest range of a row block of at most `limit` bytes: the bits that mark locals take a quarter at most.
 pub fn longest_row_block_range(limit: Bytes) -> u32 {
     // 12 bytes for each 64 numbers of the range, see `Bits::bytes`.
     (limit.get() / 4 / 12 * 64).clamp(512, u64::from(u32::MAX)) as u32

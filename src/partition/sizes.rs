@@ -1,7 +1,7 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Enters: the graph, and the partition of each vertex. Leaves: for every partition what LSTC's Tables 3 and 4 list, vertices and arcs
-//! of the induced subgraph and after pruning. Two passes over the graph for every 64 partitions (three at level
+//! Enters: the graph, and the partition of each vertex. Leaves: for every partition the figures of LSTC's Tables 3 and 4: vertices
+//! and arcs of the induced subgraph and after pruning. Two passes over the graph for every 64 partitions (three at level
 //! `zero-indegree`, module `masks`); 16 bytes a vertex.
 
 use super::bit_counter::BitCounter;
@@ -31,7 +31,7 @@ pub struct PartitionSize {
 }
 
 impl PartitionSize {
-    /// The size of a partition without proxies: so many locals, and their arcs.
+    /// The size of a partition without proxies.
     pub fn of_rows(locals: u64, arcs: u64) -> Self {
         Self { locals, resident_arcs: arcs, arcs_induced: arcs, arcs_kept: arcs, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Memory for a run of numbers: the program's own, or memory lent by a device that reads it without a copy between.
+//! Memory for a run of numbers: the program's own, or memory lent by a device that reads it without an intermediate copy.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use crate::error::{Error, Result};
 use crate::mapped::zeros;
 
-/// Memory of a fixed number of words that somebody lends, and takes back when this is dropped.
+/// Lent memory of a fixed number of words; returned when dropped.
 pub trait Lent: Send + Sync {
     /// All of it.
     fn words(&self) -> &[u32];
@@ -14,7 +14,7 @@ pub trait Lent: Send + Sync {
     fn words_mut(&mut self) -> &mut [u32];
 }
 
-/// Words that are filled again and again.
+/// A reusable buffer of words.
 #[derive(Default)]
 pub struct Words {
     memory: Memory,
@@ -33,16 +33,15 @@ impl Default for Memory {
 }
 
 impl Words {
-    /// None yet, in memory that is lent.
+    /// Empty, in lent memory.
     pub fn lent(memory: Box<dyn Lent>) -> Self {
         Self { memory: Memory::Lent(memory), len: 0 }
     }
 
-    /// Makes it `len` words of whatever values. Where that is more than there is room for, memory of exactly that size takes
-    /// the place of what was there.
+    /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when there is no such memory; it is then empty.
+    /// [`crate::error::Kind::Resource`] when there is not enough memory; it is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {
@@ -51,7 +50,7 @@ impl Words {
         };
         let words = usize::try_from(len).map_err(|_| refused())?;
         if words > self.capacity() {
-            // The old memory goes first, so that no more than the new exists.
+            // The old memory is freed first, so that both never exist at the same time.
             self.memory = Memory::default();
             if words > isize::MAX as usize / size_of::<u32>() {
                 return Err(refused());
@@ -59,14 +58,14 @@ impl Words {
             let mut own: Vec<u32> = Vec::new();
             own.try_reserve_exact(words).map_err(|_| refused())?;
             drop(own);
-            // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+            // Fresh zeroed pages: the threads that fill them touch them first, in parallel.
             self.memory = Memory::Own(zeros(words));
         }
         self.len = words;
         Ok(())
     }
 
-    /// Adds words at the end, in memory of its own where there is no room.
+    /// Adds words at the end; allocates memory of its own where there is no room.
     pub fn extend_from_slice(&mut self, words: &[u32]) {
         let (len, end) = (self.len, self.len + words.len());
         if end > self.capacity() {
@@ -79,21 +78,10 @@ impl Words {
         self[len..].copy_from_slice(words);
     }
 
-    /// Removes the first `many` words.
-    pub fn drop_first(&mut self, many: usize) {
-        self.copy_within(many.., 0);
-        self.len -= many;
-    }
-
-    /// Removes all words and keeps their memory.
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    /// Gives memory back that is its own; it is then empty.
+    /// Empties it, and frees memory of its own.
     pub fn give_back(&mut self) {
         self.len = 0;
-        // Lent memory is of no use to anybody else until all row blocks have passed.
+        // Lent memory is not used for anything else until all row blocks were streamed.
         if let Memory::Own(own) = &mut self.memory {
             *own = Vec::new();
         }

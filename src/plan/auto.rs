@@ -1,7 +1,7 @@
-//! Graph stream or partition stream: which of the two is sooner done.
+//! Chooses the stream, graph or partition, that is estimated to be faster.
 //!
-//! Rank ranges are planned first, since that takes no reading of the graph; runs of neighbouring ids, whose partitions are
-//! spilled with the rows of their proxies, only where they could win ([`estimate::partition_at_least`]). A graph that fits as one
+//! Rank ranges are planned first, since that takes no pass over the graph; runs of consecutive ids, whose partitions are spilled
+//! with the rows of their proxies, only where they could be faster ([`estimate::partition_at_least`]). A graph that fits as one
 //! partition is never split.
 
 use super::estimate::{self, Estimates};
@@ -11,7 +11,7 @@ use crate::count::Footprint;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 
-/// Plans rank ranges, or as many as `parts`; or what `by_id` plans where that is estimated to be sooner done.
+/// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
 ///
 /// # Errors
 /// As [`super::ranges::ranges`], and what `by_id` reports.

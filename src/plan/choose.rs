@@ -1,15 +1,15 @@
-//! Which of several methods counts a graph soonest on a device, by cheap statistics.
+//! Chooses the counting method with the shortest estimate on a device, from cheap statistics.
 //!
-//! Enters: the graph's size, how many probes its rows ask for, and for each method what it takes of the device and how
-//! fast it is. Leaves: an estimate for each; the least is taken. Nothing is read, assigned or built.
+//! Enters: the graph's size, the number of probes that its rows need, and for each method its footprint and its speed. Leaves: an
+//! estimate for each; the least is chosen. Nothing is read, assigned or built.
 //!
 //! ```text
 //! kernels = arc * m + probe * probes + parts * (streamed * m + row blocks * pass) + visit * n * row blocks
-//! seconds = max(kernels, (parts + 1) / 2 * m / arcs that the device takes in)
+//! seconds = max(kernels, (parts + 1) / 2 * m / arcs copied to the device in a second)
 //! ```
 //!
-//! As one partition there is neither part nor block to repeat. Partitions are taken to be rank ranges, of which half of the rows
-//! pass for each: other partitions' are fewer bytes for every method alike.
+//! For a graph that fits as one partition, the terms for parts and row blocks are left out. Partitions are assumed to be rank
+//! ranges, with each of which half of the rows are streamed on average; others stream fewer bytes, for every method alike.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,13 @@ use crate::rates::Speed;
 pub struct Candidate<'a> {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// What it takes of the device.
     pub footprint: &'a Footprint,
     /// How fast it is.
     pub speed: Speed,
 }
 
-/// What a method was estimated to take.
+/// The estimate for a method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodEstimate {
     /// The method.
@@ -38,8 +38,8 @@ pub struct MethodEstimate {
     pub seconds: Option<f64>,
 }
 
-/// Estimates the candidates under a budget, with row blocks of at most `largest_row_block`, on a GPU that takes in so many
-/// arcs a second; says which takes the least.
+/// Estimates the candidates under a budget, with row blocks of at most `largest_row_block`, on a GPU to which `gpu_arcs` arcs
+/// are copied in a second; returns the place of the fastest, and all estimates.
 pub fn choose(
     graph: &GraphSize,
     candidates: &[Candidate<'_>],
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// A method that takes little room and searches, and one that takes more and packs each row block.
+    /// The choice between a slow method that takes little memory and a fast one that takes more and prepares each row block.
     fn chosen(graph: &GraphSize, device: Bytes) -> (usize, Vec<Option<f64>>) {
         let (small, large) = (footprint(4), footprint(8));
         let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn much_to_probe_or_room_for_all_is_for_the_fast_and_many_passes_for_the_small() {
+    fn many_probes_or_one_partition_favour_the_fast_method_and_many_passes_the_small_one() {
         let kron = GraphSize { vertices: 9_000_000, edges: 260_000_000, probes: 180_000_000_000, longest_row: 2000 };
         let grid = GraphSize { vertices: 64_000_000, edges: 256_000_000, probes: 1_000_000_000, longest_row: 4 };
         for (graph, device, expected) in [
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_chosen() {
         let graph = GraphSize { vertices: 100_000, edges: 1_000_000, probes: 1_000_000_000, longest_row: 50_000 };
-        // Room for the longest row, resident at 4 bytes an arc and in two row blocks, not at 8.
+        // Enough for the longest row, resident and in two row blocks, at 4 bytes an arc but not at 8.
         let (chosen, seconds) = chosen(&graph, Bytes(740_000));
         assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
     }

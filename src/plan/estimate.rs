@@ -1,5 +1,5 @@
-//! How long either stream takes, from the arcs and bytes to build, spill, read and copy, and the machine's [`Rates`]. Counting
-//! itself is left out: it is the same.
+//! Estimates how long either stream takes, from the arcs and bytes to build, spill, read and copy, and the machine's [`Rates`].
+//! Counting itself is left out: it takes both equally long.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::graph::OrientedGraph;
 use crate::partition::sizes::PartitionSize;
 use crate::rates::Rates;
 
-/// Bytes of an arc in a spill, about: more than what most graphs take.
+/// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;
 
 /// Locals that a core looks up for a row block in a second. Not measured by `trimill doctor`: it hardly ever decides.
 const CORE_VISITS: f64 = 50e6;
 
-/// What a job counts with.
+/// The machine that a job runs on.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
-    /// What it does in a second.
+    /// Its rates.
     pub rates: Rates,
     /// Cores.
     pub cores: usize,
@@ -52,14 +52,14 @@ impl Machine {
     }
 }
 
-/// Seconds from the plan to the answer, without the counting itself.
+/// Seconds from the plan to the result, without the counting itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimates {
     /// By the graph stream.
     pub graph: f64,
-    /// By the partition stream; at least, where `sized` is not set.
+    /// By the partition stream; a lower bound where `sized` is not set.
     pub partition: f64,
-    /// Whether all partitions were sized for it, which takes a while: not done where even the least is more than `graph`.
+    /// Whether all partitions were sized for it, which takes a while: not done where even the lower bound is above `graph`.
     pub sized: bool,
 }
 
@@ -72,7 +72,7 @@ fn partition(machine: &Machine, edges: u64, arcs: u64, visits: u64) -> f64 {
     sizing + building + machine.moving(arcs, (bytes, true), true) + machine.visiting(visits)
 }
 
-/// By the partition stream: at least so long, whatever the partitions keep, because every arc is resident somewhere.
+/// A lower bound for the partition stream, whatever the partitions keep: every arc is resident in one of them.
 pub fn partition_at_least(machine: &Machine, vertices: u32, edges: u64) -> f64 {
     partition(machine, edges, edges, u64::from(vertices))
 }
@@ -103,7 +103,7 @@ mod tests {
     const MILLION: u64 = 1_000_000;
 
     #[test]
-    fn what_is_kept_several_times_costs_so_many_times() {
+    fn seconds_grow_with_the_arcs_that_are_kept() {
         for gpus in [0, 1] {
             let machine = Machine { rates: Rates::default(), cores: 16, gpus, cached: true };
             let size = |kept| PartitionSize { locals: 1000, arcs_kept: kept, ..PartitionSize::default() };
@@ -118,7 +118,7 @@ mod tests {
             let of = |kept| partition_sized(&machine, 80 * MILLION, &[size(kept); 4], &[prediction; 4]);
             let sizing = 80e6 / (16.0 * machine.rates.size_arcs);
             assert!(of(200 * MILLION) - sizing > 9.0 * (of(20 * MILLION) - sizing));
-            // What every partition must keep is the least.
+            // The lower bound is for the arcs that must be kept.
             let least = partition_at_least(&machine, 1000, 80 * MILLION);
             assert!(least < of(20 * MILLION) && least > of(19 * MILLION));
         }

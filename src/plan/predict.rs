@@ -1,4 +1,4 @@
-//! What a partition will take.
+//! Predicts what a partition takes.
 
 use serde::Serialize;
 
@@ -15,26 +15,26 @@ use crate::spill;
 pub struct Prediction {
     /// The resident section on the device.
     pub resident: Bytes,
-    /// Row blocks, about.
+    /// The number of row blocks; for a spilled partition approximate.
     pub row_blocks: u64,
     /// The largest row block.
     pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// Bytes streamed to the device: the resident section and all row blocks; of a spilled partition at most.
+    /// Bytes streamed to the device: the resident section and all row blocks; for a spilled partition an upper bound.
     pub stream: Bytes,
-    /// The most that is on the device at a time; of a spilled partition, and where the host counts, a bound.
+    /// The most that is on the device at a time; for a spilled partition, and where the host counts, an upper bound.
     pub peak: Bytes,
 }
 
-/// How the sections of a partition lie: its row blocks, and its bytes on disk.
+/// The row blocks of a partition in numbers, and its bytes on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowBlockTotals {
     /// Row blocks.
     pub row_blocks: u64,
     /// The largest row block.
     pub largest_row_block: Bytes,
-    /// The most that two row blocks take that are there at a time.
+    /// The most that two row blocks take together.
     pub two_row_blocks: Bytes,
     /// All row blocks together.
     pub all_row_blocks: Bytes,
@@ -43,7 +43,7 @@ pub struct RowBlockTotals {
 }
 
 impl RowBlockTotals {
-    /// The most that follows from the size: full row blocks, and successors that are all far from each other.
+    /// Upper bounds from the size: full row blocks, and successors that are all far from each other.
     pub fn bound(size: &PartitionSize, limit: Bytes) -> Self {
         let (numbered, row_block_arcs) = (size.numbered() as u32, size.arcs_kept - size.resident_arcs);
         let all = row_block_bytes(numbered, size.proxies_kept, row_block_arcs);
@@ -69,7 +69,7 @@ pub fn predict(size: &PartitionSize, footprint: &Footprint, layout: &RowBlockTot
     let numbered = size.numbered() as u32;
     let resident = footprint.resident(size.locals, size.resident_arcs);
     let overhead = footprint.overhead(numbered);
-    // A method that sets room apart for two row blocks does so for one row block, too; others hold what there is.
+    // A method that reserves memory for two row blocks does so for one row block, too; others hold only those that exist.
     let row_blocks = match footprint.row_blocks {
         RowBlockRoom::Always(many) => Bytes(layout.largest_row_block.get() * many),
         RowBlockRoom::UpTo(_) => layout.two_row_blocks,

@@ -1,14 +1,14 @@
-//! Plans rank ranges, beside which the graph's own rows pass.
+//! Plans rank ranges, for the graph stream.
 //!
-//! Ranges are as few as fit the budget, or as many as are wanted, and even in the bytes of their resident rows. All of it follows
-//! from the index of the graph's file blocks and the lengths of some rows: nothing of `O(n)` is made or read. What each range
-//! takes is known exactly.
+//! Ranges are as few as fit the budget, or as many as were asked for, and even in the bytes of their resident rows. They follow
+//! from the index of the graph's file blocks and the lengths of some rows: nothing of size `O(n)` is made or read. What each range
+//! takes is predicted exactly.
 
 use std::ops::Range;
 use std::time::Instant;
 
 use super::predict::Prediction;
-use super::{Cut, Divided, Limits, Plan, divided, undivided};
+use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
 use trimill_kernels::Size;
 
 use crate::bytes::Bytes;
@@ -21,17 +21,17 @@ use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::PartitionSource;
 
-/// Ranges consist of whole file blocks where there are so many for each.
+/// Ranges consist of whole file blocks where there are at least this many for each.
 const BLOCKS: u64 = 16;
 
-/// Ranges are even to one part in so many.
+/// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;
 
 /// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
-/// cannot be read; a stop.
+/// cannot be read; when stopped.
 pub fn ranges(
     graph: &OrientedGraph,
     parts: Option<u32>,
@@ -41,7 +41,7 @@ pub fn ranges(
 ) -> Result<Plan> {
     let start = Instant::now();
     let Divided { space, row_block_limit, most } = divided(graph, footprint, limits)?;
-    undivided(limits, parts)?;
+    refuse_parts(limits, parts)?;
     let wanted = match limits.whole {
         Some(_) => 1,
         None => parts.unwrap_or(limits.parts).max(1),
@@ -105,7 +105,7 @@ pub(super) fn predictions(
             row_blocks,
             largest_row_block: largest,
             spill: Bytes::ZERO,
-            stream: rows.bytes() + range.passing_bytes(),
+            stream: rows.bytes() + range.streamed_bytes(),
             peak: footprint.taken(least, &whole, budget),
         };
         Ok((range.size(), prediction))
@@ -114,7 +114,7 @@ pub(super) fn predictions(
     Ok(all.into_iter().unzip())
 }
 
-/// Cuts ranges.
+/// Cuts a graph into ranges.
 struct Cuts<'a> {
     graph: &'a OrientedGraph,
     footprint: &'a Footprint,
@@ -122,17 +122,17 @@ struct Cuts<'a> {
 }
 
 impl Cuts<'_> {
-    /// About `wanted` ranges, or as many as there must be for none to weigh more than `most`; about even.
+    /// About `wanted` ranges, or as many as necessary for none to weigh more than `most`; about even.
     fn even(&self, wanted: u32, most: Bytes) -> Result<Vec<Range<u32>>> {
         let all = self.footprint.resident(self.graph.vertices().into(), self.graph.edges());
-        // Of many file blocks whole ones are taken: these can be sent as they are stored.
+        // Where there are many file blocks, ranges consist of whole ones, which can be sent as they are stored.
         let whole = |parts: u64| self.graph.blocks() as u64 >= BLOCKS * parts;
         let fewest = self.of(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
         let whole = whole(target);
         let mut ranges = self.of(most.get(), whole)?;
         let target = (ranges.len() as u64).max(target);
-        // The least weight with which there are no more than that.
+        // The least weight with which there are no more ranges than that.
         let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
         while high - low > (all.get() / target / EVEN).max(1) {
             let middle = low + (high - low) / 2;
@@ -146,7 +146,7 @@ impl Cuts<'_> {
         Ok(ranges)
     }
 
-    /// Ranges none of which weighs more than `most`, unless it is a single row, or of `whole` file blocks a single block.
+    /// Ranges none of which weighs more than `most`, unless it is a single row, or with `whole` file blocks a single block.
     fn of(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
         let (mut ranges, mut first) = (Vec::new(), 0);
         while first < self.graph.vertices() || ranges.is_empty() {

@@ -1,7 +1,7 @@
-//! A plan of an earlier start, under the footprint and budgets of this one.
+//! Plans the partitions of an earlier start again, under the footprint and budgets of this one.
 //!
-//! Enters: how the graph was cut, and what else was recorded then. Leaves: the same partitions, what each takes now, or the budget
-//! that they need. Nothing is split or joined, or results of partitions that were counted would be lost.
+//! Enters: how the graph was cut, and what else was recorded then. Leaves: the same partitions and what each takes now, or an
+//! error with the budget that they need. Nothing is split or joined, since that would lose the results of counted partitions.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};

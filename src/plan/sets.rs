@@ -1,8 +1,8 @@
-//! Plans partitions of any sets of locals, beside which the rows of their proxies pass.
+//! Plans partitions of any sets of locals, for the partition stream.
 //!
 //! The partitioner is asked for as few parts as fit; parts that do not fit are split. Then all partitions are sized exactly, in
-//! passes over the graph ([`crate::partition::sizes`]). Resident rows and what is kept are known exactly from that; the number of
-//! row blocks about; peaks, spills and streamed bytes are upper bounds: each block is taken to be full, and nothing to be compressed.
+//! passes over the graph ([`crate::partition::sizes`]). From that, resident rows and what is kept are known exactly, and the number
+//! of row blocks approximately; peaks, spills and streamed bytes are upper bounds, which assume full blocks and no compression.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::predict::{Prediction, RowBlockTotals, predict};
 use super::ranges::ranges;
-use super::{Assign, Cut, Divided, Limits, Plan, divided, undivided};
+use super::{Assign, Cut, Divided, Limits, Plan, divided, refuse_parts};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::Footprint;
@@ -21,7 +21,7 @@ use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::{PartitionSize, sizes};
 
-/// What partitioners ask of vertices: 8 bytes each.
+/// What partitioners need to know of vertices: 8 bytes each.
 pub struct Vertices {
     /// The vertex of each rank.
     pub order: Vec<u32>,
@@ -30,7 +30,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Of `graph`: one reading of it.
+    /// Reads `graph` once.
     ///
     /// # Errors
     /// When rows cannot be read.
@@ -42,7 +42,7 @@ impl Vertices {
     }
 }
 
-/// Plans the graph as one partition where it fits as that, is not to be spilled, and the partitioner has no say in it.
+/// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
 ///
 /// # Errors
 /// As [`sets`].
@@ -62,11 +62,11 @@ pub fn whole(
     ranges(graph, None, footprint, &Limits { parts: 1, ..*limits }, control).map(Some)
 }
 
-/// Which vertices are local where.
+/// The parts of a partitioner.
 pub struct Assigned {
-    /// The parts; nothing where the graph fits as one partition and is not to be spilled.
+    /// The parts; none where the graph fits as one partition and is not to be spilled.
     locals: Option<Locals>,
-    /// Parts before those that did not fit were split.
+    /// The number of parts before those that did not fit were split.
     parts_asked: u32,
     time: Duration,
 }
@@ -85,7 +85,7 @@ pub fn assigned(
     control: &Control,
 ) -> Result<Assigned> {
     let Divided { space, most, .. } = divided(graph, footprint, limits)?;
-    undivided(limits, assign.parts())?;
+    refuse_parts(limits, assign.parts())?;
     let (whole, whole_fits) = (space.whole, space.whole_fits());
     let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
     let weight = |vertex: u32| footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();

@@ -8,9 +8,9 @@ use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 /// A budget under a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
-    /// What is left beside what the method takes whatever the partition.
+    /// What `overhead` leaves of the budget.
     room: Bytes,
-    /// Row blocks for which there must be room.
+    /// The number of row blocks that must fit.
     passing: u64,
     /// The smallest row block that holds the longest row.
     least_row_block: Bytes,
@@ -18,14 +18,14 @@ pub(super) struct Space {
     pub(super) for_row_block: Bytes,
     /// The row block that is chosen where the user chose none.
     pub(super) row_block: Bytes,
-    /// What the whole graph takes as one partition, of `room`.
+    /// What the whole graph takes of `room` as one partition.
     pub(super) whole: Bytes,
-    /// What the method takes whatever the partition.
+    /// What the method takes for any partition.
     pub(super) overhead: Bytes,
 }
 
 impl Space {
-    /// Divides `device` for a graph of so many vertices and edges whose longest row is `longest`.
+    /// Divides `device` for a graph of this size.
     pub(super) fn new(
         (vertices, edges, longest): (u32, u64, u32),
         footprint: &Footprint,
@@ -39,7 +39,7 @@ impl Space {
         let for_row_block = Bytes(room.saturating_sub(row).get() / passing);
         let largest = LARGEST_ROW_BLOCK.min(for_row_block).min(largest_row_block);
         let row_block = Bytes(device.get() / (4 * passing)).min(largest).max(least_row_block);
-        // As one partition there are no proxies: one row block without rows, never cut.
+        // One partition has no proxies: its one row block has no rows and is never cut.
         let bits = row_block_bytes(vertices, 0, 0).get() * footprint.row_blocks.of(1).max(1);
         let whole = footprint.resident(u64::from(vertices), edges) + Bytes(bits);
         Self { room, passing, least_row_block, for_row_block, row_block, whole, overhead }
@@ -61,7 +61,7 @@ impl Space {
     }
 }
 
-/// Row blocks for which there must be room when there are many.
+/// The number of row blocks that must fit when there are many.
 pub(super) fn passing(footprint: &Footprint) -> u64 {
     footprint.row_blocks.of(u64::MAX).max(2)
 }

@@ -1,4 +1,4 @@
-//! The comparison of methods: what `trimill bench` leaves.
+//! The comparison of methods: the result of `trimill bench`.
 //!
 //! Enters: what the runs measured. Leaves: one JSON object, described in `docs/bench.md`; [`super::bench_table`] and
 //! [`super::chart`] make text and a picture of it.
@@ -17,7 +17,7 @@ pub struct BenchReport {
     pub schema_version: u32,
     /// The version of the program.
     pub version: String,
-    /// What counted.
+    /// The machine that counted.
     pub machine: Machine,
     /// What all runs have in common.
     pub settings: Settings,
@@ -91,7 +91,7 @@ pub struct GraphReport {
     pub probes: u64,
     /// The triangles that the counts are compared with; null where nothing counted.
     pub triangles: Option<u128>,
-    /// Whose count that is.
+    /// Where that count is from.
     pub reference: Option<String>,
     /// The stages of the preparation; only `cached` where the graph was prepared before.
     pub preparation: Vec<Stage>,
@@ -106,13 +106,13 @@ pub struct GraphReport {
 pub struct MethodReport {
     /// The name as asked for.
     pub method: String,
-    /// On what it counted.
+    /// Where it counted.
     pub backend: Backend,
     /// The method that counted; null where none did.
     pub counted_by: Option<String>,
     /// Partitions counted.
     pub parts: Option<u32>,
-    /// Whether a run that is not among `runs` came before them.
+    /// Whether a warm-up run, which is not among `runs`, came before them.
     pub warmed_up: bool,
     /// What each run took.
     pub runs: Vec<Run>,
@@ -120,25 +120,25 @@ pub struct MethodReport {
     pub kernel_seconds: Option<Spread>,
     /// Time of copying to the device, by its clock; null on the CPU.
     pub copy_seconds: Option<Spread>,
-    /// Time of what the method makes on the device of its input; null where it makes nothing.
+    /// Time of the method's preprocessing on the device; null where there is none.
     pub preprocess_seconds: Option<Spread>,
     /// Time of the whole job, from the cached graph.
     pub seconds: Option<Spread>,
-    /// Edges of the graph by the median of `kernel_seconds`.
+    /// Edges of the graph divided by the median of `kernel_seconds`.
     pub edges_per_second: Option<f64>,
-    /// Probes of the graph by the median of `kernel_seconds`.
+    /// Probes of the graph divided by the median of `kernel_seconds`.
     pub probes_per_second: Option<f64>,
     /// The most memory of a device, or of counting on the CPU, in any run.
     pub device_bytes: Option<Bytes>,
     /// The most memory of the process, in any run.
     pub host_bytes: Option<Bytes>,
-    /// The baseline's median of `kernel_seconds` by this one.
+    /// The baseline's median of `kernel_seconds` divided by this one.
     pub kernel_speedup: Option<f64>,
-    /// The baseline's median of `seconds` by this one.
+    /// The baseline's median of `seconds` divided by this one.
     pub speedup: Option<f64>,
     /// The counts of all runs, each once.
     pub triangles: Vec<u128>,
-    /// Whether all of them are the reference; null where nothing was counted.
+    /// Whether all of them equal the reference; null where nothing was counted.
     pub correct: Option<bool>,
     /// Why it did not run, or not as often as it should have.
     pub problem: Option<Reason>,
@@ -163,7 +163,7 @@ pub struct Run {
     pub triangles: u128,
 }
 
-/// The middle and the ends of some measurements.
+/// The median and the range of some measurements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The median.
@@ -200,7 +200,7 @@ impl Run {
 }
 
 impl Spread {
-    /// Of `values`; none where there are none.
+    /// The spread of `values`; none where there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -253,7 +253,7 @@ impl MethodReport {
         self
     }
 
-    /// What it is called in tables: the name, and for `auto` what that was.
+    /// Its name in tables; for `auto` with the method that was chosen.
     pub fn title(&self) -> String {
         match &self.counted_by {
             Some(by) if *by != self.method => format!("{} ({by})", self.method),
@@ -261,7 +261,7 @@ impl MethodReport {
         }
     }
 
-    /// Whether it is this one.
+    /// Whether it is of this method.
     pub fn is(&self, name: &MethodName) -> bool {
         self.method == name.method && self.backend == name.backend
     }
@@ -273,7 +273,7 @@ impl BenchReport {
         self.graphs.iter().flat_map(|graph| &graph.methods).any(|method| method.correct == Some(false))
     }
 
-    /// What the graphs are called in tables: the names of their files, or whole paths where these are not unique.
+    /// The names of the graphs in tables: their file names, or whole paths where these are not unique.
     pub fn titles(&self) -> Vec<String> {
         let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let names: Vec<String> = self.graphs.iter().map(|graph| name(&graph.graph)).collect();

@@ -1,9 +1,9 @@
-//! A comparison as text: a table for each graph, and what is to be said of single methods.
+//! A comparison as text: a table for each graph, and notes on single methods.
 
 use super::bench::{BenchReport, GraphReport, MethodReport, Spread};
 use super::table::{or_dash, plain_grid, seconds, thousands};
 
-/// A column: its heading, and what stands in it.
+/// A column: its heading, and its cells.
 type Column = (&'static str, fn(&MethodReport) -> String);
 
 const COLUMNS: [Column; 15] = [
@@ -47,7 +47,7 @@ pub(crate) fn runs(report: &BenchReport) -> String {
     }
 }
 
-/// What counted: the GPUs, where there are any, and the processor.
+/// The hardware: the GPUs, where there are any, and the processor.
 pub(crate) fn hardware(report: &BenchReport) -> String {
     let machine = &report.machine;
     let mut parts: Vec<String> = Vec::new();
@@ -102,7 +102,7 @@ fn prepared(graph: &GraphReport) -> String {
     format!("prepared: {}", stages.collect::<Vec<_>>().join(", "))
 }
 
-/// What a wrong count is said to be; none where it is right.
+/// The message about a wrong count; none where the count is right.
 pub fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();
@@ -114,7 +114,7 @@ pub fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     ))
 }
 
-/// A word in the table; the sentence stands below it.
+/// A word in the table; the message is below it.
 fn verdict(method: &MethodReport) -> String {
     match (method.correct, &method.problem) {
         (Some(false), _) => "WRONG".into(),
@@ -134,7 +134,7 @@ fn median(spread: Option<Spread>) -> String {
     or_dash(spread, |spread| milliseconds(spread.median))
 }
 
-/// Half of what lies between the ends, as a share of the median.
+/// Half of the range, as a share of the median.
 fn plus_minus(spread: Spread) -> String {
     let half = (spread.max - spread.min) / 2.0;
     if spread.median > 0.0 { format!("{:.1}%", 100.0 * half / spread.median) } else { "-".into() }
@@ -175,7 +175,7 @@ pub(crate) fn times(ratio: f64) -> String {
     format!("{}x", if ratio >= 0.01 { three_digits(ratio) } else { format!("{ratio:.4}") })
 }
 
-/// Whole numbers of edges as people say them: `15.7 M`.
+/// Rounded numbers of edges: `15.7 M`.
 pub(crate) fn rounded(number: u64) -> String {
     if number < 1000 { number.to_string() } else { rate(number as f64) }
 }

@@ -23,7 +23,7 @@ pub struct CacheReport {
 /// A prepared graph in the cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheEntry {
-    /// Its key; a beginning that is unique will do to remove it.
+    /// Its key; a unique prefix suffices to remove it.
     pub key: String,
     /// The files that it was made of.
     #[serde(serialize_with = "path_text::all_shown")]

@@ -1,7 +1,7 @@
 //! A comparison as a picture: a bar for each method on each graph, on one logarithmic scale of seconds.
 //!
-//! The bar is the median time of the kernels (on the CPU, of counting), the stroke on its end what lies between the
-//! fastest and the slowest run, the line behind it reaches to the time of the whole job. The fastest method comes first.
+//! The bar is the median time of the kernels (on the CPU, of counting), the stroke on its end the range from the fastest
+//! to the slowest run, and the line behind it ends at the time of the whole job. The fastest method comes first.
 
 use super::bench::{BenchReport, GraphReport, MethodReport};
 use super::bench_table::{hardware, milliseconds, rounded, runs, times, wrong};
@@ -20,7 +20,7 @@ const BAR: f64 = 13.0;
 const ABOVE_GRAPHS: f64 = 100.0;
 const ABOVE_ROWS: f64 = 34.0;
 const BELOW_ROWS: f64 = 46.0;
-/// Characters that fit beside the bars, and into their place.
+/// Characters that fit beside the bars, and in place of them.
 const LABEL: usize = 28;
 const REASON: usize = 108;
 
@@ -162,7 +162,7 @@ fn in_words(time: f64) -> String {
     if time < 0.9995 { format!("{} ms", milliseconds(time)) } else { seconds(time) }
 }
 
-/// Seconds to places, logarithmic; whole powers of ten at both ends.
+/// Maps seconds to positions, logarithmically; whole powers of ten at both ends.
 struct Scale {
     low: i32,
     high: i32,
@@ -179,7 +179,7 @@ impl Scale {
         if low > high {
             return Self { low: -3, high: 0 };
         }
-        // The shortest bar is to be seen.
+        // The shortest bar must be visible.
         let low = (0.8 * low).log10().floor() as i32;
         Self { low, high: (high.log10().ceil() as i32).max(low + 1) }
     }
@@ -223,8 +223,8 @@ mod tests {
         let decade = (PLOT.1 - PLOT.0) / 3.0;
         let width = |seconds: f64| (seconds.log10() + 1.0) * decade;
         let bars = [
-            values(&svg, &["class=\"cuda\"", "height=\"13.0\""], "width"),
-            values(&svg, &["class=\"cpu\"", "height=\"13.0\""], "width"),
+            values(&svg, &["class=\"cuda\"", "height=\"13\""], "width"),
+            values(&svg, &["class=\"cpu\"", "height=\"13\""], "width"),
             values(&svg, &["class=\"bad\""], "width"),
         ]
         .concat();
@@ -232,7 +232,7 @@ mod tests {
         for (bar, seconds) in bars.iter().zip([0.35, 2.0, 20.0]) {
             assert!((bar - width(seconds)).abs() < 0.1, "{seconds}: {bar}");
         }
-        let tops = values(&svg, &["height=\"13.0\""], "y");
+        let tops = values(&svg, &["height=\"13\""], "y");
         assert!(tops.windows(2).all(|pair| pair[0] < pair[1]), "the fastest first: {tops:?}");
     }
 
@@ -263,21 +263,22 @@ mod tests {
     #[test]
     fn it_says_what_was_counted_on_what_and_what_went_wrong() {
         let svg = svg(&example());
+        // Each text is on its own line.
         for words in [
             "2 x Loom; 4 threads of Abacus",
             "medians of 4 runs",
             "some &amp; more.txt: 1.00 k edges, 7 triangles",
-            ">350 ms<",
-            ">700 ms<",
-            ">5.71x<",
-            ">baseline<",
-            ">WRONG COUNT<",
-            ">odd &lt;&amp;&gt;<",
-            ">stopped after 60 s<",
-            ">auto (swift)<",
-            ">100 ms<",
-            ">10 s<",
-            ">100 s<",
+            "\n350 ms\n",
+            "\n700 ms\n",
+            "\n5.71x\n",
+            "\nbaseline\n",
+            "\nWRONG COUNT\n",
+            "\nodd &lt;&amp;&gt;\n",
+            "\nstopped after 60 s\n",
+            "\nauto (swift)\n",
+            "\n100 ms\n",
+            "\n10 s\n",
+            "\n100 s\n",
         ] {
             assert!(svg.contains(words), "{words}: {svg}");
         }

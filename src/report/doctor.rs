@@ -1,4 +1,4 @@
-//! What a machine has: the answer of `trimill doctor`.
+//! The report of `trimill doctor`: what a machine has.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 use crate::path_text;
 use crate::rates::{Arcs, Rates};
 
-/// What this machine has, and what a job would be given without flags.
+/// What this machine has, and the defaults of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DoctorReport {
     /// The version of the program.
@@ -37,7 +37,7 @@ pub struct DoctorReport {
     pub default_device_memory: Bytes,
     /// The backend that `auto` means here.
     pub default_backend: String,
-    /// How fast it is taken to be where `auto` chooses.
+    /// The rates from which `auto` estimates.
     pub rates: Rates,
     /// Whether the rates were measured here; else they are the defaults.
     pub rates_measured: bool,
@@ -48,14 +48,14 @@ pub struct DoctorReport {
 /// A directory that files go to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Directory {
-    /// Where.
+    /// Its path.
     #[serde(serialize_with = "path_text::shown")]
     pub path: PathBuf,
-    /// What is free there; null where it cannot be asked.
+    /// The free space there; null where it is unknown.
     pub free: Option<Bytes>,
     /// Whether files can be written there.
     pub writable: bool,
-    /// Whether it lies in RAM (tmpfs), so that a spill saves no memory.
+    /// Whether it is in RAM (tmpfs), so that a spill saves no memory.
     pub in_ram: bool,
 }
 
@@ -136,8 +136,8 @@ impl DoctorReport {
             ("  bytes to and from disk", format!("{} and {}", million(write_bytes), million(read_bytes))),
             ("  arcs of graphs and spills, a core", arcs(cpu)),
             ("  the same for a GPU, which unpacks", arcs(gpu)),
-            ("  arcs that a GPU takes in", million(gpu_arcs)),
-            ("  lstc and packed beside an H200", format!("{lstc:.2} and {packed:.2}")),
+            ("  arcs copied to a GPU", million(gpu_arcs)),
+            ("  lstc and packed, relative to an H200", format!("{lstc:.2} and {packed:.2}")),
         ]);
         entries.extend(self.versions.iter().map(|(name, version)| (name.as_str(), version.clone())));
         list(&entries)

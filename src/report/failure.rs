@@ -1,4 +1,4 @@
-//! What stands in the place of a result when a job fails.
+//! What is reported instead of a result when a job fails.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Failure {
     pub error: Reason,
 }
 
-/// Whose fault it was, and what was said.
+/// The kind of an error, and its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// `data`, `usage`, `resource` or `interrupted`; in a comparison also `timeout` or `crash`.
@@ -45,7 +45,7 @@ impl From<&Error> for Reason {
     }
 }
 
-/// What a kind is called in JSON.
+/// The name of a kind in JSON.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Data => "data",

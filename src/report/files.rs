@@ -1,4 +1,4 @@
-//! The files of `--output DIR`: `result.json` and `partitions.tsv`, which are there together or not at all.
+//! The files of `--output DIR`: `result.json` and `partitions.tsv`; either both are written or neither.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::{PartitionResult, RunResult};
 use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 
-/// What the files are called.
+/// The names of the files.
 const RESULT: &str = "result.json";
 const PARTITIONS: &str = "partitions.tsv";
 
-/// A column of `partitions.tsv`: its name, and what stands in it.
+/// A column of `partitions.tsv`: its name, and its cells.
 type TsvColumn = (&'static str, fn(&PartitionResult) -> String);
 
 /// The columns of `partitions.tsv`: the fields of `partitions` in the JSON, in the same order; bytes as bare numbers.
@@ -37,7 +37,7 @@ const COLUMNS: [TsvColumn; 17] = [
     ("resumed", |p| p.resumed.to_string()),
 ];
 
-/// Makes `dir` and asks whether it can be written, so that a long job does not end without a place for what it makes.
+/// Makes `dir` and checks that it can be written, so that a long job does not fail in the end.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when it cannot.
@@ -46,7 +46,7 @@ pub fn prepare(dir: &Path) -> Result<()> {
     NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
 }
 
-/// Makes `dir` and asks whether a result can be written into it.
+/// Makes `dir` and checks that a result can be written into it.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when it cannot.
@@ -57,12 +57,12 @@ pub fn prepare_result(dir: &Path) -> Result<()> {
 
 /// The file of a result that is in `dir` already.
 pub fn result_in(dir: &Path) -> Option<PathBuf> {
-    // What is neither file nor link, such as a pipe, is written to and loses nothing.
+    // Anything but a file or a link to one, such as a pipe, is written to and loses nothing.
     let held = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file());
     [RESULT, PARTITIONS].into_iter().map(|name| dir.join(name)).find(held)
 }
 
-/// Writes both files into `dir`, which is made where it is missing: both, or neither.
+/// Writes both files, or neither, into `dir`, which is made where it is missing.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
@@ -73,7 +73,7 @@ pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::write_outputs(&[(&tsv, partitions.as_bytes()), (&json, whole.as_bytes())])
 }
 
-/// `report` as JSON that people can read; `file` is for the error.
+/// `report` as indented JSON; `file` is named in errors.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] where it cannot be written as JSON.

@@ -44,7 +44,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::report::result::tests::example;
 
-    /// The keys of a JSON object in the order of the text, at one depth of nesting below `open` braces.
+    /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
         let (mut depth, mut keys, mut rest) = (0, Vec::new(), text);
         while let Some(at) = rest.find(['{', '}', '[', ']', '"']) {
@@ -152,7 +152,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn fields_of_later_versions_are_no_obstacle_and_added_ones_may_miss() {
+    fn unknown_fields_are_ignored_and_added_ones_may_be_missing() {
         let text = serde_json::to_string(&example(1)).unwrap();
         let more = text.replacen('{', "{\"colour\":\"blue\",", 1);
         assert!(serde_json::from_str::<RunResult>(&more).is_ok());

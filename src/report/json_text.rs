@@ -1,7 +1,7 @@
-//! Any JSON value as text, for reports whose shape belongs to another stage (`trimill inspect`).
+//! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`).
 //!
-//! An object's plain fields become lines, a list of objects becomes a table with a column a field, an object within
-//! becomes lines under its name. Fields that end in `bytes` read as sizes.
+//! An object's plain fields become lines, a list of objects becomes a table with a column for each field, a nested object
+//! becomes lines under its name. Fields that end in `bytes` are shown as sizes.
 
 use serde_json::{Map, Value};
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::result_table::{against, shown, stages};
+use super::result_table::{shown, stages, used_of_budget};
 use super::table::{Column, grid, list, thousands};
 use super::{SCHEMA_VERSION, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
 use crate::path_text;
 
-/// What `trimill partition` left on disk.
+/// What `trimill partition` wrote to disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {
     /// The version of this object: 1.
@@ -35,7 +35,7 @@ pub struct PartitionReport {
     pub parts: u32,
     /// The partitions.
     pub partitions: Vec<SpilledPartition>,
-    /// The stages that the data passed.
+    /// The stages.
     pub stages: Vec<Stage>,
     /// The process's high-water mark of memory.
     pub peak_host_bytes: Bytes,
@@ -74,7 +74,7 @@ pub struct SpilledPartition {
 }
 
 impl PartitionReport {
-    /// A report that knows its job and nothing else yet; the directory is the job's spill directory.
+    /// A report with the settings of its job only; the directory is the job's spill directory.
     pub fn of(job: &Job) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -116,7 +116,7 @@ impl PartitionReport {
             ("edges", thousands(self.edges)),
             ("partitions", format!("{} by {}, prune {}", self.parts, self.partitioner, self.prune)),
             ("spilled", self.partitions.iter().map(|p| p.spill_bytes).sum::<Bytes>().to_string()),
-            ("largest partition", against(largest, self.device_memory)),
+            ("largest partition", used_of_budget(largest, self.device_memory)),
             ("peak host memory", self.peak_host_bytes.to_string()),
         ]);
         text.push('\n');

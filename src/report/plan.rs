@@ -1,9 +1,9 @@
-//! What a job will take: the answer of `trimill plan`. Nothing is counted for it.
+//! The report of `trimill plan`: what a job will take. Nothing is counted for it.
 
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use super::result_table::{against, means, method, parts, shown, stream};
+use super::result_table::{applies, method, parts, shown, stream, used_of_budget};
 use super::table::{Column, grid, list, seconds, thousands};
 use crate::bytes::Bytes;
 use crate::job::{Job, Prune, Stream};
@@ -20,7 +20,7 @@ pub struct PlanReport {
     pub version: String,
     /// The job's name in its job file.
     pub job: Option<String>,
-    /// Whether every partition fits the budget on the device, and the host's need its own.
+    /// Whether every partition fits the budget on the device, and the host's memory its own.
     pub fits: bool,
     /// Vertices of the clean graph.
     pub vertices: u64,
@@ -49,7 +49,7 @@ pub struct PlanReport {
     /// The smallest budgets of the host with which its graph is prepared and counted in either stream.
     #[serde(default)]
     pub host_floors: Vec<HostFloor>,
-    /// Raw bytes that pass the device, over all partitions.
+    /// Raw bytes streamed to the device, over all partitions.
     pub stream_bytes: Bytes,
     /// Bytes on disk at once, at most.
     pub disk_bytes: Bytes,
@@ -59,13 +59,13 @@ pub struct PlanReport {
     pub alternatives: Vec<Alternative>,
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
-    /// What would pass beside resident rows: `graph` or `partition`.
+    /// The stream: `graph` or `partition`.
     #[serde(default = "Stream::partition")]
     pub stream: Stream,
-    /// What either stream would take, where there is a choice.
+    /// The seconds that either stream would take, where there is a choice.
     #[serde(default)]
     pub estimates: Option<Estimates>,
-    /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
+    /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     #[serde(default)]
     pub methods: Vec<MethodEstimate>,
 }
@@ -85,15 +85,15 @@ pub struct PlannedPartition {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Row blocks that pass; of the partition stream about.
+    /// Row blocks; in the partition stream approximate.
     pub row_blocks: u64,
-    /// The largest row block in memory; of the partition stream at most.
+    /// The largest row block in memory; in the partition stream an upper bound.
     pub largest_block_bytes: Bytes,
     /// The partition on disk, at most.
     pub spill_bytes: Bytes,
-    /// Raw bytes that go to the device; of the partition stream at most.
+    /// Raw bytes streamed to the device; in the partition stream an upper bound.
     pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory; of the partition stream, and on the CPU, at most.
+    /// The peak of device (or counting) memory; in the partition stream, and on the CPU, an upper bound.
     pub peak_bytes_predicted: Bytes,
     /// Whether that is within the budget.
     pub fits: bool,
@@ -115,14 +115,14 @@ pub struct Alternative {
     pub duplication: f64,
     /// The peak of its largest partition, at most.
     pub largest_peak_bytes: Bytes,
-    /// Raw bytes that would pass the device.
+    /// Raw bytes that would be streamed to the device.
     pub stream_bytes: Bytes,
     /// Whether it fits.
     pub fits: bool,
 }
 
 impl PlanReport {
-    /// A plan that knows its job and nothing else yet. Fill in the sizes, then [`PlanReport::complete`] it.
+    /// A plan with the settings of its job only. Fill in the sizes, then [`PlanReport::complete`] it.
     pub fn of(job: &Job) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -153,8 +153,8 @@ impl PlanReport {
         }
     }
 
-    /// Fills in what follows from the partitions: each one's `fits`, `parts`, `stream_bytes`, `duplication`, and `fits`
-    /// as it was and of all partitions.
+    /// Fills in what follows from the partitions: each one's `fits`, `parts`, `stream_bytes` and `duplication`; `fits` stays
+    /// set only if all partitions fit.
     #[must_use]
     pub fn complete(mut self) -> Self {
         for partition in &mut self.partitions {
@@ -198,7 +198,7 @@ fn yes(fits: bool) -> String {
     if fits { "yes" } else { "no" }.into()
 }
 
-/// Both streams and what they would take.
+/// What either stream would take.
 fn faster(estimates: &Estimates) -> String {
     format!(
         "building, reading and copying take about {} by the graph stream, {}{} by the partition stream",
@@ -235,11 +235,11 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     if !plan.partitions.is_empty() {
         text.push('\n');
         let (rows, note) = shown(&plan.partitions, short, |p| p.peak_bytes_predicted);
-        text.push_str(&grid(PARTITIONS.iter().filter(|column| means(column, plan.stream)), rows, None));
+        text.push_str(&grid(PARTITIONS.iter().filter(|column| applies(column, plan.stream)), rows, None));
         text.push_str(&note);
     }
     text.push_str(&list(&[
-        ("largest partition", against(largest, plan.device_memory)),
+        ("largest partition", used_of_budget(largest, plan.device_memory)),
         ("smallest budget that works", plan.smallest_device_memory.to_string()),
         ("row blocks of at most", plan.block_bytes.to_string()),
         ("host memory at most", plan.host_memory.to_string()),
@@ -247,7 +247,7 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
         ("streamed", plan.stream_bytes.to_string()),
     ]));
     for floor in &plan.host_floors {
-        text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.made_of()));
+        text.push_str(&format!("host memory to {}: {} at least ({})\n", floor.stage, floor.bytes, floor.parts_text()));
     }
     if plan.stream == Stream::Partition {
         let duplication = format!("{:.3} (arcs kept over all partitions / edges)", plan.duplication);
@@ -258,7 +258,11 @@ pub fn table(plan: &PlanReport, short: bool) -> String {
     }
     if !plan.alternatives.is_empty() {
         text.push_str("\nOther numbers of parts\n");
-        text.push_str(&grid(ALTERNATIVES.iter().filter(|column| means(column, plan.stream)), &plan.alternatives, None));
+        text.push_str(&grid(
+            ALTERNATIVES.iter().filter(|column| applies(column, plan.stream)),
+            &plan.alternatives,
+            None,
+        ));
     }
     for advice in &plan.advice {
         text.push_str(&format!("advice: {advice}\n"));

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
 
-/// The answer to a job, with everything measured on the way.
+/// The result of a job, with all measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// The version of this object: 1.
@@ -34,7 +34,7 @@ pub struct RunResult {
     pub wedges: u128,
     /// `3 * triangles / wedges`; 0 without wedges.
     pub transitivity: f64,
-    /// What came in, and what cleaning did to it.
+    /// The input, and what cleaning did to it.
     pub input: InputReport,
     /// The backend that counted: `cpu` or `cuda`.
     pub backend: String,
@@ -48,7 +48,7 @@ pub struct RunResult {
     pub parts: u32,
     /// The partition-memory report.
     pub partitions: Vec<PartitionResult>,
-    /// The stages, in the order in which the data passed them.
+    /// The stages, in the order of the pipeline.
     pub stages: Vec<Stage>,
     /// The process's high-water mark of memory, a METIS child's added, without `driver_host_bytes`.
     pub peak_host_bytes: Bytes,
@@ -73,10 +73,10 @@ pub struct RunResult {
     /// The share of each GPU; empty on the CPU.
     #[serde(default)]
     pub devices: Vec<DeviceResult>,
-    /// What passed beside resident rows: `graph` or `partition`.
+    /// The stream: `graph` or `partition`.
     #[serde(default = "Stream::partition")]
     pub stream: Stream,
-    /// The methods between which `auto` chose, with what each was estimated to take; empty where a method was named.
+    /// The methods between which `auto` chose, with their estimates; empty where a method was named.
     #[serde(default)]
     pub methods: Vec<MethodEstimate>,
     /// What the drivers of GPUs mapped in the process when they started.
@@ -84,7 +84,7 @@ pub struct RunResult {
     pub driver_host_bytes: Bytes,
 }
 
-/// What came in, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
+/// The input, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputReport {
     /// The vertices that the input says it has; null where it says nothing.
@@ -118,19 +118,19 @@ pub struct PartitionResult {
     pub arcs_kept: u64,
     /// The resident section in memory.
     pub resident_bytes: Bytes,
-    /// Row blocks that passed.
+    /// Row blocks streamed.
     pub row_blocks: u64,
     /// The largest row block in memory.
     pub largest_block_bytes: Bytes,
     /// The compressed partition on disk.
     pub spill_bytes: Bytes,
-    /// Raw bytes that went to the device.
+    /// Raw bytes streamed to the device.
     pub stream_bytes: Bytes,
-    /// The peak of device (or counting) memory that the planner announced.
+    /// The peak of device (or counting) memory that the planner predicted.
     pub peak_bytes_predicted: Bytes,
     /// The peak that was measured.
     pub peak_bytes: Bytes,
-    /// Triangles whose lowest corner is local here.
+    /// Triangles whose corner of the largest rank is local here.
     pub triangles: u64,
     /// Time from the first byte read to the last row counted.
     pub seconds: f64,
@@ -142,7 +142,7 @@ pub struct PartitionResult {
     pub resumed: bool,
 }
 
-/// What a GPU did, and what was in use of its memory. A GPU with several workers stands here once for each.
+/// What a GPU did, and how much of its memory was in use. A GPU with several workers has one entry for each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceResult {
     /// The driver's number.
@@ -153,7 +153,7 @@ pub struct DeviceResult {
     pub partitions: u32,
     /// Triangles found there.
     pub triangles: u128,
-    /// Raw bytes that went there.
+    /// Raw bytes streamed there.
     pub stream_bytes: Bytes,
     /// Time of counting there, by the host's clock.
     pub seconds: f64,
@@ -163,11 +163,11 @@ pub struct DeviceResult {
     pub peak_bytes: Bytes,
     /// In use before the budget was taken: the CUDA context, the driver's own, other programs.
     pub context_bytes: Bytes,
-    /// In use at the end, by the driver's word: all of these and the budget.
+    /// In use at the end, as the driver reports it: all of these and the budget.
     pub used_bytes: Bytes,
 }
 
-/// A stage of the data's way.
+/// A stage of the pipeline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// Its name: `input`, `clean`, `orient`, ...
@@ -181,7 +181,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A stage that was at work for `time`.
+    /// A stage that took `time`.
     pub fn new(name: &str, time: Duration, bytes_in: Bytes, bytes_out: Bytes) -> Self {
         Self { name: name.into(), seconds: time.as_secs_f64(), bytes_in, bytes_out }
     }
@@ -193,7 +193,7 @@ impl Stage {
 }
 
 impl RunResult {
-    /// A result that knows its job and nothing else yet. Fill in what was measured, then [`RunResult::complete`] it.
+    /// A result with the settings of its job only. Fill in what was measured, then [`RunResult::complete`] it.
     pub fn of(job: &Job) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -247,13 +247,13 @@ impl RunResult {
         self.partitions.iter().map(|partition| u128::from(partition.triangles)).sum()
     }
 
-    /// Checks that the result agrees with itself.
+    /// Checks that the result is consistent.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] for another version, or numbers that contradict each other; `origin` is where it was
     /// read.
     pub fn check(&self, origin: &std::path::Path) -> Result<()> {
-        let refuse = |found: String| Err(Error::data(origin, found).expected("a result that agrees with itself"));
+        let refuse = |found: String| Err(Error::data(origin, found).expected("a consistent result"));
         if self.schema_version != SCHEMA_VERSION {
             return refuse(format!(
                 "the result has version {}, this program knows {SCHEMA_VERSION}",

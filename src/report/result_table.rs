@@ -1,4 +1,4 @@
-//! The result of a count as text: the answer, the partition-memory report, the stages.
+//! The result of a count as text: the counts, the partition-memory report, the stages.
 
 use std::cmp::Reverse;
 
@@ -33,7 +33,7 @@ pub(super) const OF_PARTITION_STREAM: [&str; 6] =
     ["proxies\ninduced", "proxies\nkept", "arcs\ninduced", "spilled", "spill\nat most", "duplication"];
 
 /// Whether a column means something in a stream.
-pub(super) fn means<T>(column: &Column<T>, stream: Stream) -> bool {
+pub(super) fn applies<T>(column: &Column<T>, stream: Stream) -> bool {
     stream == Stream::Partition || !OF_PARTITION_STREAM.contains(&column.heading)
 }
 
@@ -120,7 +120,7 @@ fn answer(result: &RunResult) -> String {
     list(&entries)
 }
 
-/// The method, and why that one where it was chosen.
+/// The method, and the estimates where it was chosen from several.
 pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
     let estimate = |of: &MethodEstimate| {
         let seconds = of.seconds.map_or("too little memory".into(), |seconds| format!("{:.1} ms", 1e3 * seconds));
@@ -153,7 +153,7 @@ fn partitions(partitions: &[PartitionResult], stream: Stream, short: bool) -> St
         format!("{:.3}", partitions.iter().map(|p| p.seconds).sum::<f64>()),
     ];
     let (shown, note) = shown(partitions, short, |p| p.peak_bytes.max(p.peak_bytes_predicted));
-    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| means(column, stream));
+    let columns = PARTITIONS.iter().zip(totals).filter(|(column, _)| applies(column, stream));
     let (columns, totals): (Vec<_>, Vec<_>) = columns.unzip();
     let mut text = grid(columns, shown, Some(totals));
     text.push_str(&note);
@@ -199,7 +199,7 @@ fn totals(result: &RunResult) -> String {
         ("streamed", bytes_of(streamed)),
         (
             "largest partition",
-            or_dash(largest, |p| format!("{} (part {})", against(p.peak_bytes, result.device_memory), p.id)),
+            or_dash(largest, |p| format!("{} (part {})", used_of_budget(p.peak_bytes, result.device_memory), p.id)),
         ),
         ("counting", seconds(result.counting_seconds())),
     ]);
@@ -211,7 +211,7 @@ pub(crate) fn parts(parts: u32) -> String {
     if parts == 1 { "1 part".into() } else { format!("{} parts", thousands(parts)) }
 }
 
-/// `graph stream`, or of the partition stream what is pruned: `prune direct`.
+/// `graph stream`, or `partition stream, prune direct`.
 pub(crate) fn stream(stream: Stream, prune: Prune) -> String {
     match stream {
         Stream::Graph => "graph stream".into(),
@@ -224,9 +224,9 @@ pub fn stages(stages: &[Stage]) -> String {
     grid(&STAGES, stages, None)
 }
 
-/// The most of the host's memory, and what the GPUs' drivers took beside it.
+/// The peak of the host's memory, and what the GPUs' drivers took in addition.
 fn host_memory(result: &RunResult) -> String {
-    let own = against(result.peak_host_bytes, result.host_memory);
+    let own = used_of_budget(result.peak_host_bytes, result.host_memory);
     match result.driver_host_bytes {
         Bytes::ZERO => own,
         driver => format!("{own}, and {driver} of the GPU's driver"),
@@ -234,7 +234,7 @@ fn host_memory(result: &RunResult) -> String {
 }
 
 /// `used of budget (percent)`, or only what was used where no budget is known.
-pub(crate) fn against(used: Bytes, budget: Bytes) -> String {
+pub(crate) fn used_of_budget(used: Bytes, budget: Bytes) -> String {
     if budget == Bytes::ZERO {
         return used.to_string();
     }

@@ -1,11 +1,11 @@
-//! Pieces of an SVG picture that stands alone: no fonts, scripts or files beside it, and legible on light and dark pages.
-//!
-//! Colours are classes with a second set for dark pages. Written by hand, for a picture of texts, bars and lines is not worth
-//! a drawing library, and those for charts know neither classes nor dark pages.
+//! Elements of a self-contained SVG picture: it needs no fonts, scripts or other files, and is legible on light and dark pages, by
+//! classes with a second set of colours.
 
-use std::fmt::Write as _;
+use svg::Document;
+use svg::node::Node;
+use svg::node::element::{Description, Group, Line, Rectangle, Style, Text, Title};
 
-/// Where a text stands by its place.
+/// How a text is aligned at its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
     /// It begins there.
@@ -16,9 +16,13 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A picture that grows.
-#[derive(Debug, Default)]
-pub(super) struct Drawing(String);
+/// A picture that is being drawn.
+#[derive(Default)]
+pub(super) struct Drawing {
+    picture: Group,
+    /// The group that was begun last and is not ended.
+    open: Option<Group>,
+}
 
 const STYLE: &str = "\
 text { font: 13px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif; fill: #1f2328 }
@@ -55,64 +59,68 @@ impl Drawing {
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
-        let text = escaped(text);
-        let _ = writeln!(self.0, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" class="{class}">{text}</text>"#);
+        let text = Text::new(printable(text)).set("x", tenths(x)).set("y", tenths(y));
+        self.add(text.set("text-anchor", anchor).set("class", class));
     }
 
     /// A rectangle.
     pub(super) fn bar(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), class: &str) {
-        let _ = writeln!(
-            self.0,
-            r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" rx="1.5" class="{class}"/>"#
-        );
+        let place = Rectangle::new().set("x", tenths(x)).set("y", tenths(y));
+        self.add(place.set("width", tenths(width)).set("height", tenths(height)).set("rx", 1.5).set("class", class));
     }
 
     /// A line.
     pub(super) fn line(&mut self, (x1, y1): (f64, f64), (x2, y2): (f64, f64), class: &str) {
-        let _ = writeln!(self.0, r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#);
+        let start = Line::new().set("x1", tenths(x1)).set("y1", tenths(y1));
+        self.add(start.set("x2", tenths(x2)).set("y2", tenths(y2)).set("class", class));
     }
 
-    /// Begins a group that shows `note` when it is pointed at.
+    /// Begins a group with the tooltip `note`.
     pub(super) fn open(&mut self, note: &str) {
-        let _ = writeln!(self.0, "<g><title>{}</title>", escaped(note));
+        self.open = Some(Group::new().add(Title::new(printable(note))));
     }
 
-    /// Ends it.
+    /// Ends the group.
     pub(super) fn close(&mut self) {
-        self.0.push_str("</g>\n");
+        if let Some(group) = self.open.take() {
+            self.add(group);
+        }
     }
 
     /// The whole file.
     pub(super) fn finish(self, (width, height): (f64, f64), title: &str, description: &str) -> String {
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n<desc>{}</desc>\n\
-             <style>\n{STYLE}\n</style>\n<rect width=\"100%\" height=\"100%\" class=\"page\"/>\n{}</svg>\n",
-            escaped(title),
-            escaped(description),
-            self.0
-        )
+        let (width, height) = (width.round(), height.round());
+        let page = Rectangle::new().set("width", "100%").set("height", "100%").set("class", "page");
+        let picture = Document::new()
+            .set("width", width)
+            .set("height", height)
+            .set("viewBox", (0, 0, width, height))
+            .set("role", "img")
+            .add(Title::new(printable(title)))
+            .add(Description::new().add(svg::node::Text::new(printable(description))))
+            .add(Style::new(STYLE))
+            .add(page)
+            .add(self.picture);
+        format!("{picture}\n")
+    }
+
+    fn add(&mut self, element: impl Into<Box<dyn Node>>) {
+        self.open.as_mut().unwrap_or(&mut self.picture).append(element);
     }
 }
 
-/// `text` as XML has it; what XML has no place for is left out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-            c => out.push(c),
-        }
-    }
-    out
+/// Positions and lengths to a tenth of a pixel.
+fn tenths(pixels: f64) -> f64 {
+    (pixels * 10.0).round() / 10.0
 }
 
-/// `text`, its end left out where it is longer than `most` characters.
+/// `text` without the characters that XML does not allow.
+fn printable(text: &str) -> String {
+    let text = text.chars().map(|c| if matches!(c, '\n' | '\t') { ' ' } else { c });
+    text.filter(|c| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}')).collect()
+}
+
+/// `text`, cut off where it is longer than `most` characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -126,7 +134,13 @@ mod tests {
 
     #[test]
     fn no_text_breaks_the_picture() {
-        assert_eq!(escaped("a<b> & \"c\"\n\u{1}é"), "a&lt;b&gt; &amp; &quot;c&quot; é");
+        let mut drawing = Drawing::default();
+        drawing.text((1.0, 2.04), Anchor::Start, "", "a<b> & \"c\"\n\u{1}é");
+        let file = drawing.finish((9.0, 9.0), "<t>", "&");
+        for part in ["a&lt;b&gt; &amp; ", "y=\"2\"", "<title>", "&lt;t&gt;"] {
+            assert!(file.contains(part), "{part}: {file}");
+        }
+        assert!(file.contains('é') && !file.contains('\u{1}'));
         assert_eq!(shortened("abcdef", 6), "abcdef");
         assert_eq!(shortened("abcdefg", 6), "abcde…");
     }

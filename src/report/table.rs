@@ -1,12 +1,14 @@
-//! Building tables: columns as values, numbers as people read them.
+//! Builds tables: columns as values, numbers in readable form.
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 use crate::bytes::Bytes;
 
-/// A column over rows of type `T`: its heading (lines broken where it is wide) and what stands in it.
+/// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
 pub struct Column<T> {
+    /// The heading of the column.
     pub heading: &'static str,
+    /// The text of a row in this column.
     pub cell: fn(&T) -> String,
 }
 
@@ -22,36 +24,36 @@ pub fn grid<'a, T: 'a>(
     plain_grid(headings, rows, totals)
 }
 
-/// The same of texts. A column whose texts are all numbers, sizes or dashes stands to the right. On a terminal a table keeps
-/// to its width as far as it can: see [`arranged`].
+/// The same for texts. A column of numbers, sizes or dashes only is aligned to the right. On a terminal a table keeps to the
+/// terminal's width as far as possible: see [`arranged`].
 pub(crate) fn plain_grid(
     headings: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     totals: Option<Vec<String>>,
 ) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().chain(totals).collect();
-    // Nothing where standard output is no terminal.
+    // None where standard output is not a terminal.
     let width = Table::new().width();
     arranged(&headings, &rows, width)
 }
 
 /// The table within `width` columns, where there is a width: first without lines between columns, then with texts in several
-/// lines. Numbers stay whole, so a table of too many of them is wider.
+/// lines. Numbers are never broken, so a table with too many of them is wider.
 fn arranged(headings: &[String], rows: &[Vec<String>], width: Option<u16>) -> String {
     let natural = drawn(headings, rows, Lines::All, None);
     let Some(width) = width.filter(|width| wide(&natural) > usize::from(*width)) else { return natural };
-    let plain = drawn(headings, rows, Lines::BelowSuccessor, None);
-    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, Lines::BelowSuccessor, Some(width)) }
+    let plain = drawn(headings, rows, Lines::BelowHeader, None);
+    if wide(&plain) <= usize::from(width) { plain } else { drawn(headings, rows, Lines::BelowHeader, Some(width)) }
 }
 
 /// Which lines a table has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
     All,
-    BelowSuccessor,
+    BelowHeader,
 }
 
-const BELOW_SUCCESSOR: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+const BELOW_HEADER: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
 fn wide(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
@@ -61,7 +63,7 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: Lines, width: Option<
     let mut table = Table::new();
     table.load_style(match lines {
         Lines::All => presets::UTF8_FULL_CONDENSED,
-        Lines::BelowSuccessor => BELOW_SUCCESSOR,
+        Lines::BelowHeader => BELOW_HEADER,
     });
     match width {
         Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
@@ -79,7 +81,7 @@ fn drawn(headings: &[String], rows: &[Vec<String>], lines: Lines, width: Option<
     for row in rows {
         table.add_row(cells(row));
     }
-    if lines == Lines::BelowSuccessor {
+    if lines == Lines::BelowHeader {
         for column in table.column_iter_mut() {
             column.set_padding((0, 1));
         }
@@ -124,7 +126,7 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A rate in bytes a second; a dash where there is nothing to tell.
+/// A rate in bytes a second; a dash where either is zero.
 pub(crate) fn rate(bytes: Bytes, seconds: f64) -> String {
     if bytes == Bytes::ZERO || seconds <= 0.0 {
         return "-".into();

@@ -22,7 +22,7 @@ pub struct VerifyReport {
     pub wedges: u128,
     /// `3 * triangles / wedges`; 0 without wedges.
     pub transitivity: f64,
-    /// What came in, and what cleaning did to it.
+    /// The input, and what cleaning did to it.
     pub input: InputReport,
     /// Time for everything.
     pub seconds: f64,

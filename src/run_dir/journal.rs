@@ -1,8 +1,8 @@
-//! The journal: what each counted partition gave, a file a partition.
+//! The journal: the result of each counted partition, in a file of its own.
 //!
-//! Enters: results of partitions, in any order. Leaves: those of earlier starts. A record stands alone: it says to which
-//! partitioning of which graph it belongs, so it can be written on one machine and added on another. What a record says
-//! replaces what it said before, so however often a partition is counted, it is added once.
+//! Enters: results of partitions, in any order. Leaves: those of earlier starts. A record is self-contained: it identifies the
+//! partitioning and the graph that it belongs to, so it can be written on one machine and added on another. A record replaces
+//! an earlier one of the same partition, so however often a partition is counted, it is added once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,18 +14,18 @@ use crate::error::{Error, Result};
 use crate::hex;
 use crate::report::PartitionResult;
 
-/// What a record calls itself.
+/// The kind of a record, with its version.
 const KIND: &str = "trimill partition result 1";
 
-/// A partition's result, and whose it is.
+/// A partition's result, and the partitioning that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartitionRecord {
     kind: String,
-    /// Marks the partitioning that it belongs to.
+    /// Identifies the partitioning that it belongs to.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of partitions of that.
+    /// The number of partitions of the partitioning.
     pub parts: u32,
     /// The result.
     pub result: PartitionResult,
@@ -45,7 +45,7 @@ impl PartitionRecord {
         sealed_file::write(&path(dir, self.result.id), self)
     }
 
-    /// Reads the record of `part` in `dir`, which is to belong to this partitioning; `None` where there is none.
+    /// Reads the record of `part` in `dir`, which must belong to this partitioning; `None` where there is none.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
@@ -75,7 +75,7 @@ impl Journal {
     /// The results of earlier starts. A record that is damaged, or does not fit, counts as missing.
     ///
     /// # Errors
-    /// When a record cannot be asked for at all.
+    /// When a record cannot be read.
     pub fn counted(&self) -> Result<BTreeMap<u32, PartitionResult>> {
         let mut counted = BTreeMap::new();
         for part in 0..self.parts {

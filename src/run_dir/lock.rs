@@ -1,8 +1,8 @@
-//! One process at a time in a run directory, where its file system can lock files; where it cannot, a warning says so.
+//! Allows one process at a time in a run directory, where its file system can lock files; where it cannot, a warning says so.
 //!
 //! The file `lock` is locked by the kernel as long as the process lives and has it open, so it is free again however that
-//! process ends. It says what the directory is, and who is in it. It appears locked and with its text, so a file of that name
-//! without the text is none of ours, and neither is the directory; nothing is ever written to one.
+//! process ends. Its text identifies the directory and the process. It appears locked and with its text, so a file of that name
+//! without the text was not made by this program, and neither was the directory; such a file is never written to.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,22 +18,22 @@ use crate::error::{Error, Result};
 pub(super) const NAME: &str = "lock";
 /// How its text begins: a directory with such a file is this program's, and may be tidied up.
 const MAGIC: &str = "trimill run directory, in use by process ";
-/// As many bytes of it as matter.
+/// Bytes of the text that are read.
 const TEXT: u64 = 64;
 
-/// The directory is this process's until the value is dropped.
+/// A lock on a directory; released when dropped.
 #[derive(Debug)]
 pub(super) struct Lock(#[allow(dead_code)] File);
 
 impl Lock {
-    /// Locks `dir`, which is this program's or empty.
+    /// Locks `dir`, which must be empty or a run directory.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when another process is in it, when it holds other things, or cannot be written.
+    /// [`crate::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
-        // A lock that was not named yet, or never was, makes it no directory of other things.
+        // A lock file that still has its temporary name does not count as another file.
         if there.all(|entry| disk::is_temporary(&entry.file_name()))
             && let Some(lock) = begin(dir, &path)?
         {
@@ -41,7 +41,7 @@ impl Lock {
         }
         let mut said = String::new();
         let file = match disk::open_plain_to_write(&path).map_err(|e| Error::write(&path, e))? {
-            // Whatever it is, only its beginning matters.
+            // Only the beginning of the file is read, whatever it is.
             Some(file) if (&file).take(TEXT).read_to_string(&mut said).is_ok() && said.starts_with(MAGIC) => file,
             _ => {
                 return Err(Error::resource("holds files and is no run directory")
@@ -59,19 +59,19 @@ impl Lock {
                     .at(dir)
                     .advice("wait until it has ended, or name another --run-dir"));
             }
-            // All that is kept here appears by a rename, so a count stays right even where two processes meet.
+            // All files here appear by a rename, so a count stays right even where two processes use the directory.
             Err(_) => tracing::warn!(
                 "{}: its file system cannot lock files: see that no other job runs in this directory at the same time",
                 dir.display()
             ),
         }
-        // Always as long, and written over what was there, so that no moment is without the magic.
+        // The text always has the same length and is overwritten in place, so that the magic is there at any moment.
         disk::write_at(&file, &path, text().as_bytes(), 0)?;
         Ok(Self(file))
     }
 }
 
-/// What the file says.
+/// The text of the file.
 fn text() -> String {
     format!("{MAGIC}{:10}\n", std::process::id())
 }
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&precious).ok(), said);
             fs::remove_file(&lock).unwrap();
         }
-        // Nobody writes to this pipe, and opening it must not wait for that.
+        // No process writes to this pipe, and opening it must not wait for one.
         assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
         refused(dir.path());
         fs::remove_file(&lock).unwrap();

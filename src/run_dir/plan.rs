@@ -1,8 +1,8 @@
 //! The plan of a run directory: `plan.json`, and beside it the partition of each vertex.
 //!
-//! Enters: a plan that was just made. Leaves: its partitions and the size of row blocks on a later start, so that partitions are
-//! the same ones whatever the budgets are then. Rank ranges stand in `plan.json`. Other partitions are written as the part of each
-//! rank, `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
+//! Enters: a plan that was just made. Leaves: its partitions and the size of row blocks on a later start, so that partitions stay
+//! the same whatever the budgets are then. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
+//! `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::job::Stream;
 use crate::partition::locals::Locals;
 use crate::plan::{Cut, Plan, RecordedCut};
 
-/// What the record calls itself, and its version.
+/// The kind of the record, with its version.
 const KIND: &str = "trimill plan 2";
 /// The name of the plan's file.
 const NAME: &str = "plan.json";
@@ -31,10 +31,10 @@ const LOCALS: &str = "locals.zst";
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
     kind: String,
-    /// Marks the partitions of the job.
+    /// Identifies the partitions of the job.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// The number of parts, those included that were split.
+    /// The number of parts, after splitting.
     pub parts: u32,
     /// The stream that they are counted by.
     pub stream: Stream,
@@ -42,15 +42,15 @@ pub struct PlanRecord {
     pub block_bytes: Bytes,
     /// Vertices.
     vertices: u32,
-    /// Where each rank range ends; none where partitions are no rank ranges.
+    /// Where each rank range ends; empty where partitions are not rank ranges.
     range_ends: Vec<u32>,
-    /// Of the file with the partition of each vertex; 0 without it.
+    /// The checksum of the file with the partition of each vertex; 0 without it.
     #[serde(with = "hex::of_u64")]
     locals_checksum: u64,
 }
 
 impl PlanRecord {
-    /// A record of so many parts, without them.
+    /// A record without the partitions themselves.
     pub(super) fn of(parts: u32, stream: Stream, block_bytes: Bytes) -> Self {
         Self {
             kind: KIND.into(),
@@ -67,7 +67,7 @@ impl PlanRecord {
     /// Writes the plan.
     ///
     /// # Errors
-    /// When the directory does not take it.
+    /// When it cannot be written.
     pub(super) fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
         match &plan.cut {

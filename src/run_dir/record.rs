@@ -1,7 +1,7 @@
-//! What a run directory is for: the parts of its job that decide what its partitions hold.
+//! The job of a run directory: the settings that decide what its partitions hold.
 //!
 //! Enters: a job, and what identifies its input. Leaves: `job.json`, and on a later start what differs. Threads, budgets,
-//! backend, method and places are no part of it and may change from start to start.
+//! backend, method and directories are not part of it and may change from start to start.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ use crate::job::{Job, Partitioner};
 
 use super::plan::PlanRecord;
 
-/// What the record calls itself, and its version.
+/// The kind of the record, with its version.
 const KIND: &str = "trimill run directory 3";
 
-/// How messages call what was not asked for.
+/// The text in messages for a setting that was not given.
 const NONE: &str = "none";
 
-/// What a run directory is for.
+/// The job of a run directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobRecord {
@@ -48,10 +48,10 @@ impl JobRecord {
     /// The record of `job`, whose input is `origin`.
     ///
     /// # Errors
-    /// An input that cannot be told from another one ([`crate::error::Kind::Usage`]); an assignment that cannot be read.
+    /// An input that is not a file ([`crate::error::Kind::Usage`]); an assignment that cannot be read.
     pub fn new(job: &Job, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
-            return Err(Error::usage("an input that is no file cannot be told from another one on a later start")
+            return Err(Error::usage("an input that is not a file cannot be identified on a later start")
                 .advice("write it to a file first, or leave out --run-dir"));
         };
         let (mut metis_contract, mut assignment) = (None, Vec::new());
@@ -87,20 +87,20 @@ impl JobRecord {
         Identity { files: self.input.clone() }
     }
 
-    /// The same for the same files, now that their contents are known.
+    /// The same with the hashes of the files' contents.
     #[must_use]
     pub fn with_input(self, identity: &Identity) -> Self {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// As it was recorded, of files as they are `now`.
+    /// The recorded settings, with the files as they are `now`.
     pub(super) fn refreshed(self, now: &Self) -> Self {
         Self { input: now.input.clone(), assignment: now.assignment.clone(), ..self }
     }
 
-    /// Fails where a start with `now` cannot go on with what `self`, found in `dir`, began. `plan` is what was
-    /// chosen then: asking for just that, or leaving the choice to the planner, is no difference. Where only the contents of a
-    /// file tell whether it is the same, they are hashed; afterwards they are known.
+    /// Fails where a start with the job `now` cannot go on with the job `self` that was recorded in `dir`. `plan` is what was
+    /// chosen then: asking for the same, or leaving the choice to the planner, is no difference. Files that can only be
+    /// compared by their contents are hashed; `now` then has the hashes.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
@@ -130,7 +130,7 @@ impl JobRecord {
             .advice("set these as they were, name another --run-dir, or remove this one"))
     }
 
-    /// All but the files, as they are called in messages.
+    /// All settings but the files, by their names in messages.
     fn settings(&self) -> [(&'static str, String); 8] {
         let or_none = |value: Option<u64>| value.map_or_else(|| NONE.into(), |value| value.to_string());
         [

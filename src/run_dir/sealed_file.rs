@@ -33,10 +33,10 @@ pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// What was read; what is damaged counts as missing, and `then` says what follows from that.
+/// Treats a damaged file as missing, with a warning; `then` says what follows from that.
 ///
 /// # Errors
-/// All others.
+/// All other errors.
 pub(super) fn unless_damaged<T>(read: Result<Option<T>>, then: &str) -> Result<Option<T>> {
     match read {
         Err(error) if error.kind() == Kind::Data => {

@@ -6,28 +6,28 @@
 //! successors  LEB128, row after row: the first successor, then the distance from the one before, less 1
 //! ```
 //!
-//! So rows are coded as in the graph's file (`graph/codec.rs`), and a device unpacks them in the same way. Invariants: what
-//! is decoded ascends strictly and stays below its bound, whatever the bytes.
+//! So rows are encoded as in the graph's file (`graph/codec.rs`), and a device unpacks them in the same way. Invariants:
+//! decoded values ascend strictly and stay below their bound, whatever the bytes.
 
 use super::coded::CodedSlice;
 use crate::graph::codec::{self, Wrong, check_numbers, numbers, put, put_ends, undo_distances};
 
 pub use crate::graph::Offset;
 
-/// A block ends with the row that brings it to so many rows and arcs: some hundred KiB, for zstd to find what repeats, and for many
-/// threads to share what a section has.
+/// A block ends with the row that brings it to this many rows and arcs: some hundred KiB, enough for zstd to find repetitions,
+/// and small enough for many threads to share a section.
 pub const FULL: u64 = 1 << 17;
 
 /// The most values (rows, arcs, numbers) that a reader accepts in a block of more than one row.
 pub(super) const MOST_VALUES: u64 = 1 << 24;
 
-/// The same of a single row. Rows of an oriented graph have at most `sqrt(2 m)` successors, so none comes near.
+/// The same for a single row. Rows of an oriented graph have at most `sqrt(2 m)` successors, so none comes near.
 pub(super) const MOST_VALUES_OF_ROW: u64 = 1 << 28;
 
 /// The most bytes of a value.
 pub(super) const VALUE_BYTES: u64 = 5;
 
-/// What rows are called: each has a number of its own (resident), or only the end of their range is known (row blocks).
+/// The numbers of rows: each row has its own (resident), or only the end of their range is known (row blocks).
 #[derive(Debug, Clone, Copy)]
 pub enum Numbers<T> {
     /// The number of each row.
@@ -36,7 +36,7 @@ pub enum Numbers<T> {
     Below(u32),
 }
 
-/// Places for decoded rows.
+/// Buffers for decoded rows.
 pub struct RowsMut<'a, O> {
     /// Where the rows' numbers go, or what bounds them.
     pub numbers: Numbers<&'a mut [u32]>,
@@ -77,8 +77,8 @@ pub(super) fn ascending(bytes: &[u8], bound: u32, into: &mut [u32]) -> Result<()
     if undo_distances(&many, into, std::iter::once(bound.into())) { Ok(()) } else { Err("ranks beyond the largest") }
 }
 
-/// Reads what comes before the successors, of which there are `arcs`: numbers, lengths (into `lengths`, which becomes as long as
-/// `rows`), and returns how many bytes that takes.
+/// Reads the numbers and the lengths that come before the `arcs` successors, the latter into `lengths`, which becomes `rows` long;
+/// returns how many bytes they take.
 fn before_successors(
     bytes: &[u8],
     own: &mut Numbers<&mut [u32]>,
@@ -96,10 +96,10 @@ fn before_successors(
     Ok(at + codec::lengths(&bytes[at..], lengths, arcs)?)
 }
 
-/// Decodes a block, all of `bytes`, into its place; the numbers of rows and successors are those of `into`.
+/// Decodes a block, all of `bytes`; the lengths of `into` are its numbers of rows and successors.
 ///
 /// # Errors
-/// What is wrong with the bytes. What `into` holds is then of no use.
+/// What is wrong with the bytes. The contents of `into` are then not valid.
 pub fn decode<O: Offset>(bytes: &[u8], into: RowsMut<'_, O>, lengths: &mut Vec<u32>) -> Result<(), Wrong> {
     let RowsMut { numbers: mut own, ends, successors, base } = into;
     let at = before_successors(bytes, &mut own, (ends.len(), successors.len() as u64), lengths)?;
@@ -120,10 +120,10 @@ pub(super) struct Packed {
     pub(super) bound: u32,
 }
 
-/// As [`decode`], but the `arcs` successors stay as they are, for a device to unpack.
+/// As [`decode`], but the `arcs` successors stay encoded, for a device to unpack.
 ///
 /// # Errors
-/// As [`decode`]. Whether rows ascend below the bound is for the device to see.
+/// As [`decode`]. Whether rows ascend below the bound is checked by the device.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     mut own: Numbers<&mut [u32]>,

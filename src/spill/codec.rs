@@ -1,7 +1,7 @@
-//! What is done to the bytes of a block before they are stored.
+//! How the bytes of a block are stored.
 //!
-//! A spill that waits in memory holds blocks as they are, one on disk as zstd frames of level 1: on a crawl, whose rows repeat
-//! each other, a third of the bytes. docs/spill-format.md has what was measured.
+//! A spill in memory stores blocks uncompressed, one on disk as zstd frames of level 1: on a crawl, whose rows resemble each
+//! other, these take a third of the bytes. Measurements are in docs/spill-format.md.
 
 use serde::{Serialize, Serializer};
 use zstd::bulk::{Compressor, Decompressor};
@@ -66,7 +66,7 @@ impl Encoder {
         Compressor::new(LEVEL).map(Self).map_err(no_zstd)
     }
 
-    /// What is stored of `block`.
+    /// Compresses `block`.
     ///
     /// # Errors
     /// When zstd gets no memory.
@@ -87,10 +87,10 @@ impl Decoder {
         Decompressor::new().map(Self).map_err(no_zstd)
     }
 
-    /// Fills `block` with what `stored` was made from.
+    /// Decompresses `stored` into `block`, which must have the right length.
     ///
     /// # Errors
-    /// What is wrong with the bytes. What `block` holds is then of no use.
+    /// What is wrong with the bytes. The contents of `block` are then not valid.
     pub fn decode(&mut self, stored: &[u8], block: &mut [u8]) -> Result<(), String> {
         match self.0.decompress_to_buffer(stored, block) {
             Ok(found) if found == block.len() => Ok(()),

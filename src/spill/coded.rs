@@ -1,9 +1,9 @@
-//! Rows before they are joined to a block: numbers and lengths as they are, successors coded.
+//! Rows that are not yet joined to a block: numbers and lengths as plain values, successors encoded.
 //!
-//! Enters: rows of local numbers, from whatever filters them. Leaves: the bytes of a block ([`super::body`]). Coded rows take 1 to 2
-//! bytes an arc, so they are coded where they are filtered, and nothing but bytes is moved after that.
+//! Enters: rows of local numbers, from the code that filters them. Leaves: the bytes of a block ([`super::block`]). Encoded rows
+//! take 1 to 2 bytes an arc, so rows are encoded right where they are filtered, and only these bytes are moved after that.
 
-use crate::graph::codec::{SOME, SOME_BYTES, put_some};
+use crate::graph::codec::{BATCH_BYTES, SOME, put_batch};
 
 /// Rows, in ascending order of their numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,12 +26,12 @@ pub struct Mark {
 /// Adds rows to [`CodedRows`]; holds buffers for some successors.
 pub struct Coder<'a> {
     rows: &'a mut CodedRows,
-    /// The last number before some successors, and theirs.
+    /// The number of the successor before the current chunk, then those of the chunk.
     places: [u32; SOME + 1],
-    bytes: [u8; SOME_BYTES],
+    bytes: [u8; BATCH_BYTES],
 }
 
-/// Some consecutive ones of them.
+/// Some consecutive rows of [`CodedRows`].
 #[derive(Debug, Clone, Copy)]
 pub struct CodedSlice<'a> {
     /// The local number of each row's vertex.
@@ -44,9 +44,9 @@ pub struct CodedSlice<'a> {
 }
 
 impl CodedRows {
-    /// What adds to them.
+    /// A coder that adds rows.
     pub fn coder(&mut self) -> Coder<'_> {
-        Coder { rows: self, places: [0; SOME + 1], bytes: [0; SOME_BYTES] }
+        Coder { rows: self, places: [0; SOME + 1], bytes: [0; BATCH_BYTES] }
     }
 
     /// Adds rows that come after these.
@@ -93,16 +93,16 @@ impl CodedRows {
 }
 
 impl Coder<'_> {
-    /// Adds the row of the vertex `number`: what `keep` leaves of `successors`, as `place` numbers them, which must not change their
-    /// order. Some successors are filtered, then numbered, then coded, so that no step waits for another one, and none has a branch
-    /// that is hard to guess.
+    /// Adds the row of the vertex `number`: those `successors` that `keep` accepts, as `place` numbers them, which must not change
+    /// their order. A chunk of successors is filtered, then numbered, then encoded, so that no step waits for another one, and none
+    /// has a branch that is hard to predict.
     ///
     /// # Panics
     /// When the row does not ascend strictly, or not below `number`.
     #[inline(always)]
     pub fn push(&mut self, number: u32, successors: &[u32], keep: impl Fn(u32) -> bool, place: impl Fn(u32) -> u32) {
         let Self { rows, places, bytes } = self;
-        // The first successor is as far from -1 as it is large.
+        // The first distance is from -1, so that it is the successor itself.
         places[0] = u32::MAX;
         let (mut length, mut sum) = (0, 0);
         for some in successors.chunks(SOME) {
@@ -117,7 +117,7 @@ impl Coder<'_> {
                 *distance = pair[1].wrapping_sub(pair[0]).wrapping_sub(1);
             }
             sum += distances[..many].iter().map(|&distance| u64::from(distance) + 1).sum::<u64>();
-            let end = put_some(&distances[..many], bytes);
+            let end = put_batch(&distances[..many], bytes);
             rows.successors.extend_from_slice(&bytes[..end]);
             length += many as u32;
             places[0] = places[many];
@@ -142,7 +142,7 @@ impl CodedSlice<'_> {
         self.rows() as u64 + self.arcs
     }
 
-    /// The first `rows` of these, and the others. `O(1)` where these are all, else in the bytes of the first ones.
+    /// The first `rows` rows, and the others. Takes `O(1)` where the first ones are all, else time in proportion to their bytes.
     #[must_use]
     pub fn split_at(&self, rows: usize) -> (Self, Self) {
         let (numbers, numbers_after) = self.numbers.split_at(rows);
@@ -178,7 +178,7 @@ impl CodedSlice<'_> {
             }
             (at, left) = (at + STEP, left - found);
         }
-        // Bytes that go on with the last number taken belong to it, so it is counted from there byte by byte.
+        // The last step is counted byte by byte, to end right after the last number.
         while left > 0 {
             left -= u64::from(self.successors[at] < 0x80);
             at += 1;

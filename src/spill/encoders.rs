@@ -1,4 +1,4 @@
-//! Encoders that writers lend each other: as many exist as are at work at a time, however many spills are being written.
+//! Encoders that writers share: only as many exist as are in use at a time, however many spills are being written.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,12 +6,12 @@ use super::codec::Encoder;
 use crate::error::Result;
 use crate::lock;
 
-/// Encoders that are not at work; clones share them.
+/// Idle encoders; clones share them.
 #[derive(Clone, Default)]
 pub struct Encoders(Arc<Mutex<Vec<Encoder>>>);
 
 impl Encoders {
-    /// What is stored of `block`.
+    /// Compresses `block`.
     ///
     /// # Errors
     /// When zstd gets no memory.

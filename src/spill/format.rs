@@ -1,7 +1,7 @@
 //! The header of a spill, and what all parts of the format share.
 //!
 //! Enters and leaves: 160 bytes, little-endian, at the start of the file; `docs/spill-format.md` is the specification.
-//! A header is valid only if the file is whole: it is written last.
+//! A header is valid only if the file is complete: it is written last.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::codec::Codec;
 use crate::error::{Error, Result};
 
 /// The version of the format that is written and read.
-pub const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 2;
 
 /// The first bytes of every spill.
 pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
@@ -19,13 +19,13 @@ pub(super) const MAGIC: [u8; 8] = *b"TRIMSPIL";
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 160;
 
-/// Where the header's own checksum stands; it covers everything before it.
+/// Where the header's own checksum is; it covers everything before it.
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-/// What the errors of damaged spills advise.
+/// The advice of errors about damaged spills.
 pub(super) const REBUILD: &str = "delete the spill and build it again";
 
-/// A spill that is not what it should be.
+/// An error about a damaged spill.
 pub(super) fn damaged(path: &Path, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REBUILD)
 }
@@ -66,7 +66,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The header as it stands in the file, with its checksum.
+    /// The header as in the file, with its checksum.
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let p = &self.partition;
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
@@ -152,7 +152,7 @@ impl Header {
     }
 }
 
-/// The checksum that a header's bytes should carry. Through the index's it vouches for the whole file.
+/// The checksum that a header's bytes should have. Through the checksum of the index it covers the whole file.
 pub(super) fn checksum(header: &[u8; HEADER_BYTES]) -> u64 {
     xxh3_64(&header[..CHECKSUM_AT])
 }

@@ -1,9 +1,9 @@
 //! The index of a spill: which blocks hold the ranks, the resident section and each row block.
 //!
-//! Enters and leaves: the bytes at the end of the file, under a checksum that stands in the header. What is parsed is
-//! checked against the header: the blocks tile the bytes between the header and the index, the row blocks tile the numbering,
-//! the sums agree, and no block claims more rows or arcs than it can have. So nothing is allocated for a claim that the
-//! rest of the file contradicts. Cost: 24 bytes a row block and 48 a block.
+//! Enters and leaves: the bytes at the end of the file, whose checksum is in the header. A parsed index is checked against
+//! the header: the blocks tile the bytes between the header and the index, the row blocks tile the numbering, the sums agree,
+//! and no block claims more rows or arcs than it can have. So nothing is allocated for a size that the rest of the file
+//! contradicts. Cost: 24 bytes a row block and 48 a block.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,13 +17,13 @@ const ROW_BLOCK_BYTES: usize = 24;
 const BLOCK_BYTES: usize = 48;
 const COUNTS_BYTES: usize = 16;
 
-/// The most bytes of a spill of so many vertices, locals, arcs and row blocks.
+/// The most bytes of a spill with these numbers of vertices, locals, arcs and row blocks.
 pub const fn most_bytes(numbered: u64, locals: u64, arcs: u64, row_blocks: u64) -> u64 {
-    // Values below the number of vertices take as many bytes as that one; ranks may be any.
+    // Values below the number of vertices take at most as many bytes as that number; ranks may take any number of bytes.
     let value = (numbered | 1).ilog2() as u64 / 7 + 1;
     let plain = VALUE_BYTES * numbered + value * (locals + numbered + arcs);
     let blocks = (2 * numbered + arcs) / FULL + 2 + row_blocks;
-    // What zstd adds where nothing repeats, at most.
+    // At most what zstd adds to incompressible data.
     let stored = plain + plain / 256 + 64 * blocks;
     stored + (HEADER_BYTES + COUNTS_BYTES) as u64 + ROW_BLOCK_BYTES as u64 * row_blocks + BLOCK_BYTES as u64 * blocks
 }
@@ -40,7 +40,7 @@ pub(super) struct Block {
     pub(super) rows: u32,
 }
 
-/// What the index knows of a row block.
+/// A row block in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowBlockInfo {
     /// The local numbers that the row block covers.
@@ -56,11 +56,6 @@ impl RowBlockInfo {
     /// Bytes of the decoded row block in host memory: successors and offsets.
     pub fn decoded_bytes(&self) -> u64 {
         4 * (self.arcs + u64::from(self.rows) + 1)
-    }
-
-    /// Bytes of the row block's rows before coding.
-    pub fn raw_bytes(&self) -> u64 {
-        raw_bytes(false, u64::from(self.rows), self.arcs)
     }
 }
 
@@ -97,7 +92,7 @@ impl Index {
     /// Reads an index and checks it against the header.
     ///
     /// # Errors
-    /// What contradicts what.
+    /// What is contradictory.
     pub(super) fn parse(path: &Path, bytes: &[u8], header: &Header) -> Result<Self> {
         let index = Self::fields(bytes).ok_or_else(|| damaged(path, "index: its length contradicts its counts"))?;
         index.check(header).map_err(|found| damaged(path, format!("index: {found}")))?;

@@ -1,8 +1,8 @@
 //! The manifest: which spills belong to a job.
 //!
-//! Enters: a [`SpillSummary`] for each partition, and what the job was. Leaves: `manifest.json` beside the spills, written
-//! to a temporary file and renamed, and back. The file is [sealed], so any flipped byte is found; each partition's `bytes`
-//! and `checksum` say which file is meant, so a spill that was replaced is found, too.
+//! Enters: a [`SpillSummary`] for each partition, and a description of the job. Leaves: `manifest.json` beside the spills,
+//! written to a temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte
+//! is found; each partition's `bytes` and `checksum` identify its file, so a spill that was replaced is found, too.
 
 use std::path::{Path, PathBuf};
 
@@ -35,32 +35,32 @@ pub struct Manifest {
     /// The fingerprint of the job; all spills carry it.
     #[serde(with = "hex::of_u128")]
     pub fingerprint: u128,
-    /// What the job was.
+    /// A description of the job.
     pub job: ManifestJob,
     /// Vertices of the graph.
     pub vertices: u64,
     /// Edges of the graph.
     pub edges: u64,
-    /// What counting the spills has to know of the graph; missing in version 1.
+    /// What counting the spills needs to know of the graph; missing in version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<ManifestGraph>,
     /// The partitions, in order of their numbers.
     pub partitions: Vec<ManifestPartition>,
 }
 
-/// What a result says of a graph, and what methods ask of it.
+/// What results say of a graph, and what methods need to know of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestGraph {
     /// Its size.
     pub size: GraphSize,
-    /// Paths with a middle.
+    /// Paths of two edges.
     pub wedges: u128,
     /// What cleaning removed and added.
     pub report: CleanReport,
 }
 
-/// What a job was, for people; the fingerprint is what is compared.
+/// A description of a job for readers; only the fingerprint is compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestJob {
@@ -86,7 +86,7 @@ pub struct ManifestPartition {
     pub file: String,
     /// The length of the file.
     pub bytes: u64,
-    /// The checksum in the header of the file, which vouches for all of it.
+    /// The checksum in the header of the file, which covers all of it.
     #[serde(with = "hex::of_u64")]
     pub checksum: u64,
     /// Local vertices.
@@ -143,7 +143,7 @@ impl Manifest {
     /// Writes `dir/manifest.json`, replacing one that is there, and returns its path.
     ///
     /// # Errors
-    /// When the directory does not take it.
+    /// When it cannot be written.
     pub fn write(&self, dir: &Path) -> Result<PathBuf> {
         let path = dir.join(MANIFEST_NAME);
         let text = sealed::seal(self).map_err(|error| Error::write(&path, error.into()))?;
@@ -188,7 +188,7 @@ impl Manifest {
         }
     }
 
-    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the very file that the manifest means.
+    /// Opens the spill of `partition`, one of this manifest's in `dir`, if it is the file that the manifest describes.
     ///
     /// # Errors
     /// When it is missing or damaged, belongs to another job, or is another file than the one the manifest was written for.
@@ -198,11 +198,11 @@ impl Manifest {
         let found = (spill.header().partition, spill.bytes(), spill.checksum());
         let meant = (partition.id, partition.bytes, partition.checksum);
         if found != meant {
-            let told = |(id, bytes, checksum): (u32, u64, u64)| {
+            let shown = |(id, bytes, checksum): (u32, u64, u64)| {
                 format!("partition {id} in {bytes} bytes with checksum {checksum:016x}")
             };
-            return Err(Error::data(&path, told(found))
-                .expected(format!("{}, as the manifest says", told(meant)))
+            return Err(Error::data(&path, shown(found))
+                .expected(format!("{}, as the manifest says", shown(meant)))
                 .advice(ADVICE));
         }
         Ok(spill)

@@ -1,7 +1,7 @@
 //! Reads a spill.
 //!
 //! Enters: a file. Leaves: the resident section and any row block, in the caller's buffers. Opening checks the header, the
-//! length of the file, the index and their checksums, so a reader exists only for a file that is whole; blocks are checked
+//! length of the file, the index and their checksums, so a reader exists only for a complete file; blocks are checked
 //! when they are read ([`super::reading`]).
 
 use std::fs::File;
@@ -57,9 +57,9 @@ impl SpillReader {
         if bytes < HEADER_BYTES as u64 {
             return Err(damaged(path, format!("{bytes} bytes")).expected(format!("a header of {HEADER_BYTES} bytes")));
         }
-        let mut successor = [0; HEADER_BYTES];
-        store.read(&mut successor, 0).map_err(unreadable)?;
-        let header = Header::parse(path, &successor)?;
+        let mut header_bytes = [0; HEADER_BYTES];
+        store.read(&mut header_bytes, 0).map_err(unreadable)?;
+        let header = Header::parse(path, &header_bytes)?;
         let found = header.partition.fingerprint;
         if let Some(fingerprint) = fingerprint.filter(|&fingerprint| fingerprint != found) {
             return Err(Error::data(path, format!("a spill of another job, with fingerprint {found:032x}"))
@@ -81,7 +81,7 @@ impl SpillReader {
             path: path.to_path_buf(),
             store,
             header,
-            checksum: checksum(&successor),
+            checksum: checksum(&header_bytes),
             bytes,
             index,
             slots: Mutex::default(),
@@ -108,13 +108,13 @@ impl SpillReader {
         self.bytes
     }
 
-    /// The header's checksum, which through the index's vouches for every byte of the file; as in
+    /// The header's checksum, which through the index's covers every byte of the file; as in
     /// [`super::SpillSummary::checksum`].
     pub fn checksum(&self) -> u64 {
         self.checksum
     }
 
-    /// What the writer of this spill had to say of it.
+    /// The summary that the writer of this spill returned.
     pub fn summary(&self) -> SpillSummary {
         SpillSummary {
             path: self.path.clone(),
@@ -160,7 +160,7 @@ impl SpillReader {
     }
 }
 
-/// A buffer of `length` elements, or an error instead of an abort where that is more than memory.
+/// A buffer of `length` elements, or an error instead of an abort where there is too little memory.
 pub(super) fn resized<T: Clone + Default>(mut buffer: Vec<T>, length: u64) -> Result<Vec<T>> {
     let more = usize::try_from(length).map(|length| length.saturating_sub(buffer.len()));
     let reserved = more.is_ok_and(|more| buffer.try_reserve_exact(more).is_ok());

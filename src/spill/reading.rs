@@ -1,9 +1,9 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Enters: an open [`SpillReader`]. Leaves: rows in the caller's buffers, decoded, or packed for a device that unpacks them by itself.
-//! Blocks are read, checked and decoded in parallel, straight into their places. On an error the caller's buffers are emptied: wrong
-//! rows never leave. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB (more only for
-//! longer rows).
+//! Enters: an open [`SpillReader`]. Leaves: rows in the caller's buffers, decoded, or packed for a device that unpacks them itself.
+//! Blocks are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that
+//! wrong rows are never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB
+//! (more only for longer rows).
 
 use std::fmt;
 use std::ops::Range;
@@ -89,7 +89,8 @@ impl SpillReader {
         Ok(ranks)
     }
 
-    /// Reads the resident section into `into`, whose memory is used again.
+    #[cfg(feature = "testing")]
+    /// Reads the resident section into `into`, whose memory is reused.
     ///
     /// # Errors
     /// When the file is damaged or the memory does not suffice; `into` is then empty.
@@ -144,7 +145,7 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is used again.
+    /// Reads row block `i` (below [`SpillReader::row_blocks`]) into `into`, whose memory is reused.
     ///
     /// # Errors
     /// When the file is damaged or the memory does not suffice; `into` is then empty.
@@ -181,8 +182,8 @@ impl SpillReader {
         read.map(drop)
     }
 
-    /// Reads blocks of one section, whose rows the slices are as long as; `words` as their arcs, or as their bytes where they stay
-    /// packed: then what a device has to know of each block is returned.
+    /// Reads blocks of one section into slices of exactly their rows; `words` is as long as their arcs, or as their bytes where
+    /// they stay packed. In that case, what a device needs to know of each block is returned.
     fn read<O: Offset>(
         &self,
         section: Section,
@@ -258,7 +259,7 @@ impl SpillReader {
         jobs
     }
 
-    /// Reads and checks one block, and decodes what is not to stay packed.
+    /// Reads and checks one block, and decodes it unless it stays packed.
     fn run<O: Offset>(&self, section: Section, job: Job<'_, O>) -> Result<Option<CompactPart>> {
         let Job { number, block: of, numbers, ends, into, base: (row, base) } = job;
         let damaged = |found: String| damaged(&self.path, format!("{section}, block {number}: {found}"));
@@ -292,7 +293,7 @@ impl SpillReader {
         })
     }
 
-    /// Lends what a thread decodes with.
+    /// Runs `work` with a decoder and buffers that no other thread uses.
     fn with_slot<T>(&self, work: impl FnOnce(&mut Slot) -> Result<T>) -> Result<T> {
         let spare = lock(&self.slots).pop();
         let mut slot = match spare {
@@ -304,7 +305,7 @@ impl SpillReader {
         done
     }
 
-    /// The bytes of a block, in memory that is used again.
+    /// The bytes of a block, in memory that is reused.
     fn plain_block<'b>(
         &self,
         block: &Block,

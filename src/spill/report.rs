@@ -1,4 +1,4 @@
-//! What a spill holds, for people and for JSON.
+//! Reports what a spill holds.
 //!
 //! Enters: an open [`SpillReader`]; no block is read. Leaves: a [`SpillReport`].
 
@@ -25,7 +25,7 @@ pub struct SpillReport {
     pub version: u32,
     /// The codec.
     pub codec: Codec,
-    /// The header's checksum, which vouches for the whole file.
+    /// The header's checksum, which covers the whole file.
     #[serde(with = "hex::of_u64")]
     pub checksum: u64,
     /// The fingerprint of the job.

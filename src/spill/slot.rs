@@ -1,4 +1,4 @@
-//! What a thread decodes the blocks of a spill with.
+//! What a thread needs to decode the blocks of a spill.
 
 use super::codec::Decoder;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Where a spill's bytes are: in a file, or in the host's memory for one that is counted soon and never kept.
 //!
-//! Both hold the same bytes in the same layout. In memory they lie in the pieces in which they were written, so nothing is
-//! copied while a spill grows and no more is taken than it has bytes.
+//! Both hold the same bytes in the same layout. In memory they are kept in the pieces in which they were written, so nothing
+//! is copied while a spill grows and it takes no more memory than it has bytes.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -11,20 +11,20 @@ use std::sync::Arc;
 use crate::disk::{self, NewFile};
 use crate::error::{Error, Result};
 
-/// What is written to.
+/// Where a writer writes.
 pub(super) enum Sink {
     File(BufWriter<NewFile>),
     Memory(Pieces),
 }
 
-/// What is read from.
+/// Where a reader reads.
 #[derive(Debug)]
 pub(super) enum Store {
     File(File),
     Memory(Arc<Pieces>),
 }
 
-/// Bytes in memory, in the pieces in which they came.
+/// Bytes in memory, in the pieces in which they were written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pieces {
     pieces: Vec<Vec<u8>>,
@@ -47,12 +47,12 @@ impl Sink {
         }
     }
 
-    /// Puts `successor` over the first bytes and gives a file its name; what was in memory is left there and returned.
-    pub(super) fn finish(self, successor: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
+    /// Writes `header` over the first bytes and gives a file its name; a spill in memory is returned.
+    pub(super) fn finish(self, header: &[u8], path: &Path, durable: bool) -> Result<Option<Arc<Pieces>>> {
         match self {
             Self::File(out) => {
                 let file = out.into_inner().map_err(|error| Error::write(path, error.into_error()))?;
-                file.write_at(successor, 0)?;
+                file.write_at(header, 0)?;
                 if durable {
                     file.sync()?;
                 }
@@ -61,7 +61,7 @@ impl Sink {
             }
             Self::Memory(mut pieces) => {
                 if let Some(first) = pieces.pieces.first_mut() {
-                    first[..successor.len()].copy_from_slice(successor);
+                    first[..header.len()].copy_from_slice(header);
                 }
                 Ok(Some(Arc::new(pieces)))
             }
@@ -74,7 +74,7 @@ impl Store {
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
-            Self::Memory(pieces) => Ok(pieces.len()),
+            Self::Memory(pieces) => Ok(pieces.bytes()),
         }
     }
 
@@ -88,21 +88,15 @@ impl Store {
 }
 
 impl Pieces {
-    /// Their bytes.
-    pub fn len(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut piece = Vec::new();
         piece.try_reserve_exact(bytes.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
         piece.extend_from_slice(bytes);
-        self.ends.push(self.len() + bytes.len() as u64);
+        self.ends.push(self.bytes() + bytes.len() as u64);
         self.pieces.push(piece);
         Ok(())
     }
@@ -133,7 +127,7 @@ mod tests {
         for piece in [&all[..7], &[], &all[7..8], &all[8..100]] {
             pieces.push(piece).unwrap();
         }
-        assert_eq!(pieces.len(), 100);
+        assert_eq!(pieces.bytes(), 100);
         for (start, end) in [(0, 100), (0, 7), (6, 9), (7, 8), (8, 100), (50, 51), (100, 100)] {
             let mut into = vec![0; end - start];
             pieces.read(&mut into, start as u64).unwrap();

@@ -1,4 +1,4 @@
-//! Checks a spill to the last byte.
+//! Checks all of a spill.
 //!
 //! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
 //! ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's

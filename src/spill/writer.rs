@@ -3,8 +3,8 @@
 //! Enters: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Leaves: one
 //! file under its final name, or none: blocks go to a temporary file in the same directory, the header is written over the zeros at
 //! its start when all else is there, and the file is renamed into place. A block ends with the row that fills it
-//! ([`FULL`]), and blocks are written as they end, so those of locals and proxies mix; the bytes do not depend on the number of
-//! threads. Memory: a block of each kind that is not full yet, and those that the rows of one call filled.
+//! ([`FULL`]), and blocks are written as they end, so those of locals and proxies alternate; the bytes do not depend on the number
+//! of threads. Memory: a block of each kind that is not full yet, and those that the rows of one call filled.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,6 @@ use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, Index, RowBlockInfo};
 use super::store::{Pieces, Sink};
 use crate::error::{Error, Result};
-use crate::partition::section::{Resident, RowBlock};
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
@@ -30,7 +29,7 @@ pub struct SpillWriter {
     end: u64,
     codec: Codec,
     header: PartitionHeader,
-    /// Rows of locals that fill no block yet, and of proxies of the row block that is open.
+    /// Rows that do not fill a block yet: of locals, and of proxies of the open row block.
     waiting: [CodedRows; 2],
     /// The blocks that were written of each section.
     written: [Vec<Block>; 3],
@@ -41,7 +40,7 @@ pub struct SpillWriter {
     durable: bool,
 }
 
-/// What a block belongs to.
+/// The section that a block belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     Ranks,
@@ -58,7 +57,7 @@ pub struct SpillSummary {
     pub memory: Option<Arc<Pieces>>,
     /// Its length.
     pub bytes: u64,
-    /// The header's checksum, which through the index's vouches for every byte of the file.
+    /// The header's checksum, which through the index's covers every byte of the file.
     pub checksum: u64,
     /// The header.
     pub header: PartitionHeader,
@@ -78,14 +77,14 @@ impl SpillWriter {
     /// Begins the spill `dir/name`.
     ///
     /// # Errors
-    /// When the directory does not take a file, or its space is used up.
+    /// When the file cannot be created, or the disk is full.
     pub fn create(dir: &Path, name: &str, header: PartitionHeader, codec: Codec) -> Result<Self> {
         let path = dir.join(name);
         let out = Sink::beside(&path, dir, name)?;
         Self::begin(path, out, header, codec)
     }
 
-    /// Begins a spill in memory, where nothing is compressed; `name` stands in messages.
+    /// Begins a spill in memory, where nothing is compressed; `name` is for messages.
     ///
     /// # Errors
     /// When there is no memory.
@@ -110,24 +109,24 @@ impl SpillWriter {
         })
     }
 
-    /// Takes encoders from those that several writers share.
+    /// Uses encoders that several writers share.
     #[must_use]
     pub fn sharing(mut self, encoders: &Encoders) -> Self {
         self.encoders = encoders.clone();
         self
     }
 
-    /// Asks [`SpillWriter::finish`] to wait until the disk has the file, for spills that are to outlive the job.
+    /// Whether [`SpillWriter::finish`] waits until the disk has the file: for spills that outlive the job.
     #[must_use]
-    pub fn durable(mut self) -> Self {
-        self.durable = true;
+    pub fn durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
         self
     }
 
     /// Adds the rank in the graph of each vertex, ascending.
     ///
     /// # Errors
-    /// When the disk does not take them.
+    /// When they cannot be written.
     pub fn ranks(&mut self, mut ranks: impl Iterator<Item = u32>) -> Result<()> {
         let mut block = Vec::new();
         loop {
@@ -141,28 +140,28 @@ impl SpillWriter {
         }
     }
 
-    /// Adds rows of locals, which come after those before.
+    /// Adds rows of locals, above those added before.
     ///
     /// # Errors
-    /// When the disk does not take them.
+    /// When they cannot be written.
     pub fn resident_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(Section::Resident, rows);
         self.flush()
     }
 
-    /// Adds rows of proxies to the row block that is open, which come after those before.
+    /// Adds rows of proxies, above those added before, to the open row block.
     ///
     /// # Errors
-    /// When the disk does not take them.
+    /// When they cannot be written.
     pub fn row_block_rows(&mut self, rows: CodedSlice<'_>) -> Result<()> {
         self.append(Section::RowBlocks, rows);
         self.flush()
     }
 
-    /// Ends the row block that is open, which covers the local numbers from the end of the one before up to `end`.
+    /// Ends the open row block, which covers the local numbers from the end of the one before up to `end`.
     ///
     /// # Errors
-    /// When the disk does not take its last block.
+    /// When its last block cannot be written.
     ///
     /// # Panics
     /// When it does not ascend, or goes beyond the numbering.
@@ -183,46 +182,13 @@ impl SpillWriter {
         Ok(())
     }
 
-    /// The same of locals' rows that are plain.
-    ///
-    /// # Errors
-    /// As [`Self::resident_rows`].
-    ///
-    /// # Panics
-    /// When the rows are not what [`Resident`] promises.
-    pub fn resident(&mut self, rows: &Resident) -> Result<()> {
-        let mut coded = CodedRows::default();
-        let mut coder = coded.coder();
-        for (i, &number) in rows.numbers.iter().enumerate() {
-            coder.push(number, rows.row(i), |_| true, |successor| successor);
-        }
-        self.resident_rows(coded.all())
-    }
-
-    /// The same of a whole row block whose rows are plain.
-    ///
-    /// # Errors
-    /// As [`Self::row_block_rows`].
-    ///
-    /// # Panics
-    /// When the rows are not what [`RowBlock`] promises.
-    pub fn row_block(&mut self, row_block: &RowBlock) -> Result<()> {
-        let (view, mut coded) = (row_block.view(), CodedRows::default());
-        let mut coder = coded.coder();
-        for i in 0..view.offsets.len() - 1 {
-            coder.push(row_block.range.end.saturating_sub(1), view.row(i), |_| true, |successor| successor);
-        }
-        self.row_block_rows(coded.all())?;
-        self.end_row_block(row_block.range.end)
-    }
-
     /// Completes the file and gives it its name, replacing a file of that name.
     ///
     /// # Errors
-    /// When the disk does not take it.
+    /// When it cannot be written.
     ///
     /// # Panics
-    /// When what was written is not the partition that the header announced: the locals, or the row blocks' ranges.
+    /// When the locals or the row blocks' ranges are not those of the header.
     pub fn finish(mut self) -> Result<SpillSummary> {
         self.close(Section::Resident);
         self.flush()?;
@@ -282,7 +248,7 @@ impl SpillWriter {
         &mut self.waiting[usize::from(section == Section::RowBlocks)]
     }
 
-    /// Adds rows to the block of their section that is open, and closes it as often as it is full.
+    /// Adds rows to the open block of their section, and closes each block that is full.
     fn append(&mut self, section: Section, mut rows: CodedSlice<'_>) {
         while rows.rows() > 0 {
             let mut weight = self.open(section).all().weight();
@@ -300,7 +266,7 @@ impl SpillWriter {
         }
     }
 
-    /// Ends the block of a section that is open, unless it is empty.
+    /// Ends the open block of a section, unless it is empty.
     fn close(&mut self, section: Section) {
         let open = self.open(section).all();
         let (rows, arcs) = (open.rows() as u32, open.arcs);
@@ -329,7 +295,7 @@ impl SpillWriter {
         };
         match &mut full[..] {
             [] => return Ok(()),
-            // Left to the pool, one block would be encoded in this thread, too, but after others' work.
+            // The pool would encode a single block in this thread, too, but possibly after other work.
             [block] => encode(block)?,
             blocks => blocks.par_iter_mut().try_for_each(encode)?,
         }

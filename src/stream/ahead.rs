@@ -1,8 +1,8 @@
-//! A partition whose first rows are read before its turn comes.
+//! Prefetches the first rows of the next partition.
 //!
-//! While a device counts one partition, the host reads the resident rows of the next one, as far as `room` goes; so what
-//! the device waits for between two partitions is the copy alone. Worth it where the device has memory of its own: on
-//! the host the rows of two partitions would share one budget.
+//! While a device counts one partition, the host reads resident rows of the next one, up to `room` bytes, so between two
+//! partitions the device waits for the copy only. Useful where the device has memory of its own: on the host the rows of
+//! two partitions would share one budget.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 pub struct Ahead<S> {
     source: S,
     runs: VecDeque<Resident>,
-    /// Buffers that the counter's device lent, while runs that were read before it lent any take their place.
+    /// Buffers that the counter's device lent, which wait while prefetched runs are used in their place.
     lent: Vec<Resident>,
     /// Whether the source has more.
     more: bool,

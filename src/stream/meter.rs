@@ -1,10 +1,10 @@
-//! Adds up what is held, and remembers the most.
+//! Measures the bytes that are held, and their peak.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::bytes::Bytes;
 
-/// Bytes held now, and at most so far.
+/// Bytes held now, and the most so far.
 #[derive(Debug, Default)]
 pub struct Meter {
     held: AtomicU64,
@@ -12,7 +12,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// `bytes` more are held.
+    /// Adds `bytes` to those held.
     pub fn take(&self, bytes: Bytes) {
         let held = self.held.fetch_add(bytes.get(), Ordering::Relaxed) + bytes.get();
         self.peak.fetch_max(held, Ordering::Relaxed);

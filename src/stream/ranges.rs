@@ -1,13 +1,13 @@
-//! The graph stream: a partition is a rank range, and beside it pass the rows of the graph below it.
+//! The graph stream: a partition is a rank range, and the graph's rows below it are streamed.
 //!
-//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, while the row block passes that has the row of `b`: each
-//! triangle once, because each vertex is local once and each row is in one block. Successors have smaller ranks, so a range
-//! `lo..hi` needs no row beyond its own. Its own rows are resident; blocks without rows stand for them, cut as the graph is, since
-//! a counter's tables grow with a block's range. So `P` ranges of equal rows see `(P + 1) / 2` times the graph. The whole graph
-//! is the range `0..n`: one block without rows, which is not cut.
+//! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that has the row of `b`: each triangle
+//! once, because each vertex is local once and each row is in one block. Successors have smaller ranks, so a range `lo..hi` needs
+//! no row beyond its own. Its own rows are resident; blocks without rows represent them, cut as the graph is, since a counter's
+//! tables grow with a block's range. So `P` ranges of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range
+//! `0..n`: one block without rows, which is not cut.
 //!
 //! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
-//! straight into the buffers from which the device copies.
+//! directly into the buffers from which the device copies.
 
 use std::ops::Range;
 
@@ -22,13 +22,13 @@ use super::source::PartitionSource;
 
 /// A row block that is streamed for one range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Passing {
+struct Streamed {
     ranks: Range<u32>,
-    /// Its arcs among all of the graph; none where its rows are resident.
+    /// The places of its arcs in the graph; none where its rows are resident.
     arcs: Option<Range<u64>>,
 }
 
-impl Passing {
+impl Streamed {
     fn size(&self) -> RowBlockSize {
         let range = self.ranks.len() as u32;
         match &self.arcs {
@@ -45,7 +45,7 @@ pub struct RankRange<'g> {
     blocks: &'g RowBlocks,
     ranks: Range<u32>,
     arcs: u64,
-    passing: Vec<Passing>,
+    streamed: Vec<Streamed>,
     /// The rank whose row is read next.
     next: u32,
     /// Whether rows are read as they are stored.
@@ -59,22 +59,22 @@ impl<'g> RankRange<'g> {
     /// When rows cannot be read.
     pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: Range<u32>) -> Result<Self> {
         let (begin, end) = (graph.first_arc(ranks.start)?, graph.first_arc(ranks.end)?);
-        let mut passing = Vec::new();
+        let mut streamed = Vec::new();
         if ranks.start == 0 {
-            passing.push(Passing { ranks: ranks.clone(), arcs: None });
+            streamed.push(Streamed { ranks: ranks.clone(), arcs: None });
         } else {
             let below = blocks.starts.windows(2).take_while(|pair| pair[0].0 < ranks.start);
-            passing.extend(below.map(|pair| Passing {
+            streamed.extend(below.map(|pair| Streamed {
                 ranks: pair[0].0..pair[1].0.min(ranks.start),
                 arcs: Some(pair[0].1..pair[1].1.min(begin)),
             }));
             let own = blocks.starts[blocks.block_of(ranks.start)..].windows(2);
-            passing.extend(
+            streamed.extend(
                 own.take_while(|pair| pair[0].0 < ranks.end)
-                    .map(|pair| Passing { ranks: pair[0].0.max(ranks.start)..pair[1].0.min(ranks.end), arcs: None }),
+                    .map(|pair| Streamed { ranks: pair[0].0.max(ranks.start)..pair[1].0.min(ranks.end), arcs: None }),
             );
         }
-        Ok(Self { graph, blocks, next: ranks.start, arcs: end - begin, ranks, passing, stored: false })
+        Ok(Self { graph, blocks, next: ranks.start, arcs: end - begin, ranks, streamed, stored: false })
     }
 
     /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
@@ -88,7 +88,7 @@ impl<'g> RankRange<'g> {
         self
     }
 
-    /// The end of a run of resident rows from `first` on, of at most so many rows and arcs.
+    /// The end of a run of resident rows from `first` on, of at most `most` rows and `most` arcs.
     fn end_of_run(&self, first: u32, most: u64) -> Result<u32> {
         let fits = |rows: u64, arcs: u64| rows.max(arcs) <= most;
         let end = match self.stored {
@@ -104,8 +104,8 @@ impl<'g> RankRange<'g> {
     }
 
     /// Bytes of the row blocks that are streamed, without the resident rows.
-    pub fn passing_bytes(&self) -> Bytes {
-        self.passing.iter().map(|block| block.size().bytes()).sum()
+    pub fn streamed_bytes(&self) -> Bytes {
+        self.streamed.iter().map(|block| block.size().bytes()).sum()
     }
 }
 
@@ -115,15 +115,15 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn row_blocks(&self) -> usize {
-        self.passing.len()
+        self.streamed.len()
     }
 
     fn row_block_size(&self, i: usize) -> RowBlockSize {
-        self.passing[i].size()
+        self.streamed[i].size()
     }
 
     fn row_block_words(&self, i: usize) -> u64 {
-        let Passing { ranks, arcs } = &self.passing[i];
+        let Streamed { ranks, arcs } = &self.streamed[i];
         match arcs {
             Some(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
             _ => self.row_block_size(i).words(),
@@ -131,9 +131,9 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn buffer_words(&self) -> u64 {
-        // Later ranges let larger blocks pass; where none passes, no buffer is needed.
+        // For later ranges larger blocks are streamed; where none is, no buffer is needed.
         let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
-        let passes = self.passing.iter().any(|block| block.arcs.is_some());
+        let passes = self.streamed.iter().any(|block| block.arcs.is_some());
         if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
     }
 
@@ -143,7 +143,7 @@ impl PartitionSource for RankRange<'_> {
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         let first = self.next;
-        // No more rows than that, either: their places count, too.
+        // The limit holds for rows, too, since their numbers and offsets take memory as well.
         let most = limit.map_or(u64::MAX, |limit| (limit.get() / 4).max(1));
         self.next = match limit {
             Some(_) if first < self.ranks.end => self.end_of_run(first, most)?,
@@ -151,7 +151,7 @@ impl PartitionSource for RankRange<'_> {
         };
         let ranks = first..self.next;
         into.numbers.clear();
-        // For as many rows as any run has: later ones may have more.
+        // For the most rows that a run can have: later ones may have more.
         let rows = most.min(self.ranks.len() as u64) as usize;
         into.numbers.reserve_exact(rows);
         into.numbers.extend(ranks.clone());
@@ -173,7 +173,7 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        let Passing { ranks, arcs } = &self.passing[i];
+        let Streamed { ranks, arcs } = &self.streamed[i];
         match arcs {
             None => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
             Some(_) if self.stored => {
@@ -223,7 +223,7 @@ mod tests {
         rows
     }
 
-    /// The rows that are stored in a run, read number by number.
+    /// Decodes the stored rows of a run, number by number.
     fn unpacked(compact: &trimill_kernels::CompactSlices<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
         let (mut rows, mut lengths) = (Vec::new(), lengths);
         for part in compact.parts {
@@ -308,7 +308,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_range_has_its_rows_and_those_below_pass(
+        fn a_range_has_its_rows_and_those_below_are_streamed(
             arcs in prop::collection::vec((0u64..200, 0u64..200), 1..900),
             ends in prop::collection::vec(0u32..200, 0..6),
             limit in 0u64..3000,
@@ -328,7 +328,7 @@ mod tests {
                 let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap();
                 // A buffer that was taken for one range serves all later ones.
                 prop_assert!((0..range.row_blocks()).all(|i| range.row_block_words(i) <= range.buffer_words()));
-                buffers.extend(range.passing.iter().any(|block| block.arcs.is_some()).then(|| range.buffer_words()));
+                buffers.extend(range.streamed.iter().any(|block| block.arcs.is_some()).then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));
             }
             prop_assert!(buffers.windows(2).all(|pair| pair[0] == pair[1]), "{buffers:?}");

@@ -1,11 +1,11 @@
-//! The rows of a graph, cut into row blocks: what is streamed beside rank ranges.
+//! The rows of a graph, cut into row blocks, which are streamed with rank ranges.
 
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::section::RowBlockSize;
 
-/// Arcs of a block: more than 32-bit offsets can address.
+/// The most arcs of a block: 32-bit offsets cannot address more.
 const MOST_ARCS: u64 = u32::MAX as u64;
 
 /// All rows of a graph, cut into row blocks.

@@ -21,8 +21,8 @@ pub trait PartitionSource: Send {
         self.row_block_size(i).words()
     }
 
-    /// Words of memory in which every row block can be read, of this partition and of others of the same cut: buffers are kept from one
-    /// partition to the next, and page-locked memory is slow to take.
+    /// Words of memory into which every row block can be read, of this partition and of others of the same cut: buffers are kept from
+    /// one partition to the next, since page-locked memory is slow to allocate.
     fn buffer_words(&self) -> u64 {
         (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0)
     }
@@ -36,7 +36,7 @@ pub trait PartitionSource: Send {
     fn resident_size(&self) -> ResidentSize;
 
     /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there
-    /// are more. Called first, and until there are no more.
+    /// are more. Called before row blocks are read, until there are no more.
     ///
     /// # Errors
     /// When it is damaged or cannot be read.
@@ -88,7 +88,7 @@ pub struct Spilled {
     spill: SpillReader,
     /// The block of the resident section that is read next.
     next: usize,
-    /// Whether successors stay as they are stored, for a device to unpack.
+    /// Whether successors stay encoded, for a device to unpack.
     packed: bool,
 }
 

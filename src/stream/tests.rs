@@ -1,4 +1,4 @@
-//! Streaming with a counter that only looks on.
+//! Streaming with a counter that only records its row blocks.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use crate::count::{Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Sh
 use crate::lock;
 use crate::partition::section::{RowBlockSize, RowBlockView};
 
-/// Every third row block has many short rows, the others few long ones: both buffers meet both kinds.
+/// Every third row block has many short rows, the others few long ones: both buffers hold both kinds.
 struct Alternating {
     row_blocks: usize,
     fails_at: usize,
@@ -53,9 +53,9 @@ impl PartitionSource for Alternating {
 }
 
 #[derive(Default)]
-struct Onlooker(Arc<Mutex<Vec<u32>>>);
+struct Recorder(Arc<Mutex<Vec<u32>>>);
 
-impl Backend for Onlooker {
+impl Backend for Recorder {
     fn name(&self) -> &'static str {
         "none"
     }
@@ -80,7 +80,7 @@ impl Backend for Onlooker {
     }
 }
 
-impl PartitionCounter for Onlooker {
+impl PartitionCounter for Recorder {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
         Ok(Some(run))
     }
@@ -98,9 +98,9 @@ impl PartitionCounter for Onlooker {
 
 fn run(mut source: Alternating) -> (Result<Counted, Failed>, Vec<u32>) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let mut onlooker = Onlooker::default();
-    let counted = count_partition(&mut source, &mut onlooker, Share::ALL, &pool, &Control::silent());
-    let seen = lock(&onlooker.0).clone();
+    let mut recorder = Recorder::default();
+    let counted = count_partition(&mut source, &mut recorder, Share::ALL, &pool, &Control::silent());
+    let seen = lock(&recorder.0).clone();
     (counted, seen)
 }
 
@@ -117,7 +117,7 @@ fn row_blocks_come_in_order_and_two_buffers_never_hold_more_than_two_row_blocks(
 }
 
 #[test]
-fn a_row_block_that_cannot_be_read_is_the_error_that_is_told() {
+fn a_row_block_that_cannot_be_read_is_the_error_that_is_reported() {
     let (counted, seen) = run(Alternating { row_blocks: 9, fails_at: 4 });
     let Failed::Job(error) = counted.unwrap_err() else { panic!("the device is blamed") };
     assert!(error.to_string().contains("row block is damaged"));

@@ -1,23 +1,23 @@
-//! Jobs as a user writes them, run by the library.
+//! Jobs written in TOML, run by the library.
 
 use std::path::{Path, PathBuf};
 
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::job::file::parse;
-use trimill::job::{Backend, Job};
-use trimill::pipeline::Pipeline;
-use trimill::report::RunResult;
+use trimill::testing::control::Control;
+use trimill::testing::engine::Engine;
+use trimill::testing::error::Result;
+use trimill::testing::job::file::parse;
+use trimill::testing::job::{Backend, Job};
+use trimill::testing::pipeline::Pipeline;
+use trimill::testing::report::RunResult;
 
-/// The program under test, which METIS is run in. Where these tests were built elsewhere, it lies beside them.
+/// The program under test, in which METIS runs. If these tests were built on another machine, it is in their folder.
 pub(crate) fn program() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_trimill"));
     let beside = std::env::current_exe().ok().and_then(|test| Some(test.parent()?.join("trimill")));
     if built.exists() { built } else { beside.unwrap_or(built) }
 }
 
-/// A file of `tests/data`. Cargo says where the package is; without it the working directory is the package.
+/// A file of `tests/data`. Cargo gives the folder of the package; without Cargo the working directory is that folder.
 pub(crate) fn data(name: &str) -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| ".".into());
     std::path::absolute(package).unwrap_or_default().join("tests/data").join(name)
@@ -28,7 +28,7 @@ pub(crate) fn job(toml: &str, base: &Path) -> Result<Job> {
     Job::resolve(None, &parse(toml, Path::new("test.toml"))?, base)
 }
 
-/// Runs such a job, without the cache unless the text says otherwise; on a GPU with `TRIMILL_TEST_BACKEND=cuda`.
+/// Runs such a job, without the cache unless the text sets it; on a GPU with `TRIMILL_TEST_BACKEND=cuda`.
 pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     let mut job = job(toml, base)?;
     job.cache &= toml.contains("cache");
@@ -41,7 +41,7 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     Ok(result)
 }
 
-/// What lies in a directory, all names, sorted.
+/// The names of all files in a directory, sorted.
 pub(crate) fn listing(dir: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(dir)
         .into_iter()

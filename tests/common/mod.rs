@@ -1,4 +1,4 @@
-//! What several test programs share: small graphs and counts that owe nothing to the library.
+//! Shared by several test programs: small graphs, and counts that are independent of the library.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod job;
@@ -7,16 +7,16 @@ pub(crate) mod sections;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 
-use trimill::bytes::Bytes;
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::error::Result;
-use trimill::graph::{Direction, OrientedGraph};
-use trimill::input::arcs::ArcList;
-use trimill::memory::HostMemory;
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::Result;
+use trimill::testing::graph::{Direction, OrientedGraph};
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::prepare;
 
-/// Says that something is not tested here, also where the output of tests that pass is not shown.
+/// Reports that something is not tested here, even where the output of passing tests is captured.
 pub(crate) fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
@@ -26,7 +26,7 @@ pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {
     arcs.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect()
 }
 
-/// Its triangles, by looking at every pair of edges that share their smaller end.
+/// Its triangles, by checking every pair of edges that share their smaller end.
 pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
     edges
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn triangles(edges: &BTreeSet<(u64, u64)>) -> u64 {
         .sum()
 }
 
-/// The oriented graph of a list of arcs; everything it needs lies in `dir`. Buckets hold so many bytes in memory.
+/// The oriented graph of a list of arcs; its files are in `dir`. `buckets` is the memory for buckets.
 pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &std::path::Path, buckets: Bytes) -> OrientedGraph {
     let source = ArcList { arcs: arcs.to_vec(), declared: None };
     let space = Workspace { buckets: Some(buckets), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir) };

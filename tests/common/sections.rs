@@ -1,10 +1,10 @@
-//! The sections of a partition, put together from all rows and what is kept: one row after another, nothing in blocks.
+//! Builds the sections of a partition from all rows of the graph and what pruning kept, row by row.
 
-use trimill::bytes::Bytes;
-use trimill::partition::batch::Kept;
-use trimill::partition::cuts::Cuts;
-use trimill::partition::locals::Locals;
-use trimill::partition::section::{Resident, RowBlock};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::partition::batch::Kept;
+use trimill::testing::partition::cuts::Cuts;
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::section::{Resident, RowBlock};
 
 /// The rows of locals in full, and those of proxies, in row blocks of at most `limit` bytes.
 pub(crate) fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes) -> (Resident, Vec<RowBlock>) {

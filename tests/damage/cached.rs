@@ -1,16 +1,16 @@
-//! Whole jobs on a cached graph that was damaged: it is made again, or the job ends and the next one makes it again; the count is
-//! never another one.
+//! Whole jobs on a damaged cached graph: the graph is rebuilt, or the job ends and the next one rebuilds it; a count is never
+//! wrong.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use trimill::error::Kind;
-use trimill::graph::file::read_layout;
+use trimill::testing::error::Kind;
+use trimill::testing::graph::file::read_layout;
 
 use crate::common::job::{count, program};
 use crate::{flip, spread};
 
-/// Five vertices, two triangles; nobody has the id 4.
+/// Five vertices, two triangles; no vertex has the id 4.
 const EDGES: &str = "0 1\n1 2\n2 0\n2 3\n3 0\n5 0\n";
 const IN_CACHE: &str = "input.path = 'g.txt'\ncache.dir = 'cache'";
 
@@ -22,19 +22,19 @@ impl Job {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("g.txt"), EDGES).unwrap();
-        // What is recorded of a file that has just changed takes another byte.
+        // The record of an input that has just changed is one byte longer.
         std::thread::sleep(std::time::Duration::from_millis(100));
         Self { dir }
     }
 
-    /// Counts, and tells whether the graph came from the cache.
+    /// Counts, and returns whether the graph came from the cache.
     fn is_cached(&self, what: &str) -> bool {
         let result = count(IN_CACHE, self.dir.path()).unwrap();
         assert_eq!((result.triangles, result.edges), (2, 6), "{what}");
         result.stages[0].name == "cached"
     }
 
-    /// The exit code of the program, with the cache of these jobs, and what it says.
+    /// The exit code and standard error of the program, with the cache of these jobs.
     fn program(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new(program());
         command.args(arguments).args(["--cache-dir", "cache"]).current_dir(self.dir.path());
@@ -80,7 +80,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
     assert!(!job.is_cached("first"));
     let (file, layout) = (job.file(), read_layout(&job.file()).unwrap());
     assert!(layout.has_ids, "ids with a gap");
-    // Which ways read the order, the ids, the rows.
+    // Settings, and whether they read the order, the ids, the rows.
     let ways = [
         ("", [false, false, true]),
         ("partition = { partitioner = 'rank', parts = 2 }", [false, false, true]),
@@ -113,7 +113,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
             }
         }
     }
-    // The program, and other commands that read rows: a plan, spills.
+    // The same by the program, also with other commands that read rows.
     let spill = ["--spill-dir", "spills"];
     for (command, more) in
         [("count", &[][..]), ("plan", &["--partitioner", "random", "--parts", "2"]), ("partition", &spill)]
@@ -131,7 +131,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
 }
 
 #[test]
-fn what_nobody_reads_may_be_damaged() {
+fn gaps_that_are_never_read_may_be_damaged() {
     let job = Job::new();
     assert!(!job.is_cached("first"));
     let layout = read_layout(&job.file()).unwrap();

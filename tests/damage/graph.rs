@@ -3,24 +3,25 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trimill::bytes::Bytes;
-use trimill::cache::{Cache, Origin};
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::error::{Error, Kind, Result};
-use trimill::graph::Direction;
-use trimill::graph::file::{Location, open, read_layout};
-use trimill::input::arcs::ArcList;
-use trimill::input::{Format, Identity};
-use trimill::memory::HostMemory;
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::cache::{Cache, Origin};
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::graph::Direction;
+use trimill::testing::graph::file::{open, read_layout};
+use trimill::testing::input::Identity;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::input::format::Format;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::prepare;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::degrees_by_rank;
 use crate::spill_support::failure;
 use crate::{flip, spread};
 
-/// Where the header ends, whose last bytes are under no checksum: they only spare a hash.
+/// The end of the header, whose last field has no checksum: it only saves hashing the input again.
 const HEADER: u64 = 56;
 const FIXED: u64 = 40;
 /// Bytes of the header and of the page that it fills with zeros.
@@ -40,19 +41,19 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.path().unwrap().to_path_buf()
 }
 
-/// The message about a damaged file: it says which one to make again.
+/// The error about a damaged file must name it and say to rebuild it.
 fn is_told(error: &Error, path: &Path, what: &str) {
     assert_eq!(error.kind(), Kind::Data, "{what}: {error}");
     let text = error.to_string();
     assert!(text.contains(&path.display().to_string()) && text.contains("made again"), "{what}: {text}");
 }
 
-/// Opening must fail.
+/// Opening the file must fail.
 fn is_refused(path: &Path, what: &str) {
-    is_told(&failure(open(Location::Cached(path.to_path_buf()))), path, what);
+    is_told(&failure(open(path)), path, what);
 }
 
-/// All that a graph file says: the vertex and the input's id of each rank, the degrees, the rows.
+/// The contents of a graph file: the vertex and the input's id of each rank, the degrees, the rows.
 #[derive(Debug, PartialEq)]
 struct Contents {
     order: Vec<u32>,
@@ -61,9 +62,9 @@ struct Contents {
     rows: Vec<Vec<u32>>,
 }
 
-/// Reads a graph file whole, each section in the way that is in use; the error of each that cannot be read.
+/// Reads all of a graph file, each section as the program does. Returns the error of each section that cannot be read.
 fn read(path: &Path) -> Result<(Contents, [Option<Error>; 3])> {
-    let graph = open(Location::Cached(path.to_path_buf()))?;
+    let graph = open(path)?;
     let mut rows = Vec::new();
     let passed = graph.pass(Bytes(1), Direction::Rising, &Control::silent(), |block| {
         rows.extend(block.ranks().map(|rank| block.row(rank).to_vec()));
@@ -73,7 +74,8 @@ fn read(path: &Path) -> Result<(Contents, [Option<Error>; 3])> {
     if let (Ok(()), Err(error)) = (&passed, graph.out_degrees()) {
         panic!("rows that can be read have no lengths: {error}");
     }
-    let original = |ids: trimill::graph::oriented::Ids| (0..graph.vertices()).map(|v| ids.original(v)).collect();
+    let original =
+        |ids: trimill::testing::graph::oriented::Ids| (0..graph.vertices()).map(|v| ids.original(v)).collect();
     let (order, no_order) = parted(order);
     let (ids, no_ids) = parted(ids.map(original));
     let degrees = degrees_by_rank(&graph);
@@ -87,20 +89,20 @@ fn parted<T: Default>(result: Result<T>) -> (T, Option<Error>) {
     }
 }
 
-/// A small graph with ids of its own: three triangles and a tail.
+/// A small graph with ids that have gaps: three triangles and a tail.
 fn small(dir: &Path) -> PathBuf {
     let far = |v: u64| v * 0x1_0000_0001 + 3;
     let edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 0), (4, 5), (5, 6)];
     graph(edges.map(|(u, v)| (far(u), far(v))).to_vec(), dir)
 }
 
-/// What lies where in a graph file.
+/// The regions of a graph file.
 struct Regions {
-    /// Header and the zeros behind it, index, degrees, footer: checked when the file is opened.
+    /// Header and the zeros after it, index, degrees, footer: checked when the file is opened.
     opened: Vec<Range<u64>>,
     /// Order, ids, rows: checked when they are read.
     read: [Range<u64>; 3],
-    /// Between sections: nobody reads it.
+    /// Between sections: never read.
     gaps: Vec<Range<u64>>,
 }
 
@@ -116,8 +118,8 @@ fn regions(path: &Path) -> Regions {
     }
 }
 
-/// Flips bits of a file, one at a time: what is checked at the opening is refused there, what is checked when it is read is
-/// refused then, and says nothing of the rest; what nobody reads changes nothing. `bits` chooses those of a region.
+/// Flips bits of a file, one at a time. Opening the file must find damage in what is checked then, reading a section damage in that
+/// section only; flips in gaps must change nothing. `bits` chooses the bits of a region.
 fn all_flips_are_found(path: &Path, bits: impl Fn(Range<u64>) -> Vec<u64>) {
     let (whole, errors) = read(path).unwrap();
     assert!(errors.iter().all(Option::is_none), "{errors:?}");
@@ -253,5 +255,5 @@ fn cuts_and_additions_at_every_border_are_found() {
         is_refused(&path, "more at the end");
     }
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(failure(open(Location::Cached(path))).kind(), Kind::Data);
+    assert_eq!(failure(open(&path)).kind(), Kind::Data);
 }

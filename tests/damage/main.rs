@@ -1,6 +1,6 @@
-//! Damage to every kind of file that is read again and carries checksums: single bits, cuts at the borders of all regions,
-//! bytes too many. Each must end in an error that is about the data and names the file, or (a cached graph) in the graph being
-//! made again, at once or by the next job; never in a panic, never in other arcs or another count.
+//! Damages every kind of file with checksums that is read again: flips single bits, cuts the file at the ends of all regions,
+//! adds bytes. Each must lead to an error of kind data that names the file, or (for a cached graph) to a rebuilt graph,
+//! immediately or by the next job; never to a panic, to wrong arcs or to a wrong count.
 //!
 //! | kind | regions | where |
 //! | --- | --- | --- |
@@ -10,8 +10,8 @@
 //! | manifest | every bit | `manifest` |
 //! | compressed inputs | every bit | `packed` |
 //!
-//! Inputs without checksums are not here: what their formats allow to notice is in `readers/`. Images of kernels are in
-//! the crate `kernels`.
+//! Inputs without checksums are tested in `readers/`, as far as their formats allow to detect damage. Images of kernels are tested
+//! in the crate `kernels`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cached;
@@ -37,7 +37,7 @@ fn flip(path: &Path, bit: u64) {
     file.write_all_at(&byte, bit / 8).unwrap();
 }
 
-/// About `count` numbers spread over `range`, the first and the last among them, all remainders by 8.
+/// About `count` numbers spread over `range`, including the first and the last, with all remainders modulo 8.
 fn spread(range: Range<u64>, count: u64) -> impl Iterator<Item = u64> {
     let step = ((range.end - range.start) / count).max(1) | 1;
     let last = range.end - 1;

@@ -1,10 +1,10 @@
-//! Manifests that were changed, cut, or belong to other spills.
+//! Manifests that are changed, cut, or belong to other spills.
 
-use trimill::clean::CleanReport;
-use trimill::error::Kind;
-use trimill::graph::GraphSize;
-use trimill::spill::manifest::MANIFEST_VERSION;
-use trimill::spill::{Codec, Manifest, ManifestGraph};
+use trimill::testing::clean::CleanReport;
+use trimill::testing::error::Kind;
+use trimill::testing::graph::GraphSize;
+use trimill::testing::spill::manifest::MANIFEST_VERSION;
+use trimill::testing::spill::{Codec, Manifest, ManifestGraph};
 
 use crate::spill_support::*;
 

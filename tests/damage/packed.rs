@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 
-use trimill::control::Control;
-use trimill::error::{Kind, Result};
-use trimill::input::{ArcSink, Format, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{ArcSink, Source};
 
 #[derive(Default)]
 struct Keep(Mutex<Vec<(u64, u64)>>);
@@ -44,7 +45,7 @@ fn a_flipped_bit_gives_an_error_or_the_same_arcs() {
             flipped[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, flipped).unwrap();
             match read(&path) {
-                // A time or a flag of the header.
+                // The bit was in a time or a flag of the header.
                 Ok(found) => assert_eq!(found, arcs, "{name}: bit {bit}"),
                 Err(error) => {
                     assert_eq!(error.kind(), Kind::Data, "{name}: bit {bit}: {error}");

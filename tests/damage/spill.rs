@@ -1,17 +1,17 @@
-//! Spills that are cut, flipped, mixed up, or made by a faulty writer.
+//! Spills that are cut, have flipped bits, are mixed up, or come from a faulty writer.
 
 use proptest::prelude::*;
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::count::Share;
-use trimill::count::cpu::Cpu;
-use trimill::error::Kind;
-use trimill::partition::section::Resident;
-use trimill::spill::block::{Numbers, RowsMut, decode, encode};
-use trimill::spill::codec::Decoder;
-use trimill::spill::{Codec, CodedRows, Manifest, SpillReader};
-use trimill::stream::source::Spilled;
-use trimill::stream::{Failed, count_partition};
+use trimill::testing::bytes::Bytes;
+use trimill::testing::control::Control;
+use trimill::testing::count::Share;
+use trimill::testing::count::cpu::Cpu;
+use trimill::testing::error::Kind;
+use trimill::testing::partition::section::Resident;
+use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::codec::Decoder;
+use trimill::testing::spill::{Codec, CodedRows, Manifest, SpillReader};
+use trimill::testing::stream::source::Spilled;
+use trimill::testing::stream::{Failed, count_partition};
 
 use crate::common::job::{count, data};
 use crate::spill_support::*;
@@ -93,7 +93,7 @@ fn a_damaged_spill_of_a_job_is_never_counted() {
         let error = failure(counted(1));
         assert_eq!(error.kind(), Kind::Data, "bit {bit}: {error}");
         assert!(error.to_string().contains("part-00001.spill"), "bit {bit}: {error}");
-        // A job that counts what was kept does not build it again.
+        // A job that counts kept spills does not rebuild them.
         if bit % 10 == 0 {
             let error = failure(count("input.path = 'spill'", dir.path()));
             assert!(error.kind() == Kind::Data && error.to_string().contains("part-00001.spill"), "bit {bit}: {error}");
@@ -126,7 +126,7 @@ fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
     let partition = Partition { numbered: 4, locals: vec![(3, vec![])], row_blocks: vec![(0..4, vec![vec![]; 3])] };
     let path = partition.write(dir.path(), "a.spill", Codec::Zstd, 1).path;
     let mut bytes = std::fs::read(&path).unwrap();
-    // The arcs of the block of the resident section, which is one row, and as many bytes.
+    // Sets the arcs of the resident section's block, which is one row, and its number of bytes.
     let block = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize + 16 + 24 + 48;
     bytes[40..44].copy_from_slice(&u32::MAX.to_le_bytes());
     for at in [block + 16, block + 24] {
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn a_decoder_takes_no_nonsense(
+    fn a_decoder_refuses_invalid_bytes(
         partition in partition(), at: prop::sample::Index, byte: u8, cut: prop::sample::Index, noise: Vec<u8>,
     ) {
         let Resident { numbers, successors, .. } = partition.resident();
@@ -181,13 +181,13 @@ proptest! {
                     prop_assert!(row.is_sorted_by(|a, b| a < b) && row.last().is_none_or(|&last| last < number));
                 }
             }
-            // What is no zstd frame, or holds more or less.
+            // Not a zstd frame, or one with more or fewer bytes.
             prop_assert!(Decoder::new().unwrap().decode(bytes, &mut vec![0; bytes.len() + 1]).is_err());
         }
     }
 
     #[test]
-    fn a_sealed_lie_ends_in_an_error_or_in_valid_rows(
+    fn a_change_under_valid_checksums_gives_an_error_or_valid_rows(
         partition in partition(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let dir = tempfile::tempdir().unwrap();

@@ -1,13 +1,13 @@
-//! Cached graphs that no trimill wrote, with right checksums: the graph is made again, or counted, or the job ends with an error
-//! that is about the data; and nobody panics.
+//! Cached graphs with valid checksums that trimill did not write: the graph is rebuilt, or counted, or the job ends with an error of
+//! kind data; never with a panic.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trimill::error::{Kind, Result};
-use trimill::graph::file::{Layout, Location, open, read_layout};
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::graph::file::{Layout, open, read_layout};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::common::job::count;
@@ -35,14 +35,14 @@ impl Parts {
         }
     }
 
-    /// The bytes of a section, where a footer says that it is here.
+    /// The bytes of a section, if it is within the file.
     fn section(&self, range: Range<u64>) -> Option<Range<usize>> {
         let place = |at: u64| usize::try_from(at).ok()?.checked_sub(PAGE);
         let range = place(range.start)?..place(range.end)?;
         self.sections.get(range.clone()).is_some().then_some(range)
     }
 
-    /// The file, with checksums that are right, as far as sections are where the footer says.
+    /// The file with valid checksums of the sections that are where the footer says.
     fn sealed(&self) -> Vec<u8> {
         let (mut footer, mut parts) = (self.footer.clone(), self.clone());
         let layout = serde_json::from_value::<Layout>(footer.clone()).ok().filter(is_near);
@@ -82,7 +82,7 @@ impl Parts {
         serde_json::from_value(self.footer.clone()).unwrap()
     }
 
-    /// With other bytes at `at` of the file.
+    /// The same with other bytes at `at` of the file.
     fn with(&self, at: u64, bytes: &[u8]) -> Self {
         let mut parts = self.clone();
         parts.sections[at as usize - PAGE..][..bytes.len()].copy_from_slice(bytes);
@@ -102,7 +102,7 @@ impl Parts {
     }
 }
 
-/// Whether no count is so large that places overflow.
+/// Whether all counts are so small that no position overflows.
 fn is_near(layout: &Layout) -> bool {
     let Layout { vertices, edges, blocks, block_bytes, degree_runs, .. } = *layout;
     u64::from(vertices).max(edges).max(blocks).max(block_bytes).max(degree_runs) < 1 << 40
@@ -110,10 +110,10 @@ fn is_near(layout: &Layout) -> bool {
 
 /// Opens a graph file and reads all of it.
 fn read(path: &Path) -> Result<()> {
-    read_all(&open(Location::Cached(path.to_path_buf()))?)
+    read_all(&open(path)?)
 }
 
-/// Every number of the footer set to others, wherever it stands.
+/// Sets every number of the footer, at any depth, to other values.
 fn footers(value: &Value, set: &dyn Fn(Value) -> Value, found: &mut Vec<(String, Value)>, name: &str) {
     match value {
         Value::Object(fields) => {
@@ -150,14 +150,14 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
             all.push((format!("order at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
         }
     }
-    // Lengths and successors: each is a byte, so that 128 and more say that the number goes on.
+    // Lengths and successors: each is one byte, so from 128 on a byte says that the number continues.
     let rows = layout.rows();
     for at in rows.clone() {
         let value = parts.sections[at as usize - PAGE];
         for other in [0, 1, value.wrapping_sub(1), value + 1, n as u8, 127, 128, 255] {
             all.push((format!("row byte at {at} = {other}"), parts.with(at, &[other])));
         }
-        // One more here and one less there: the sum of lengths stays, or the row goes on as it did.
+        // One more here and one less there: the sum of lengths, or the rest of the row, stays the same.
         if at + 1 < rows.end && parts.sections[at as usize + 1 - PAGE] > 0 {
             let next = parts.sections[at as usize + 1 - PAGE];
             all.push((format!("one of row byte {} to {at}", at + 1), parts.with(at, &[value + 1, next - 1])));
@@ -183,7 +183,7 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
         for other in [0, value + 1, n - 1, n, u32::MAX] {
             all.push((format!("degrees at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
         }
-        // One more here and one less there: the sum stays.
+        // One more here and one less there: the sum stays the same.
         for to in every(degrees.clone(), 4).filter(|&to| to != at && parts.u32_at(to) > 0) {
             let moved = parts.with(at, &(value + 1).to_le_bytes()).with(to, &(parts.u32_at(to) - 1).to_le_bytes());
             all.push((format!("one of {to} of the degrees to {at}"), moved));
@@ -208,7 +208,7 @@ const GRAPH: &str =
 /// By hand: 1-2-3, 3-5-8, 8-13-21, 21-34-55, 55-89-144, then 1-3-5, 1-3-8, 1-5-8, 1-2-5, 2-3-5.
 const TRIANGLES: u128 = 10;
 
-/// The graph of a text as the cache holds it.
+/// The cached graph of a text.
 fn cached(text: &str, dir: &Path) -> (PathBuf, Parts) {
     std::fs::write(dir.join("g.txt"), text).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -240,7 +240,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     let mut taken = 0;
     for (i, (name, crafted)) in mutations.iter().enumerate() {
         let file = crafted.sealed();
-        // One way in turn, and all of them for what is taken as it is.
+        // One of the settings in turn, and all of them if the graph is accepted as it is.
         for (j, way) in ways.iter().enumerate() {
             std::fs::write(&path, &file).unwrap();
             let toml = format!("input.path = 'g.txt'\ncache.dir = 'cache'\ncount.threads = 2\n{way}");
@@ -262,7 +262,7 @@ fn crafted_graphs_are_counted_or_made_again() {
             }
         }
     }
-    // What says nothing wrong of the rows is taken: numbers of the report, an order that nobody asks for.
+    // Mutations that do not concern the rows are accepted: numbers of the report, an order that is not read.
     assert!(taken > 100, "{taken}");
     std::fs::write(&path, parts.sealed()).unwrap();
     let result = count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
@@ -271,7 +271,7 @@ fn crafted_graphs_are_counted_or_made_again() {
 
 #[test]
 fn rows_are_checked_wherever_they_lie() {
-    // A ring where each vertex is tied to the next two: nearly every row has the two ranks before it.
+    // A ring where each vertex is joined to the next two: nearly every row has the two ranks before it.
     let n = 400_000u64;
     let text: String = (0..n).map(|v| format!("{v} {}\n{v} {}\n", (v + 1) % n, (v + 2) % n)).collect();
     let dir = tempfile::tempdir().unwrap();
@@ -298,7 +298,7 @@ fn rows_are_checked_wherever_they_lie() {
         // The last byte is the distance of the last row's last successor from the one before.
         refused(parts.with(end - 1, &[1]), "rows that do not ascend to smaller ranks");
         refused(parts.with(end - 1, &[0x80]), "fewer numbers than its rows have");
-        // The last number of several bytes goes on to the end: then there are too few.
+        // The last number extends to the end: then there are too few numbers.
         refused(parts.with(end - 2, &[0x81]), "fewer numbers than its rows have");
         // Lengths: one more, or one more and one less, which makes a row of three.
         let length = parts.sections[begin as usize + 5 - PAGE];
@@ -321,14 +321,14 @@ fn rows_are_checked_wherever_they_lie() {
 }
 
 #[test]
-fn a_graph_of_an_earlier_version_is_made_again_and_told_of() {
+fn a_graph_of_an_earlier_version_is_made_again_and_reported() {
     let place = Place::new();
     place.write("g.txt", CLIQUE);
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     let path = place.cached().remove(0);
     let parts = Parts::of(&std::fs::read(&path).unwrap());
     let old = path.with_file_name("0123456789abcdef.trimgraf");
-    // Under the name of today, and under one of then, when names depended on more.
+    // Under the current name, and under a former one, which depended on more.
     for (version, name) in [(1, &path), (3, &path), (1, &old), (3, &old)] {
         std::fs::remove_file(place.cached().remove(0)).unwrap();
         std::fs::write(name, Parts { version, ..parts.clone() }.sealed()).unwrap();

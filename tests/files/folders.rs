@@ -1,4 +1,4 @@
-//! Who may look into what the program makes, and what it leaves alone.
+//! Permissions of the files that the program creates, and files that it must not touch.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,10 +22,10 @@ fn below(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The budget that stands for little memory: under it buckets go through the disk, as those of large graphs do.
+/// A small host budget, with which buckets are written to disk as for large graphs.
 const LITTLE: &str = "64MiB";
 
-/// `trimill count` of a graph of `tests/data` under the usual umask, with a fault.
+/// `trimill count` of a graph of `tests/data` with the default umask and a fault.
 fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
@@ -92,7 +92,7 @@ fn without_a_home_there_is_no_cache() {
     let homeless = |home: Option<&str>, arguments: &[&str]| {
         let mut command = place.command(arguments);
         command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
-        // A relative path is no home.
+        // Relative paths are ignored.
         command.envs(home.map(|home| ("XDG_CACHE_HOME", home))).output().unwrap()
     };
     for home in [None, Some("relative"), Some("")] {
@@ -125,7 +125,7 @@ fn a_cache_that_cannot_be_used_is_done_without_unless_it_was_named() {
         assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
     }
     assert_eq!(unusable(&["--cache-dir", "file/cache"]).status.code(), Some(3));
-    // A disk that is full when the graph is written: the default cache is done without, one that was named is not.
+    // A disk that is full when the graph is written: the job continues without the default cache, but fails for a cache that was named.
     let mut without = 0;
     for at in 1.. {
         let arguments = ["count", "g.txt", "--json", "--backend", "cpu", "--cache-dir", "named"];
@@ -181,7 +181,7 @@ fn work_folders_of_run_directories_go_with_their_process() {
         let _ = fs::remove_dir_all(place.path("run"));
         let killed = count(&place, &format!("kill:{at}"), &arguments);
         assert_eq!(killed.status.code(), None, "{}", said(&killed));
-        // Nobody comes back to this run directory, but others use the folder.
+        // This run directory is never resumed, but other jobs use the folder.
         fs::remove_dir_all(place.path("run")).unwrap();
         result(&place.count(&input, &["--no-cache", "--work-dir", "work"]));
         assert_eq!(fs::read_dir(place.path("work")).unwrap().count(), 0, "kill:{at}");

@@ -1,4 +1,4 @@
-//! One input told from another, and an input that changes.
+//! Distinguishing inputs, and inputs that change.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -48,7 +48,8 @@ fn paths_that_are_no_text_are_told_apart_and_have_run_directories() {
     assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
 }
 
-/// A ring whose middle holds triangles or does not, in files of the same length: both ends, a megabyte each, are the same.
+/// A ring with or without triangles in its middle, in files of the same length that differ in the middle only: the first and the last
+/// megabyte are the same.
 fn ring(with_triangles: bool) -> String {
     let n = 200_000;
     let line = |i: u32| match (with_triangles, i) {
@@ -56,7 +57,7 @@ fn ring(with_triangles: bool) -> String {
         (false, 90_000..90_100) => format!("{:06} {:06}\n", i, i + 1),
         _ => format!("{:06} {:06}\n", i, (i + 1) % n),
     };
-    // Each vertex to the next one; in the middle, once more, to the one after that.
+    // Each vertex is joined to the next one; in the middle also to the one after that.
     let again: String = (90_000..90_100).map(line).collect();
     let plain =
         |range: std::ops::Range<u32>| range.map(|i| format!("{:06} {:06}\n", i, (i + 1) % n)).collect::<String>();
@@ -73,21 +74,21 @@ fn a_change_in_the_middle_that_size_and_time_hide_is_found() {
     let count = |arguments: &[&str]| counted(&place.count("g.txt", arguments));
     assert_eq!(count(&[]), (0, false));
     assert_eq!(count(&[]), (0, true));
-    // Written over, the time set back.
+    // Overwritten, with the old time.
     place.write("g.txt", &triangles);
     dated(&input);
     assert_eq!(count(&[]), (100, false));
-    // Renamed over it.
+    // Replaced by a rename.
     dated(&place.write("beside", &plain));
     fs::rename(place.path("beside"), &input).unwrap();
     assert_eq!(count(&[]), (0, false));
-    // The same contents: other permissions, and a copy renamed over it.
+    // The same contents: with other permissions, and replaced by a copy.
     fs::set_permissions(&input, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(count(&[]), (0, true));
     dated(&place.write("beside", &plain));
     fs::rename(place.path("beside"), &input).unwrap();
     assert_eq!(count(&[]), (0, true));
-    // Another input replaces the graph of the one before: nothing piles up.
+    // The graph of a changed input replaces the one before, so the cache does not grow.
     assert_eq!(place.cached().len(), 1);
 }
 
@@ -116,7 +117,7 @@ fn a_run_directory_knows_its_input_by_its_contents() {
 }
 
 #[test]
-fn what_is_known_of_an_input_is_not_hashed_again_and_again() {
+fn an_unchanged_input_is_not_hashed_again() {
     let place = Place::new();
     let input = place.write("g.txt", CLIQUE);
     std::thread::sleep(Duration::from_millis(100));
@@ -132,7 +133,7 @@ fn what_is_known_of_an_input_is_not_hashed_again_and_again() {
     assert_eq!((hashed(), hashed()), (true, false));
 }
 
-/// The program is stopped at an early reading of the input, until that has changed.
+/// The program is stopped early while it reads the input, until that has changed.
 #[test]
 fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
     let text = ring(true);
@@ -153,7 +154,7 @@ fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
             let told = said(&output);
             assert_eq!(output.status.code(), Some(1), "{file} {more:?}: {told}");
             assert!(told.contains("changed while it was read") && told.contains(file), "{file} {more:?}: {told}");
-            // With --json a failure is an object on standard output, and no answer.
+            // With --json a failure is an object on standard output, without an answer.
             assert!(!String::from_utf8_lossy(&output.stdout).contains("triangles") && place.cached().is_empty());
             assert!(!place.path("run/job.json").exists());
         }

@@ -1,5 +1,5 @@
-//! What is trusted on disk: inputs that change, cached graphs that are stale, crafted or somebody else's, folders that others
-//! can look into, run directories that are none.
+//! Which files are trusted: inputs that change, cached graphs that are stale, crafted or another user's, folders that others
+//! can read, directories that are not run directories.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../common/mod.rs"]

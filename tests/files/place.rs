@@ -1,11 +1,11 @@
-//! A place to run the program in, with its cache and its temporary files inside.
+//! A directory to run the program in, with its cache and its temporary files inside.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
-use trimill::report::RunResult;
+use trimill::testing::report::RunResult;
 
 use crate::common::job::program;
 
@@ -62,7 +62,7 @@ pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The result of a job that ended well.
+/// The result of a job that succeeded.
 #[track_caller]
 pub(crate) fn result(output: &Output) -> RunResult {
     assert_eq!(output.status.code(), Some(0), "{}", said(output));
@@ -76,7 +76,7 @@ pub(crate) fn counted(output: &Output) -> (u128, bool) {
     (result.triangles, result.stages[0].name == "cached")
 }
 
-/// Sets the time of modification to what it always is here.
+/// Sets the time of modification to a fixed value.
 pub(crate) fn dated(path: &Path) {
     let time = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     File::options().write(true).open(path).unwrap().set_modified(time).unwrap();

@@ -1,21 +1,22 @@
-//! A cache that several processes or users share.
+//! A cache that is shared by several processes or users.
 
 use std::fs;
 use std::path::Path;
 
-use trimill::bytes::Bytes;
-use trimill::cache::{Cache, Origin};
-use trimill::clean::Workspace;
-use trimill::control::Control;
-use trimill::input::arcs::ArcList;
-use trimill::input::identity::Stat;
-use trimill::input::{FileIdentity, Format, Identity};
-use trimill::memory::HostMemory;
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::cache::{Cache, Origin};
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::input::arcs::ArcList;
+use trimill::testing::input::format::Format;
+use trimill::testing::input::identity::Stat;
+use trimill::testing::input::{FileIdentity, Identity};
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::prepare;
 
 use crate::place::{CLIQUE, Place, counted, graphs, said};
 
-/// An input that is known by a number.
+/// An input that is identified by a number.
 fn origin(number: u64) -> Origin {
     let stat = Stat { bytes: number, ..Stat::default() };
     let file =
@@ -23,7 +24,7 @@ fn origin(number: u64) -> Origin {
     Origin { format: Format::Text, header: None, identity: Identity { files: vec![file] } }
 }
 
-/// A path of so many edges.
+/// Prepares a path graph of `number` edges; returns its edges.
 fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
     let source = ArcList { arcs: (0..number).map(|v| (v, v + 1)).collect(), declared: None };
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
@@ -34,9 +35,9 @@ fn edges(number: u64, cache: &Cache, dir: &Path) -> Result<u64, String> {
 }
 
 #[test]
-fn jobs_that_make_room_are_in_nobodys_way() {
+fn concurrent_jobs_that_evict_graphs_do_not_disturb_each_other() {
     let (dir, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    // Room for two graphs of about 17 KiB, and five that take turns.
+    // Space for two graphs of about 17 KiB; each job uses five graphs in turn.
     let jobs = |first: u64| {
         let cache = Cache::open(dir.path(), Some(Bytes(40_000))).unwrap();
         for i in 0..150 {
@@ -44,7 +45,7 @@ fn jobs_that_make_room_are_in_nobodys_way() {
             assert_eq!(edges(number, &cache, work.path()), Ok(number), "job {i}");
             assert!(cache.entries().is_ok());
             if i % 10 == 0 {
-                // Others sweep what killed processes left, and clear.
+                // Another process removes leftovers and all graphs.
                 Cache::open(dir.path(), None).unwrap().remove(|_| true).unwrap();
             }
         }
@@ -52,7 +53,7 @@ fn jobs_that_make_room_are_in_nobodys_way() {
     std::thread::scope(|scope| {
         (0..4).for_each(|first| drop(scope.spawn(move || jobs(first))));
     });
-    // Where nobody else works, the limit holds, and the last graph is there.
+    // Without other processes, the limit holds, and the last graph is in the cache.
     let cache = Cache::open(dir.path(), Some(Bytes(40_000))).unwrap();
     assert_eq!(edges(6, &cache, work.path()), Ok(6));
     let bytes: u64 = graphs(dir.path()).iter().map(|path| path.metadata().unwrap().len()).sum();
@@ -60,12 +61,12 @@ fn jobs_that_make_room_are_in_nobodys_way() {
 }
 
 #[test]
-fn what_cannot_be_used_or_removed_is_passed_over() {
+fn entries_that_cannot_be_used_or_removed_are_skipped() {
     let place = Place::new();
     place.write("g.txt", CLIQUE);
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     let entry = place.cached().remove(0);
-    // A folder where the graph belongs.
+    // A folder in place of the graph.
     fs::remove_file(&entry).unwrap();
     fs::create_dir_all(entry.join("below")).unwrap();
     let output = place.count("g.txt", &[]);
@@ -74,14 +75,14 @@ fn what_cannot_be_used_or_removed_is_passed_over() {
     let named = place.path("home/trimill").display().to_string();
     assert_eq!(place.count("g.txt", &["--cache-dir", &named]).status.code(), Some(3));
     fs::remove_dir_all(&entry).unwrap();
-    // A link to a good graph that lies elsewhere is not followed.
+    // A link to a valid graph elsewhere is not followed.
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     fs::rename(&entry, place.path("elsewhere")).unwrap();
     std::os::unix::fs::symlink(place.path("elsewhere"), &entry).unwrap();
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     assert!(entry.symlink_metadata().unwrap().is_file() && place.path("elsewhere").exists());
     assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
-    // Another user's, which only root can make.
+    // A graph of another user, which only root can create.
     if std::os::unix::fs::chown(&entry, Some(65_534), None).is_err() {
         crate::common::skipped("another user's entry of the cache, which only root can make");
         return;
@@ -93,7 +94,7 @@ fn what_cannot_be_used_or_removed_is_passed_over() {
     assert_eq!(counted(&place.count("g.txt", &limit)), (4, false));
     assert_eq!(counted(&place.count("g.txt", &[])), (4, false));
     assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
-    // A whole cache of another user's.
+    // A cache directory of another user.
     std::os::unix::fs::chown(place.path("home/trimill"), Some(65_534), None).unwrap();
     let output = place.count("g.txt", &[]);
     assert_eq!(counted(&output), (4, false));

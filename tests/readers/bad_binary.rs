@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use trimill::error::Kind;
-use trimill::input::{Format, Source};
+use trimill::testing::error::Kind;
+use trimill::testing::input::Source;
+use trimill::testing::input::format::Format;
 
 use crate::support::{Folder, TINY, arcs, data, open, read, sg, work_dir};
 
@@ -35,7 +36,7 @@ fn bad_binary_files_are_refused() {
     folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
 }
 
-/// A copy of cnr-symmetric under `name` whose files are altered.
+/// An altered copy of cnr-symmetric under `name`.
 fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {
     let mut graph = std::fs::read(data("cnr-symmetric.graph")).unwrap();
     let mut properties = std::fs::read_to_string(data("cnr-symmetric.properties")).unwrap();
@@ -65,7 +66,7 @@ fn bad_bvgraphs_are_refused() {
         }
     };
     refuses("cut", &["the stream ends too early", "cut.graph"], &|graph, _| graph.truncate(300_001));
-    // The writer fills up the last word of 64 bits, of which this file uses one byte.
+    // The writer pads the last word of 64 bits, of which this file uses one byte.
     refuses("cut-a-word", &["cut-a-word.graph"], &|graph, _| graph.truncate(graph.len() - 8));
     refuses("longer", &["bytes; expected 640105"], &|graph, _| graph.extend([0; 40]));
     refuses("zeros", &["zeros.graph"], &|graph, _| graph[5000..].fill(0));

@@ -1,6 +1,6 @@
-//! Text that is no graph: every error names the file and the line.
+//! Malformed text: every error names the file and the line.
 
-use trimill::error::Kind;
+use trimill::testing::error::Kind;
 
 use crate::support::{Folder, data, gz, open, read, sg, text_of};
 

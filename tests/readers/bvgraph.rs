@@ -1,4 +1,4 @@
-//! BVGraphs that the library's own writer makes: both byte orders, other codes and windows.
+//! BVGraphs written by the webgraph library: both byte orders, other codes and windows.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use dsi_bitstream::dispatch::Codes;
 use dsi_bitstream::traits::{BE, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
-use trimill::input::Format;
+use trimill::testing::input::format::Format;
 
 use crate::support::{Folder, TINY, arcs, data, open};
 

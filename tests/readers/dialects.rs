@@ -1,10 +1,11 @@
-//! What is legal in the dialects of edge lists, what is not, and what has to be asked: the right arcs or an error.
+//! Dialects of edge lists: legal ones, illegal ones, and ambiguous ones, which are refused: the right arcs or an error.
 
 use std::path::Path;
 
-use trimill::control::Control;
-use trimill::error::{Kind, Result};
-use trimill::input::{Format, Header, Reading, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{Header, Reading, Source};
 
 use crate::support::{Folder, arcs, data, edges, gz, open, read, work_dir};
 
@@ -78,7 +79,7 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     is_kite(&folder, "ids.tsv", &format!("id\tsource\ttarget\n{}", numbered("", "\t", "")), 0);
     let away = format!("id,weight,source,target\n{}", numbered("", ",", ",1"));
     folder.refuses("away.csv", away, &["away.csv:", "columns 3 and 4", "first two columns"]);
-    // As R writes a table: a name less than there are columns.
+    // As R writes a table: one name fewer than columns.
     let unnamed = format!("source target\n{}", numbered("", " ", ""));
     folder.refuses("unnamed.txt", &unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", "--header yes"]);
     folder.refuses("short.csv", ",src,dst\n0,1,2\n1\n2,2,3\n", &["short.csv:3:", "without numbers"]);
@@ -107,7 +108,7 @@ fn columns_are_settled_once_a_file() {
     }
     let bipartite = format!("% bip unweighted\n{}", lines(1, " ", ""));
     folder.refuses("out.actors", bipartite, &["out.actors:1:", "bipartite", "no triangles"]);
-    // Two files may have columns of their own.
+    // Two files may have different numbers of columns.
     let paths = [folder.write("a.txt", "0 1\n"), folder.write("b.txt", "1 2 9\n")];
     assert_eq!(arcs(&Source::open(&paths, None, &work_dir()).unwrap()).unwrap(), [(0, 1), (1, 2)]);
 }
@@ -125,7 +126,7 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     }
     assert_eq!(read_as(&star, None, Some(Header::Yes)).unwrap(), [(1, 2), (1, 3)]);
     assert_eq!(read_as(&star, None, Some(Header::No)).unwrap(), [(1, 2), (1, 3), (3, 2)]);
-    // Headers whose lines are not all there, or that count something else.
+    // Headers with another number of lines, or that count something else.
     for (name, text) in [
         ("cut.txt", format!("6 8\n{}", lines(0, " ", ""))),
         ("wrong-n.txt", format!("5 7\n{}", lines(0, " ", ""))),
@@ -146,11 +147,11 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
             "--header yes",
         ],
     );
-    // Lists that begin with whatever they begin with.
+    // Lists without a header.
     for text in ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n"] {
         assert_eq!(read(&folder.write("arcs.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
-    // What the user says about lines of names and of one number.
+    // The user decides about first lines of names and of one number.
     let count = folder.write("count.txt", "6\n0 1\n");
     assert_eq!(read_as(&count, None, Some(Header::Yes)).unwrap(), [(0, 1)]);
     assert!(read_as(&count, None, Some(Header::No)).unwrap_err().to_string().contains("one column only"));
@@ -160,7 +161,7 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
 
 #[test]
 fn a_long_list_with_a_header_is_told_from_one_without() {
-    // Beyond what is looked at first, in both directions, from 0 and from 1.
+    // Longer than the part that is read for detection; with each edge in both directions, and with ids from 0 and from 1.
     let folder = Folder::new();
     let ring = |n: u64, first: u64| (0..n).map(move |v| (v + first, (v + 1) % n + first));
     for first in [0, 1] {
@@ -194,7 +195,7 @@ fn a_metis_file_is_never_an_edge_list() {
             assert_eq!(folder.error(name, format!("{wrong}\n{rows}")).kind(), Kind::Data, "{name}: {wrong}");
         }
     }
-    // A ring has rows of two columns, as an edge list with a header has.
+    // A ring has rows of two columns, like an edge list with a header.
     let ring = "5 5\n2 5\n1 3\n2 4\n3 5\n1 4\n";
     folder.refuses("ring.txt", ring, &["ring.txt:1:", "--format metis", "--format text"]);
     let ring = folder.write("ring.adj", ring);
@@ -206,9 +207,9 @@ fn a_metis_file_is_never_an_edge_list() {
     let k4 = "4 4\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n";
     folder.refuses("k4.txt", k4, &["k4.txt:1:", "--format metis", "--format text"]);
     assert!(read(&folder.write("k4.txt", k4.replacen("4 4", "4 6", 1))).is_err());
-    // Each neighbour must have the vertex as its own.
+    // Each neighbour must also list the vertex.
     folder.refuses("directed.metis", "3 2\n2 3\n1\n2\n", &["directed.metis:", "both ends", "--format text"]);
-    // Not METIS, so not anything.
+    // Not METIS, and no other format is guessed.
     folder.refuses("list.graph", "0 1\n1 2\n", &["list.graph: text without the header", "--format text"]);
     assert_eq!(read_as(&folder.path("list.graph"), Some(Format::Text), None).unwrap(), [(0, 1), (1, 2)]);
 }
@@ -223,7 +224,7 @@ fn a_suffix_wins_over_the_prefix_out() {
     let source = open(&folder.path("out.graph")).unwrap();
     assert_eq!((source.format(), source.arcs_at_most()), (Format::Bvgraph, 2_057_910));
     assert_eq!(open(&folder.write("out.ca-Kite", lines(1, " ", ""))).unwrap().format(), Format::Text);
-    // Text under the name of a binary format is asked for.
+    // Text under the name of a binary format is refused until the format is given.
     let text = format!("{}# pad\n", lines(0, " ", ""));
     folder.refuses("text.bin", text, &["holds text", "--format text", "--format bin-u32"]);
 }
@@ -242,7 +243,7 @@ fn a_cr_without_lf_is_refused_wherever_it_stands() {
     ] {
         assert!(read(&folder.write(name, &text)).is_ok(), "{name}");
         assert!(read(&folder.write(name, text.replace('\n', "\r\n"))).is_ok(), "{name} with CR LF");
-        // All of them, and each alone but the last, which the end of the file follows.
+        // All of them, and each alone except the last, which is followed by the end of the file.
         let mut altered = vec![text.replace('\n', "\r")];
         for (at, _) in text.match_indices('\n').filter(|(at, _)| at + 1 < text.len()) {
             altered.push(format!("{}\r{}", &text[..at], &text[at + 1..]));
@@ -253,7 +254,7 @@ fn a_cr_without_lf_is_refused_wherever_it_stands() {
             folder.refuses(&packed, gz(altered.as_bytes()), &["carriage return (CR)"]);
         }
     }
-    // More than the longest line.
+    // Longer than the longest line that is allowed.
     let long = "0 1\r".repeat(1 << 19);
     folder.refuses("long.txt", &long, &["long.txt:1: a carriage return"]);
     folder.refuses("long.txt.gz", gz(long.as_bytes()), &["long.txt.gz:1: a carriage return"]);
@@ -313,7 +314,7 @@ fn binary_formats_are_decompressed() {
             assert_eq!(read_as(&cut, Some(format), None).unwrap_err().kind(), Kind::Data, "{name}{suffix}");
         }
     }
-    // Raw numbers that only begin as a compressed file does.
+    // Raw numbers that begin like a compressed file.
     let raw = [0x0808_8b1fu32, 7, 1, 2, 3, 4].map(u32::to_le_bytes);
     for name in ["raw.bin", "raw.dat"] {
         let path = folder.write(name, raw.as_flattened());

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use trimill::control::Control;
-use trimill::error::{Error, Kind, Result};
-use trimill::input::{ArcSink, Format, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{ArcSink, Source};
 
 use crate::support::{Folder, Keep, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
 
@@ -60,7 +61,7 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     assert_eq!(same(&folder.write("general.mtx", &general), Format::MatrixMarket, 1), sorted);
     assert_eq!(same(&folder.write("general.mtx.gz", gz(general.as_bytes())), Format::MatrixMarket, 1), sorted);
 
-    // What METIS, a symmetric matrix and an undirected .sg can say: the undirected simple graph.
+    // METIS, a symmetric matrix and an undirected .sg can represent the undirected simple graph only.
     let simple = edges(&TINY);
     let both: Vec<_> = simple.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect();
     assert_eq!(edges(&same(&folder.write("undirected.sg", sg(6, &both, false)), Format::GapbsSg, 0)), simple);
@@ -146,7 +147,7 @@ fn a_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
-fn a_refusal_of_the_sink_and_the_wish_to_stop_end_a_scan() {
+fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
     struct Full;
     impl ArcSink for Full {
         fn arcs(&self, _: &[(u64, u64)]) -> Result<()> {

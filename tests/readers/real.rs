@@ -1,6 +1,6 @@
-//! Real graphs and what is known of them.
+//! Real graphs and their published figures.
 
-use trimill::input::Format;
+use trimill::testing::input::format::Format;
 
 use crate::support::{arcs, data, edges, open};
 

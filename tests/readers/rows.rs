@@ -1,30 +1,30 @@
-//! Rows that are clean already are oriented without buckets: byte for byte the graph that cleaning makes of their arcs,
-//! and where anything is wrong with them, cleaning is what happens.
+//! Rows that are clean already are oriented without buckets: the result is byte for byte the graph that cleaning makes of their arcs.
+//! If anything is wrong with them, they are cleaned.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use trimill::bytes::Bytes;
-use trimill::clean::{Workspace, clean};
-use trimill::control::Control;
-use trimill::error::{Kind, Result};
-use trimill::graph::OrientedGraph;
-use trimill::graph::file::{self, open as open_graph};
-use trimill::input::arcs::ArcSource;
-use trimill::input::{ArcSink, Source};
-use trimill::memory::HostMemory;
-use trimill::orient::orient;
-use trimill::orient::rows::{Destination, Made, orient_rows};
-use trimill::prepare::prepare;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::{Workspace, clean};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::graph::file;
+use trimill::testing::input::arcs::ArcSource;
+use trimill::testing::input::{ArcSink, Source};
+use trimill::testing::memory::HostMemory;
+use trimill::testing::orient::orient;
+use trimill::testing::orient::rows::{Destination, Made, orient_rows};
+use trimill::testing::prepare::prepare;
 use webgraph::prelude::CompFlags;
 
 use crate::bvgraph::{graph_of, write};
 use crate::common;
 use crate::support::{Folder, TINY, bytes_of, data, open, work_dir};
 
-/// A source that keeps its rows to itself.
+/// A source that does not offer its rows.
 struct General<'a>(&'a Source);
 
 impl ArcSource for General<'_> {
@@ -42,10 +42,10 @@ impl ArcSource for General<'_> {
     }
 }
 
-/// A budget that leaves little beside the program.
+/// A budget little larger than what the program itself takes.
 const LITTLE: Bytes = Bytes::mib(17);
 
-/// Whether the rows of the input at `path` are taken without cleaning; if so, checks that the graph is the one that cleaning makes.
+/// Whether the rows of the input at `path` are accepted without cleaning; if so, checks that the graph is the one that cleaning makes.
 fn taken(path: &Path, memory: Bytes) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
@@ -62,14 +62,14 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     let Some(Made::Memory(in_memory)) = made(Destination::Memory(Bytes::mib(64), dir.path())) else {
         panic!("room for 64 MiB is enough")
     };
-    same(&in_memory, &open_graph(file::Location::Temporary(general.file)).unwrap());
+    same(&in_memory, &file::open_temporary(general.file).unwrap());
     // The sections end where the footer begins; a page of header is before them.
     let footer_at = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
     assert_eq!(in_memory.held_bytes(), Bytes(footer_at - 4096));
     true
 }
 
-/// That two graphs are the same, whatever they are made of.
+/// Asserts that two graphs are the same, even if their inputs are not.
 fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert_eq!((a.vertices(), a.edges(), a.report()), (b.vertices(), b.edges(), b.report()));
     assert!(common::rows_of(a) == common::rows_of(b) && a.out_degrees().unwrap() == b.out_degrees().unwrap());
@@ -81,7 +81,7 @@ fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert_eq!((a.first_declared_id(), a.declared_lines()), (b.first_declared_id(), b.declared_lines()));
 }
 
-/// Rows as an undirected `.sg` file, as they are.
+/// Rows as an undirected `.sg` file, unchanged.
 fn sg(rows: &[Vec<u64>]) -> Vec<u8> {
     let arcs: usize = rows.iter().map(Vec::len).sum();
     let mut bytes = vec![0];
@@ -97,7 +97,7 @@ fn sg(rows: &[Vec<u64>]) -> Vec<u8> {
     bytes
 }
 
-/// Rows as a METIS file, as they are; none where they have an odd number of arcs.
+/// Rows as a METIS file, unchanged; `None` if they have an odd number of arcs.
 fn metis(rows: &[Vec<u64>]) -> Option<String> {
     let arcs: usize = rows.iter().map(Vec::len).sum();
     let line = |row: &Vec<u64>| row.iter().map(|head| format!("{} ", head + 1)).collect::<String>();
@@ -105,7 +105,7 @@ fn metis(rows: &[Vec<u64>]) -> Option<String> {
     arcs.is_multiple_of(2).then(|| format!("{} {}\n{}\n", rows.len(), arcs / 2, lines.join("\n")))
 }
 
-/// What `clean` means, said naively.
+/// A simple definition of `clean`.
 fn is_clean(rows: &[Vec<u64>]) -> bool {
     let arcs: BTreeSet<(u64, u64)> = arcs_of(rows).collect();
     arcs.len() == arcs_of(rows).count() && arcs.iter().all(|&(u, v)| u != v && arcs.contains(&(v, u)))
@@ -125,7 +125,7 @@ fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
-/// What may be wrong with rows.
+/// A fault of rows.
 #[derive(Debug, Clone)]
 enum Fault {
     Nothing,
@@ -148,8 +148,8 @@ impl Fault {
         ]
     }
 
-    /// Spoils one row that is not empty, if there is one.
-    fn strike(&self, rows: &mut [Vec<u64>]) {
+    /// Introduces the fault into one row that is not empty, if there is one.
+    fn inject(&self, rows: &mut [Vec<u64>]) {
         let mut full: Vec<(usize, &mut Vec<u64>)> =
             rows.iter_mut().enumerate().filter(|(_, row)| !row.is_empty()).collect();
         let (Self::Missing(at) | Self::Twice(at) | Self::Loop(at) | Self::Swapped(at) | Self::Other(at, _)) = self
@@ -191,17 +191,17 @@ proptest! {
         memory in prop_oneof![Just(LITTLE), Just(Bytes::mib(64))],
     ) {
         let mut rows = rows_of(30 + alone, &edges);
-        faults.iter().for_each(|fault| fault.strike(&mut rows));
+        faults.iter().for_each(|fault| fault.inject(&mut rows));
         let clean = is_clean(&rows) && rows.iter().any(|row| !row.is_empty());
         let folder = Folder::new();
         prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
         if let Some(text) = metis(&rows) {
-            // Text is parsed into memory first, which has no room for it there.
+            // Text is parsed into memory first, where it does not fit this budget.
             let fits = memory > LITTLE;
             let taken = taken(&folder.write("a.metis", text), memory);
             prop_assert!(taken == (clean && fits) || (!fits && !taken) || (clean && taken));
         }
-        // Arcs that are there twice are lost on the way to a BVGraph; so are vertices after the last arc.
+        // A BVGraph cannot have duplicate arcs, and here it has no vertices after the last arc.
         let arcs: Vec<(u64, u64)> = arcs_of(&rows).collect::<BTreeSet<_>>().into_iter().collect();
         if !arcs.is_empty() {
             let clean = arcs.iter().all(|&(u, v)| u != v && arcs.binary_search(&(v, u)).is_ok());
@@ -227,7 +227,7 @@ fn a_row_may_be_longer_than_what_is_read_at_a_time() {
     let mut reversed = rows.clone();
     reversed.iter_mut().for_each(|row| row.reverse());
     assert!(taken(&folder.write("reversed.sg", sg(&reversed)), Bytes::mib(64)));
-    // The same arc twice, on both sides of where reading pauses.
+    // A duplicate arc, on both sides of the place where reading pauses.
     let pause = 1 << 15;
     let hub_starts: usize = rows[..hub as usize].iter().map(Vec::len).sum();
     let row = &mut rows[hub as usize];
@@ -238,7 +238,7 @@ fn a_row_may_be_longer_than_what_is_read_at_a_time() {
 
 #[test]
 fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
-    // 0 -> 1 and 3 -> 2 against 0 -> 2 and 3 -> 1: as many arcs up as down, every vertex with the same degrees.
+    // 0 -> 1 and 3 -> 2 against 0 -> 2 and 3 -> 1: as many arcs to larger as to smaller vertices, and the same degrees.
     let rows = vec![vec![1, 3], vec![3], vec![0], vec![0, 2]];
     assert!(!is_clean(&rows));
     assert!(!taken(&Folder::new().write("a.sg", sg(&rows)), Bytes::mib(64)));
@@ -326,7 +326,7 @@ fn entries_of_a_symmetric_matrix_have_their_reverse() {
     };
     let karate = report("karate.mtx");
     assert_eq!((karate.arcs, karate.arcs_added, karate.arcs_without_reverse), (78, 78, 0));
-    // The same from a list, which says nothing of the kind.
+    // The same from a list, which does not imply reverse arcs.
     let facebook = report("facebook_combined.txt");
     assert_eq!((facebook.arcs, facebook.arcs_without_reverse), (88_234, 88_234));
 }

@@ -1,17 +1,18 @@
-//! What is copied before it can be read can be stopped: pipes, devices, compressed matrices.
+//! Input that must be copied before it is read can be stopped: pipes, devices, compressed matrices.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use trimill::control::Control;
-use trimill::error::Kind;
-use trimill::input::{Format, Reading, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::Kind;
+use trimill::testing::input::format::Format;
+use trimill::testing::input::{Reading, Source};
 
 use crate::support::{Folder, data, gz, work_dir};
 
-fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::error::Result<Source> {
+fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
     Source::open_as(&[path.to_path_buf()], Reading { format, header: None }, &work_dir(), control)
 }
 

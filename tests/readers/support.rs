@@ -1,12 +1,12 @@
-//! What the tests share: a sink that keeps arcs, files of a folder, a tiny graph.
+//! Shared by the tests: a sink that keeps arcs, a folder for files, a tiny graph.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use trimill::control::Control;
-use trimill::error::{Error, Kind, Result};
-use trimill::input::{ArcSink, Source};
+use trimill::testing::control::Control;
+use trimill::testing::error::{Error, Kind, Result};
+use trimill::testing::input::{ArcSink, Source};
 
 /// Keeps all arcs.
 #[derive(Default)]
@@ -70,7 +70,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// The error of opening and reading what `bytes` are under `name`.
+    /// The error of opening and reading a file `name` with these bytes.
     pub(crate) fn error(&self, name: &str, bytes: impl AsRef<[u8]>) -> Error {
         let path = self.write(name, &bytes);
         read(&path).map(|arcs| arcs.len()).expect_err(&format!(
@@ -79,7 +79,7 @@ impl Folder {
         ))
     }
 
-    /// Checks that reading ends with an error of the data that has all of `parts`.
+    /// Checks that reading fails with an error of kind data whose message has all of `parts`.
     pub(crate) fn refuses(&self, name: &str, bytes: impl AsRef<[u8]>, parts: &[&str]) {
         let error = self.error(name, &bytes);
         assert_eq!(error.kind(), Kind::Data, "{error}");
@@ -97,7 +97,7 @@ pub(crate) fn gz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 alone.
+/// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 is isolated.
 pub(crate) const TINY: [(u64, u64); 8] = [(0, 1), (0, 1), (1, 2), (2, 2), (0, 2), (3, 4), (4, 3), (1, 4)];
 
 pub(crate) fn text_of(arcs: &[(u64, u64)], separator: &str, end: &str) -> String {

@@ -1,8 +1,8 @@
-//! The same accidents while partitions are built in batches.
+//! The same faults while partitions are built in batches.
 
 use crate::support::{COLLABORATION, Place, STRIKES, data, stderr};
 
-/// Five partitions in batches of so many.
+/// Settings for five partitions.
 const SETTINGS: [&str; 7] = ["--no-cache", "--parts", "5", "--threads", "2", "--partitioner", "random"];
 
 fn at_some_writes(fault: &str, step: usize, many: &'static str, code: Option<i32>) -> usize {
@@ -34,7 +34,7 @@ fn a_full_disk_and_kills_at_writes_of_batches() {
     assert!(at_some_writes("kill", 4, "2", None) > 10);
 }
 
-/// Rows that cannot be read end the job; a spill that cannot be read is built again, alone.
+/// Rows that cannot be read end the job; a spill that cannot be read is rebuilt on its own.
 #[test]
 fn a_reading_of_rows_that_fails() {
     let place = Place::new().with("TRIMILL_BATCH", "3");
@@ -52,7 +52,7 @@ fn a_reading_of_rows_that_fails() {
     place.completes(COLLABORATION, &arguments);
 }
 
-/// Spills are the same bytes whichever way they are built.
+/// Spills have the same bytes however they are built.
 #[test]
 fn kept_spills_do_not_tell_how_they_were_built() {
     let built = |many| {

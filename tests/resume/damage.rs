@@ -1,16 +1,16 @@
-//! Bits flipped in every file of a run directory: what is damaged is made again, or the start is refused.
+//! Flips bits in every file of a run directory: damaged files are made again, or the start is refused.
 
 use std::fs;
 use std::path::Path;
 
-use trimill::graph::file::read_layout;
+use trimill::testing::graph::file::read_layout;
 
 use crate::restarts::{killed_when, spills};
 use crate::support::{COLLABORATION, Place, ROUTERS, answered, data, stderr};
 
 const PARTS: [&str; 5] = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
 
-/// Flips a bit of a file, leaves the rest.
+/// Flips a bit of a file.
 fn flip(path: &Path, at: usize) {
     let mut bytes = fs::read(path).unwrap();
     let at = at.min(bytes.len() - 1);
@@ -46,7 +46,7 @@ fn a_damaged_record_is_counted_again() {
         assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
         assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
     }
-    // A record under the name of another partition counts for neither.
+    // A record under the name of another partition is used for neither.
     copy(&place.path("saved"), &place.path("run"));
     let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
     fs::copy(place.path(&format!("run/part-{record:05}.json")), place.path(&format!("run/part-{free:05}.json")))
@@ -85,7 +85,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
             flip(&place.path("run").join(file), at);
             let (result, said) = place.completes(ROUTERS, &PARTS);
             assert!(said.contains("the job is planned anew"), "{file}: {said}");
-            // The same settings give the same plan, so what was counted still counts.
+            // The same settings give the same plan, so counted partitions remain valid.
             assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
         }
     }
@@ -101,7 +101,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
         let (_, said) = place.completes(ROUTERS, &PARTS);
         assert!(said.contains("it is made again"), "{said}");
     }
-    // Rows are checked when they are read: the job ends, the file goes, and the next start makes it again.
+    // Rows are checked when they are read: the job ends, the file is removed, and the next start makes it again.
     copy(&place.path("saved"), &place.path("run"));
     flip(&graph, layout.rows().start as usize + 100);
     let output = place.run(&data(ROUTERS.0), &PARTS);
@@ -113,7 +113,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 2);
 }
 
-/// A plan that is lost and now comes out otherwise makes its records worthless, and none of them is added.
+/// If the plan is lost and the new one differs, the records are invalid, and none of them is added.
 #[test]
 fn records_of_another_plan_are_not_added() {
     let place = Place::new();

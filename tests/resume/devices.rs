@@ -1,4 +1,4 @@
-//! Devices that are lost, threads that panic, and METIS's child, at every moment.
+//! Lost devices, panicking threads, and failures of METIS's child, at every call.
 
 use std::process::Output;
 
@@ -8,8 +8,8 @@ const SPILLED: [&str; 6] = ["--no-cache", "--partitioner", "contiguous", "--part
 const RANGES: [&str; 6] = ["--no-cache", "--partitioner", "rank", "--parts", "3", "--threads=2"];
 const WHOLE: [&str; 1] = ["--no-cache"];
 
-/// Lets the job meet with `fault` at the first call, the second, and so on by `step`, until there is no such one; after each
-/// the job goes on to the published count, with what was counted. Returns how often it struck.
+/// Runs the job with `fault` at the first call, and at further ones by `step`, until there is no such call; after each, the job is
+/// resumed and reaches the published count. Returns how often the fault occurred.
 fn at_every_call(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
     let (mut struck, mut resumed) = (0, 0);
     for at in (1..).step_by(step) {
@@ -68,7 +68,7 @@ fn a_device_s_thread_that_panics_at_any_call() {
     assert!(at_every_call("device-panic", 3, ROUTERS, &RANGES, named) >= 3);
 }
 
-/// The builder writes the spills and the reader reads them; what else reads and writes does so before counting.
+/// While counting, only the builder writes and the reader reads: everything else is written and read before.
 #[test]
 fn threads_that_build_and_read_are_named() {
     let mut named = [0; 2];
@@ -96,14 +96,14 @@ fn threads_that_build_and_read_are_named() {
 }
 
 #[test]
-fn metis_child_that_fails_is_killed_or_answers_nonsense_leaves_nothing() {
+fn a_metis_child_that_fails_is_killed_or_answers_garbage_leaves_nothing() {
     let metis = ["--no-cache", "--partitioner", "metis", "--parts", "3"];
     for (fault, words) in [
         ("metis-fail:1", "METIS ended with exit code 3; it said:"),
         ("metis-fail:2", "METIS ended with exit code 3; it said:"),
         ("metis-kill:1", "METIS was killed (signal 9, SIGKILL)"),
         ("metis-kill:2", "METIS was killed (signal 9, SIGKILL)"),
-        // The first byte, one of the checksum, one of the assignment.
+        // Damages the first byte, one of the checksum, one of the assignment.
         ("metis-damage:0", "METIS left no assignment"),
         ("metis-damage:24", "METIS left an assignment with a wrong checksum"),
         ("metis-damage:77", "METIS left an assignment with a wrong checksum"),

@@ -1,11 +1,11 @@
-//! Every write of a job fails once, and many are torn by a kill, panic, or are interrupted; then the job is started again.
+//! Every write of a job fails once, and at many of them the job is killed, panics or is interrupted; then it is started again.
 
 use std::process::Output;
 
 use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, stderr};
 
-/// Runs a job with a fault at the first write (or reading), the second, and so on by `step`, until there is no such one; `ended` judges
-/// how it ended. After each the job goes on to the published count. Returns how often a fault struck.
+/// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
+/// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
 fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
     let mut struck = 0;
     for at in (1..).step_by(step) {
@@ -24,7 +24,7 @@ fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], en
     struck
 }
 
-/// One object: the failure, or the answer where only its files could not be written.
+/// Standard output is one object: the failure, or the answer if only its files could not be written.
 fn answers_or_fails(output: &Output, error: &str) {
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let kind = &said["error"]["kind"];
@@ -59,7 +59,7 @@ fn a_thread_panicked(output: &Output, said: &str) {
     answers_or_fails(output, error);
 }
 
-/// Where nothing is left to do but to say the result, the job may be done before it hears of the signal.
+/// If only the result is left to be printed, the job may be done before it notices the signal.
 fn is_interrupted_or_done(output: &Output, said: &str) {
     match output.status.code() {
         Some(0) => assert!(!output.stdout.is_empty(), "{said}"),
@@ -70,7 +70,7 @@ fn is_interrupted_or_done(output: &Output, said: &str) {
     }
 }
 
-/// A spill that cannot be read is built again; what cannot be made again ends the job.
+/// A spill that cannot be read is rebuilt; other failures to read end the job.
 fn is_done_or_names_the_disk(output: &Output, said: &str) {
     match output.status.code() {
         Some(0) => assert!(said.contains("is built again"), "{said}"),
@@ -118,7 +118,7 @@ fn a_reading_that_fails() {
     assert!(struck > 15, "{struck} readings");
 }
 
-/// Little memory: buckets, too, go through the disk. Most of the writes are theirs.
+/// With little memory buckets are on disk, too, and most of the writes are theirs.
 #[test]
 fn the_same_where_buckets_are_on_disk() {
     let little = ["--no-cache", "--parts", "3", "--partitioner", "random", "--host-memory", LITTLE, "--threads", "2"];
@@ -139,7 +139,7 @@ fn the_same_where_buckets_are_on_disk() {
 fn the_same_with_metis_kept_spills_and_the_cache() {
     let kept =
         ["--partitioner", "metis", "--parts", "3", "--keep-spill", "--spill-dir", "spills", "--work-dir", "tmp/work"];
-    // The cache is nobody's wish: where it alone is full, the job goes on without it.
+    // The default cache is optional: if only its disk is full, the job continues without it.
     let ended = |output: &Output, said: &str| match output.status.code() {
         Some(0) => assert!(said.contains("cache") && said.contains("goes on without the cache"), "{said}"),
         _ => disk_is_full(output, said),

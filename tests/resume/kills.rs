@@ -1,4 +1,4 @@
-//! Kills at random moments, again and again, until the job is done all the same.
+//! Kills a job at random moments, again and again, until it is done nevertheless.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Place, SOCIAL, data};
 
-/// Numbers that look random, the same ones every time.
+/// Reproducible random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -18,8 +18,8 @@ impl Numbers {
     }
 }
 
-/// Starts the job and sends it `signal` after a part of `whole`, over and over; `kills` times in all, in as many run
-/// directories as that takes. Returns how many of them had something to resume.
+/// Starts the job and sends it `signal` after a random time, over and over; `kills` times in all, in as many run
+/// directories as needed. Returns how many starts had something to resume.
 fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize {
     let place = Place::new();
     let begun = Instant::now();
@@ -29,7 +29,7 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
     let (mut killed, mut resumed) = (0, 0);
     while killed < kills {
         let place = Place::new();
-        // Long enough on the average for some partitions; a job that is never long enough would never be done.
+        // Long enough on average for some partitions; otherwise the job would never be done.
         for _ in 0..6 {
             let mut child =
                 place.command(&data(SOCIAL.0), arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -40,7 +40,7 @@ fn interrupt_until_done(signal: &str, kills: usize, arguments: &[&str]) -> usize
             if status.success() {
                 break;
             }
-            // A signal before the handler stands ends the process the system's way.
+            // A signal before the handler is installed kills the process.
             assert!(matches!(status.code(), None | Some(130)), "{status}");
             killed += 1;
         }

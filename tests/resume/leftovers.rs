@@ -1,4 +1,4 @@
-//! What a process leaves that was killed without a run directory goes at the next start; what another one uses stays.
+//! Files that a killed process without a run directory leaves are removed at the next start; files in use by another process stay.
 //! Graphs that are cut while they are read.
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use trimill::report::RunResult;
+use trimill::testing::report::RunResult;
 
 use crate::common::job::program;
 use crate::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
@@ -26,7 +26,7 @@ fn triangles(output: &[u8]) -> u128 {
     serde_json::from_slice::<RunResult>(output).unwrap().triangles
 }
 
-/// Waits until the process has stopped itself.
+/// Waits until the process has stopped itself (SIGSTOP).
 fn stopped(child: &Child) {
     let until = Instant::now() + Duration::from_secs(60);
     let status = format!("/proc/{}/stat", child.id());
@@ -41,7 +41,7 @@ fn goes_on(child: &Child) {
 }
 
 #[test]
-fn what_a_killed_process_left_goes_at_the_next_start() {
+fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
     let mut left = 0;
     let little = ["--host-memory", LITTLE, "--no-cache"];
     for (more, step) in [(&little[..], 37), (&["--no-cache"], 3), (&[], 4)] {
@@ -70,7 +70,7 @@ fn what_a_killed_process_left_goes_at_the_next_start() {
 }
 
 #[test]
-fn what_a_living_process_uses_stays() {
+fn files_of_a_running_process_stay() {
     let place = Place::new();
     let arguments = [&PARTS[..], &["--no-cache"]].concat();
     let mut command = without_run_dir(&place, "device-stop:3", &data(COLLABORATION.0), &arguments);
@@ -89,7 +89,7 @@ fn what_a_living_process_uses_stays() {
 /// The plain text of compressed METIS input is copied to the disk, and that disk is full at any write of the copy.
 #[test]
 fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
-    // A ring of 30,000 vertices, each tied to the next two: that many triangles.
+    // A ring of 30,000 vertices, each joined to the next two: 30,000 triangles.
     let n = 30_000;
     let row = |v: i64| [-2, -1, 1, 2].map(|step| (v + step).rem_euclid(n) + 1);
     let rows: String = (0..n).map(row).map(|[a, b, c, d]| format!("{a} {b} {c} {d}\n")).collect();
@@ -114,7 +114,7 @@ fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
     assert!(named >= 2, "{named}");
 }
 
-/// The job stops when it begins to count, its graph is cut, and it goes on with the rows of the next ranges.
+/// The job is stopped when it begins to count, its graph file is truncated, and it continues with the rows of the next ranges.
 #[test]
 fn a_graph_that_is_cut_while_it_is_read_is_named_and_made_again() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Jobs that are ended at any moment and started again: the answer is the published one, and nothing is counted twice.
+//! Jobs that end at any moment and are started again: the answer is the published one, and nothing is counted twice.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../common/mod.rs"]

@@ -1,9 +1,9 @@
-//! Starts that are refused: another job, another input, another process, a directory of other things.
+//! Starts that are refused: another job, another input, another process, a directory with other files.
 
 use std::fs;
 
-use trimill::error::Kind;
-use trimill::run_dir::RunDir;
+use trimill::testing::error::Kind;
+use trimill::testing::run_dir::RunDir;
 
 use crate::support::{Place, ROUTERS, answered, data, stderr};
 
@@ -35,7 +35,7 @@ fn another_job_is_told_what_differs() {
     }
     let other = data("karate.mtx");
     refused(&place, 3, &other, &["--parts", "4"], &["recorded text, now matrix-market", "as20000102.txt, now"]);
-    // Nothing of this has changed anything.
+    // The run directory is unchanged.
     place.completes(ROUTERS, &["--parts", "4"]);
 }
 
@@ -52,7 +52,7 @@ fn a_changed_input_is_told_what_changed() {
     let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
     fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
     refused(&place, 3, input, &[], &["time of modification", "now 7.000000000"]);
-    // Where both are the same, the contents tell.
+    // If size and time are the same, the contents differ.
     fs::remove_dir_all(place.path("run")).unwrap();
     assert_eq!(place.run(input, &[]).status.code(), Some(0));
     fs::write(&file, "0 1\n1 2\n2 3\n").unwrap();
@@ -81,7 +81,7 @@ fn a_second_process_is_refused_and_told_of_the_first() {
     let first = RunDir::open(&place.path("run")).unwrap();
     let who = format!("in use by process {}", std::process::id());
     refused(&place, 3, &data(ROUTERS.0), &[], &["run: the run directory is", &who, "another --run-dir"]);
-    // Not even the same process may open it twice.
+    // Even the same process may not open it twice.
     assert_eq!(RunDir::open(&place.path("run")).unwrap_err().kind(), Kind::Resource);
     drop(first);
     place.completes(ROUTERS, &[]);
@@ -97,7 +97,7 @@ fn a_directory_of_other_things_is_left_alone() {
         refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
         assert_eq!(fs::read_to_string(place.path("run").join(file)).unwrap(), "precious");
     }
-    // A lock of somebody else's makes it no run directory of ours.
+    // The lock file of another program does not make it a run directory.
     fs::write(place.path("run/lock"), "").unwrap();
     refused(&place, 3, &routers, &[], &["holds files and is no run directory"]);
     fs::remove_dir_all(place.path("run")).unwrap();

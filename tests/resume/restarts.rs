@@ -1,20 +1,20 @@
-//! What a later start takes from an earlier one, and what it may change.
+//! What a start reuses from an earlier one, and which settings may change.
 
 use std::fs;
 use std::path::PathBuf;
 
-use trimill::job::Stream;
-use trimill::report::RunResult;
+use trimill::testing::job::Stream;
+use trimill::testing::report::RunResult;
 
 use crate::common::job::program;
 use crate::support::{COLLABORATION, Place, ROUTERS, SOCIAL, STRIKES, data, files, stderr};
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
-/// Kills the job at later and later writes until its run directory is as `wanted` says.
+/// Kills the job at later and later writes until its run directory satisfies `wanted`.
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
     for at in 1.. {
-        // Nothing that the start before left is found.
+        // Removes what the start before left.
         for folder in ["run", "tmp"] {
             let _ = fs::remove_dir_all(place.path(folder));
         }
@@ -40,13 +40,13 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     let place = Place::new();
     let (first, _) = place.completes(ROUTERS, &PARTS);
     let before: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
-    // Equal to the last digit of every time measured: nothing was done anew.
+    // Every measured time is equal to the last digit: nothing was done again.
     let output = place.run(&data(ROUTERS.0), &PARTS);
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap(), first);
     let after: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
-    // Only the lock says another process.
+    // Only the lock differs: it names another process.
     assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 1);
-    let recorded = trimill::report::json::read_result(&place.path("run/result.json")).unwrap();
+    let recorded = trimill::testing::report::json::read_result(&place.path("run/result.json")).unwrap();
     assert_eq!(recorded, first);
 }
 
@@ -87,7 +87,7 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay() {
     let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
     killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
     let plan = fs::read(place.path("run/plan.json")).unwrap();
-    // A budget in which the recorded parts do not fit: what they need is said, and nothing is lost.
+    // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
     let output = place.run(&data(COLLABORATION.0), &["--no-cache", "--device-memory", "40KiB"]);
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -107,7 +107,7 @@ fn more_memory_does_not_change_the_parts_either() {
     killed_when(&place, &data(COLLABORATION.0), &small, |place| place.records().len() == 2);
     let (result, _) = place.completes(COLLABORATION, &["--device-memory", "1GiB", "--host-memory", "2GiB"]);
     assert!(result.parts > 2);
-    // The number that was settled may be asked for, too.
+    // The recorded number of parts may also be given.
     let parts = result.parts.to_string();
     place.completes(COLLABORATION, &["--parts", &parts]);
 }
@@ -117,16 +117,20 @@ fn kept_spills_are_all_there_after_a_resume() {
     let place = Place::new();
     let kept = ["--parts", "5", "--no-cache", "--keep-spill", "--spill-dir", "kept"];
     killed_when(&place, &data(ROUTERS.0), &kept, |place| place.records().len() == 2);
-    // One of a counted partition is gone: it is made, and its partition counted, again; the sum is as published.
+    // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
     let counted = *place.records().keys().next().unwrap();
     fs::remove_file(place.path(&format!("kept/part-{counted:05}.spill"))).unwrap();
     let (result, _) = place.completes(ROUTERS, &kept);
     assert!(!result.partitions[counted as usize].resumed);
     assert_eq!(result.partitions.iter().filter(|partition| partition.resumed).count(), 1);
-    let manifest = trimill::spill::Manifest::read(&place.path("kept")).unwrap();
+    let manifest = trimill::testing::spill::Manifest::read(&place.path("kept")).unwrap();
     assert_eq!(manifest.partitions.len(), 5);
     for partition in &manifest.partitions {
-        manifest.open(&place.path("kept"), partition).unwrap().verify(&trimill::control::Control::silent()).unwrap();
+        manifest
+            .open(&place.path("kept"), partition)
+            .unwrap()
+            .verify(&trimill::testing::control::Control::silent())
+            .unwrap();
     }
 }
 

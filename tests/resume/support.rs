@@ -1,16 +1,16 @@
-//! A place to run the program in, and what must hold of a run directory at any moment.
+//! A directory to run the program in, and the invariants of a run directory.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use trimill::control::Control;
-use trimill::graph::file::{Location, open};
-use trimill::report::RunResult;
-use trimill::run_dir::PartitionRecord;
-use trimill::sealed;
-use trimill::spill::SpillReader;
+use trimill::testing::control::Control;
+use trimill::testing::graph::file::open;
+use trimill::testing::report::RunResult;
+use trimill::testing::run_dir::journal::PartitionRecord;
+use trimill::testing::sealed;
+use trimill::testing::spill::SpillReader;
 
 use crate::common::job::program;
 use crate::common::read_all;
@@ -26,16 +26,16 @@ pub(crate) fn data(name: &str) -> String {
     crate::common::job::data(name).display().to_string()
 }
 
-/// What a fault says when it strikes.
+/// The message of a fault when it occurs.
 pub(crate) const STRIKES: &str = "a fault of TRIMILL_FAULT strikes";
 
 /// A directory with the program's temporary files and its cache inside.
 pub(crate) struct Place(tempfile::TempDir, Vec<(&'static str, &'static str)>);
 
-/// The budget that stands for little memory: under it buckets go through the disk, as those of large graphs do.
+/// A small host budget, with which buckets are written to disk as for large graphs.
 pub(crate) const LITTLE: &str = "64MiB";
 
-/// What makes them.
+/// The environment variable with which buckets are on disk, if the host's budget is [`LITTLE`].
 pub(crate) fn buckets_on_disk(arguments: &[&str]) -> Option<(&'static str, &'static str)> {
     arguments.contains(&LITTLE).then_some(("TRIMILL_BUCKETS", "1000"))
 }
@@ -57,7 +57,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// `trimill count` of `input` in the run directory `run`, without the cache, with more arguments behind.
+    /// `trimill count` of `input` in the run directory `run`, with further arguments.
     pub(crate) fn command(&self, input: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
@@ -81,7 +81,7 @@ impl Place {
         self.command(input, arguments).env("TRIMILL_FAULT", fault).output().unwrap()
     }
 
-    /// The job ends well; returns its result, which was checked, and what was said beside it.
+    /// The job must succeed. Returns its result, which is checked, and standard error.
     pub(crate) fn completes(&self, (name, triangles): Known, arguments: &[&str]) -> (RunResult, String) {
         let before = self.records();
         let output = self.run(&data(name), arguments);
@@ -90,7 +90,7 @@ impl Place {
         let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
         result.check(Path::new("result")).unwrap();
         assert_eq!(result.triangles, triangles, "{name} {arguments:?}");
-        // What was recorded is taken as it is, and everything else is counted now.
+        // Recorded partitions are taken unchanged, all others are counted now.
         for partition in &result.partitions {
             match before.get(&partition.id).filter(|_| partition.resumed) {
                 Some(record) => {
@@ -103,8 +103,8 @@ impl Place {
         (result, said)
     }
 
-    /// The results that are recorded, by partition.
-    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::report::PartitionResult> {
+    /// The recorded results, by partition.
+    pub(crate) fn records(&self) -> BTreeMap<u32, trimill::testing::report::PartitionResult> {
         let texts = files(&self.path("run")).into_iter().filter(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             name.starts_with("part-") && name.ends_with(".json")
@@ -115,7 +115,7 @@ impl Place {
             .collect()
     }
 
-    /// Nothing is left of a job that is done but what says so.
+    /// Of a job that is done, only the files with its records and its result are left.
     pub(crate) fn is_tidy(&self) {
         for path in files(&self.path("run")) {
             let name = path.strip_prefix(self.path("run")).unwrap().display().to_string();
@@ -126,7 +126,7 @@ impl Place {
         assert!(files(&self.path("tmp")).is_empty(), "{:?}", files(&self.path("tmp")));
     }
 
-    /// Every file under its final name is whole, however the last process ended.
+    /// Every file under its final name is complete, however the last process ended.
     pub(crate) fn is_whole(&self) {
         for path in files(&self.path("run")).into_iter().chain(files(&self.path("out"))) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -143,7 +143,7 @@ impl Place {
                 Some("spill") => {
                     SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
                 }
-                Some("trimgraf") => open(Location::Cached(path.clone())).and_then(|graph| read_all(&graph)).is_ok(),
+                Some("trimgraf") => open(&path).and_then(|graph| read_all(&graph)).is_ok(),
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
                 _ => name == "lock",
             };
@@ -156,7 +156,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Whether standard output has an answer, and not a failure or nothing.
+/// Whether standard output has an answer, not a failure or nothing.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
 }

@@ -15,12 +15,12 @@ pub(crate) fn archive(target: &str) -> String {
     format!("{target}.tar.zst")
 }
 
-/// Names and bytes of the seeds of `target`, in the order of their names; or what is wrong with its archive.
+/// Names and bytes of the seeds of `target`, sorted by name; or what is wrong with its archive.
 pub(crate) fn of(target: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     read(&folder().join(archive(target)))
 }
 
-/// Refuses what `scripts/fuzz-seeds` would not have written: packed again, the archive would be another one.
+/// Refuses archives that `scripts/fuzz-seeds` would not write, as packing them again would change them.
 fn read(path: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
     let wrong = |found: &str| {
         format!(

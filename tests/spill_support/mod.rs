@@ -1,4 +1,4 @@
-//! What the tests of spills share: partitions as literal rows, and how they are written, read and damaged.
+//! Shared by the tests of spills: partitions as literal rows, and functions to write, read and damage them.
 
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
@@ -6,10 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use trimill::control::Control;
-use trimill::error::Error;
-use trimill::partition::section::{Resident, RowBlock};
-use trimill::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::control::Control;
+use trimill::testing::error::Error;
+use trimill::testing::partition::section::{Resident, RowBlock};
+use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
@@ -71,7 +71,7 @@ impl Partition {
         assert_eq!(*spill.header(), self.header());
         assert_eq!(spill.row_blocks(), self.row_blocks.len());
         assert_eq!(spill.ranks().unwrap(), self.ranks());
-        // Buffers that were used before, larger and smaller than needed.
+        // Used buffers, larger and smaller than needed.
         let mut resident =
             Resident { numbers: vec![9; 500], offsets: vec![9], successors: vec![9; 3].into(), ..Resident::default() };
         spill.read_resident(&mut resident).unwrap();
@@ -109,7 +109,7 @@ pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
     }
 }
 
-/// What the fixture holds: 70,000 vertices, three of them local, most proxies without arcs.
+/// The partition of the fixture: 70,000 vertices, three of them local, most proxies without arcs.
 pub fn fixture() -> Partition {
     let row = |number| match number {
         500 => vec![0, 1, 499],
@@ -126,7 +126,7 @@ pub fn fixture() -> Partition {
     }
 }
 
-/// A few rows, so that every bit of the file can be tried.
+/// A few rows, so that every bit of the file can be tested.
 pub fn tiny() -> Partition {
     Partition {
         numbered: 6,
@@ -164,7 +164,7 @@ pub fn fixture_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2")
 }
 
-/// Makes the checksums of index and header right again, as a faulty or malicious writer would.
+/// Updates the checksums of index and header, as a faulty or malicious writer would.
 pub fn seal(bytes: &mut [u8]) {
     let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap());
     if let Some(index) = usize::try_from(index).ok().and_then(|index| bytes.get(index..)) {

@@ -1,7 +1,7 @@
 // Method `polak`: A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015). The host's part and the choices are in
-// src/papers/polak.rs. A key is an edge as one 64-bit number, the vertex whose list it belongs to in its high half.
+// src/gpu/polak.rs. A key is an edge as one 64-bit number; its high half is the vertex whose list it belongs to.
 
-// Step 2: the largest vertex of each block's share of the edges; a second launch over these ends it.
+// Step 2: the largest vertex of each block's share of the edges; a second launch takes the largest of these.
 extern "C" __global__ void __launch_bounds__(256) largest_vertex(const u64 *keys, u64 len, u64 *largest) {
     __shared__ u32 warps[MOST_WARPS];
     u32 mine = 0;
@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(256) mark_backward(u64 *keys, u64 l
     if (of_tail > of_successor || (of_tail == of_successor && tail > successor)) keys[i] = REMOVED;
 }
 
-// Step 6: what is not marked, in its order. Counts by tiles are scanned between the two launches.
+// Step 6: keeps the edges that are not marked, in order. Counts by tiles are scanned between the two launches.
 extern "C" __global__ void __launch_bounds__(256) count_kept(const u64 *keys, u64 len, u32 *counts) {
     const u64 begin = this_thread() / WARP * TILE, end = min(begin + TILE, len);
     if (begin >= len) return;
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(256) move_kept(const u64 *from, u64
     }
 }
 
-// Step 7: the other ends of all edges, then the vertices whose lists they are in.
+// Step 7: writes the other ends of all edges, then the vertices whose lists they are in.
 extern "C" __global__ void __launch_bounds__(256) unzip(const u64 *keys, u64 len, u32 *edge) {
     const u64 i = this_thread();
     if (i >= len) return;
@@ -56,8 +56,8 @@ extern "C" __global__ void __launch_bounds__(256) unzip(const u64 *keys, u64 len
     edge[len + i] = (u32)(keys[i] >> 32);
 }
 
-// The counting phase. The merge keeps both next values and reads one at a step where no triangle is found; the value behind a
-// list's end is read, never used, and lies within the array. Any number of threads a block.
+// The counting phase. The merge keeps the next value of both lists, and reads one value in a step that finds no triangle; the value
+// after a list's end may be read, which is within the array, but is never used. For any number of threads per block.
 extern "C" __global__ void __launch_bounds__(1024) count_triangles(u64 first, u64 last, u64 len, const u32 *edge, const u32 *node, u64 *result) {
     u64 count = 0;
     for (u64 i = first + this_thread(); i < last; i += all_threads()) {

@@ -1,11 +1,11 @@
-// What the methods of the papers share: scans, sums, a radix sort of 64-bit keys, where the rows of a sorted list begin.
+// Primitives of the papers' methods: scans, sums, a radix sort of 64-bit keys, and where the rows of a sorted list begin.
 //
 // Every parameter of a kernel is 64 bits wide (a pointer or a number), so that the host can pass them as a list; it checks their
 // number. Blocks have 256 threads unless a kernel says otherwise. Lists have fewer than 2^32 entries.
 //
-// A list is dealt to warps in tiles. A pass of the radix sort counts the digits of each tile, scans the counts (digit by digit, tile
-// by tile within a digit) and moves every key to its place. A tile's keys are met in their order, so the pass is stable; each
-// place is written once, by the warp that owns it.
+// A list is divided into tiles, one for a warp. A pass of the radix sort counts the digits of each tile, scans the counts (by digit, and
+// by tile within a digit) and moves every key to its place. A tile's keys are taken in order, so the pass is stable; each place is
+// written once.
 
 constexpr u32 MOST_WARPS = 8; // of a block of 256 threads
 
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(256) scan64_sums(const u64 *values,
 extern "C" __global__ void __launch_bounds__(1024) scan64_tops(u64 *sums, u64 len, u64 *all) { scan_tops(sums, len, all); }
 extern "C" __global__ void __launch_bounds__(256) scan64_apply(u64 *values, u64 len, const u64 *sums) { scan_apply(values, len, sums); }
 
-// Sums of each block's share of the values; a second launch of one block ends it.
+// Each block sums its share of the values; a second launch of one block adds these sums up.
 template <typename T> __device__ __forceinline__ void sum_of(const T *values, u64 len, u64 *sums) {
     u64 mine = 0, total;
     for (u64 i = this_thread(); i < len; i += all_threads()) mine += values[i];
@@ -67,14 +67,14 @@ __device__ __forceinline__ void count_digits(const u64 *keys, u64 begin, u64 end
     __syncwarp();
 }
 
-// Moves a tile's keys, in their order, to the places that `counters` of this warp begin with.
+// Moves a tile's keys, in order, to the places that begin at this warp's `counters`.
 template <typename Digit>
 __device__ __forceinline__ void move_keys(const u64 *from, u64 *to, u64 begin, u64 end, u32 *counters, Digit digit) {
     for (u64 base = begin; base < end; base += WARP) {
         const u64 i = base + this_lane();
         const bool there = i < end;
         const u64 key = there ? from[i] : 0;
-        const u32 mine = there ? digit(key) : ALL; // of no digit
+        const u32 mine = there ? digit(key) : ALL; // no digit has this value
         const u32 same = __match_any_sync(ALL, mine);
         const u32 before = __popc(same & lanes_below());
         const u32 place = there ? counters[mine] : 0;
@@ -85,7 +85,7 @@ __device__ __forceinline__ void move_keys(const u64 *from, u64 *to, u64 begin, u
     }
 }
 
-// A pass of the sort by the 8 bits from `shift` on. `counts`: 256 times as many as tiles.
+// A pass of the sort by the 8 bits from `shift` on. `counts` has 256 entries for each tile.
 extern "C" __global__ void __launch_bounds__(256) sort_count(const u64 *keys, u64 len, u64 shift, u32 *counts, u64 tiles) {
     __shared__ u32 counters[MOST_WARPS][256];
     const u64 tile = this_thread() / WARP;
@@ -105,8 +105,8 @@ extern "C" __global__ void __launch_bounds__(256) sort_move(const u64 *from, u64
     move_keys(from, to, tile * TILE, min((tile + 1) * TILE, len), mine, [=](u64 key) { return (u32)(key >> shift) & 255; });
 }
 
-// Where the keys of each vertex begin: a key's high half is its vertex, keys ascend. Thread i looks at keys i - 1 and i, and writes
-// more than one entry where vertices without keys lie between. `node` has `vertices + 1` entries.
+// Where the keys of each vertex begin: a key's high half is its vertex, keys ascend. Thread i compares keys i - 1 and i, and also writes
+// the entries of vertices between them, which have no keys. `node` has `vertices + 1` entries.
 extern "C" __global__ void __launch_bounds__(256) node_array(const u64 *keys, u64 len, u64 vertices, u32 *node) {
     const u64 i = this_thread();
     if (i > len) return;

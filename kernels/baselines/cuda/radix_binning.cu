@@ -1,7 +1,7 @@
 // Method `radix-binning`: N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018). The host's
-// part and the choices are in src/papers/radix_binning.rs. A key is an edge as one 64-bit number.
+// part and the choices are in src/gpu/radix_binning.rs. A key is an edge as one 64-bit number.
 
-// Lines 7 and 8 of Algorithm 1: the wedges of each vertex. The scan of these says where each vertex's candidates are written.
+// Lines 7 and 8 of Algorithm 1: the number of wedges of each vertex. A scan of these gives the places of each vertex's candidates.
 extern "C" __global__ void __launch_bounds__(256) wedge_sizes(const u32 *node, u64 vertices, u64 *sizes) {
     const u64 v = this_thread();
     if (v > vertices) return;
@@ -9,8 +9,8 @@ extern "C" __global__ void __launch_bounds__(256) wedge_sizes(const u32 *node, u
     sizes[v] = degree * (degree - 1) / 2;
 }
 
-// The other ends of the sorted edges, and (E) the edges whose list is that of the larger vertex: their numbers by tiles, scanned
-// between the launches, and they themselves.
+// The other ends of the sorted edges; and E, the edges in the list of their larger vertex: counted by tiles, whose counts are scanned,
+// and then moved.
 extern "C" __global__ void __launch_bounds__(256) other_ends(const u64 *keys, u64 len, u32 *successors) {
     const u64 i = this_thread();
     if (i < len) successors[i] = (u32)keys[i];
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256) move_falling(const u64 *from, 
 }
 
 // Line 9 of Algorithm 1, for the wedges `first..first + many`: wedge `w` of the scan is a pair of neighbours of one vertex; the edge
-// that would close it, larger vertex first, goes to place `w - first`. Each place is written once, neighbours by neighbours.
+// that would close it, larger vertex first, goes to place `w - first`. Adjacent threads write adjacent places.
 // A vertex's pairs are numbered (0, 1), (0, 2), (1, 2), (0, 3) ...
 extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *successors, const u32 *node, const u64 *scan, u64 vertices, u64 first, u64 many, u64 *to) {
     for (u64 i = this_thread(); i < many; i += all_threads()) {
@@ -61,27 +61,27 @@ extern "C" __global__ void __launch_bounds__(256) candidates(const u32 *successo
     }
 }
 
-// Buckets. A bucket is a range of E and a range of E'. One level of the recursion is done for all buckets together: tiles of both
-// lists are counted, the counts scanned, the keys moved to the other buffer, and those parts of the buckets listed that go on.
+// Buckets. A bucket is a range of E and a range of E'. One level of the recursion is done for all buckets together: digits are counted
+// in tiles of both lists, the counts scanned, the keys moved to the other buffer, and the parts that continue are listed.
 constexpr u32 MOST_BINS = 256;
 
 struct Digit {
     u32 shift, bits;
-    // So many bits of the first vertex, then as many of the second.
+    // The same number of bits of the first vertex and of the second.
     __device__ __forceinline__ u32 operator()(u64 key) const {
         const u32 mask = (1u << bits) - 1;
         return ((u32)(key >> 32) >> shift & mask) << bits | ((u32)key >> shift & mask);
     }
 };
 
-// Tiles of each bucket; 0 for the one behind the last. The scan of these says which tiles are whose.
+// The number of tiles of each bucket, and a 0 at the end. A scan of these gives the first tile of each bucket.
 extern "C" __global__ void __launch_bounds__(256) bin_tiles(const u32 *ranges, u64 buckets, u32 *tiles) {
     const u64 i = this_thread();
     if (i > buckets) return;
     tiles[i] = i < buckets ? (u32)((ranges[2 * i + 1] - ranges[2 * i] + BIN_TILE - 1) / BIN_TILE) : 0;
 }
 
-// A warp's tile: its bucket, its place among the tiles of that, and its keys.
+// A warp's tile: its bucket, its index among the tiles of the bucket, and its keys.
 struct Tile {
     u64 bucket, place, of, begin, end;
 };
@@ -97,7 +97,7 @@ __device__ __forceinline__ Tile tile_at(u64 tile, const u32 *ranges, u64 buckets
     return {low, place, firsts[low + 1] - firsts[low], begin, min(begin + BIN_TILE, (u64)ranges[2 * low + 1])};
 }
 
-// Counts lie bucket by bucket, digit by digit, tile by tile: scanned, they are places in a list without gaps.
+// Counts are ordered by bucket, then digit, then tile, so a scan turns them into places in a list without gaps.
 __device__ __forceinline__ u64 count_at(const Tile &tile, const u32 *firsts, u32 bins, u32 digit) {
     return (u64)firsts[tile.bucket] * bins + digit * tile.of + tile.place;
 }
@@ -125,9 +125,9 @@ extern "C" __global__ void __launch_bounds__(256) bin_move(const u64 *from, u64 
     move_keys(from, to, tile.begin, tile.end, mine, Digit{(u32)shift, (u32)bits});
 }
 
-// What lies in each part of each bucket, a warp a part. A part without keys on one side is dropped. At the last level (`last`) all keys
-// of a part are equal, and every candidate in it counts. Where one side has at most `threshold` keys they are compared one
-// after another, each lane with keys of the longer side. All other parts are the buckets of the next level.
+// A warp takes each part of each bucket. A part without keys on one side is dropped. At the last level (`last`) all keys of a part are
+// equal, and every candidate in it counts. If one side has at most `threshold` keys, they are taken one after another and compared
+// with the keys of the other side by all lanes. All other parts become the buckets of the next level.
 extern "C" __global__ void __launch_bounds__(256) bin_parts(
     const u64 *edges, const u32 *edge_places, const u32 *edge_firsts, const u64 *wedges, const u32 *wedge_places, const u32 *wedge_firsts,
     u64 buckets, u64 bits, u64 threshold, u64 last, u32 *edge_ranges, u32 *wedge_ranges, u32 *listed, u64 *triangles) {
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(256) bin_parts(
     const u32 bins = 1u << 2 * bits;
     if (part >= buckets * bins) return;
     const u64 bucket = part / bins, digit = part % bins;
-    // Where a part ends the next one begins: that of the next digit, or the first of the next bucket.
+    // A part ends where the next one begins: that of the next digit, or the first of the next bucket.
     const u64 e = (u64)edge_firsts[bucket] * bins, e_tiles = edge_firsts[bucket + 1] - edge_firsts[bucket];
     const u64 w = (u64)wedge_firsts[bucket] * bins, w_tiles = wedge_firsts[bucket + 1] - wedge_firsts[bucket];
     const u32 e_begin = edge_places[e + digit * e_tiles], e_end = edge_places[e + (digit + 1) * e_tiles];

@@ -1,7 +1,7 @@
 // Method `reverse-edge`: the kernel of the reverse-edge forward algorithm. The host's part and the choices are in
-// src/papers/reverse_edge.rs.
+// src/gpu/reverse_edge.rs.
 
-// A thread an edge: the common entries of the rows of both ends go to its place in `result`. Edges `first..last`.
+// One thread per edge of `first..last`: writes the number of common entries of the rows of both ends to its place in `result`.
 extern "C" __global__ void __launch_bounds__(1024) reverse_edge(const Rows *rows, const u32 *tail, u64 first, u64 last, u32 *result) {
     const u64 i = first + this_thread();
     if (i >= last) return;

@@ -1,9 +1,9 @@
-// Where the rows of a partition are while a row block is on the device: locals' rows are resident, the others are in the row block, or
-// the row block has those of all its numbers. The same rules as in lstc.cu.
+// Finds the rows of a partition while a row block is on the device: locals' rows are resident, the others are in the row block; or the
+// row block has the rows of all its numbers. The same rules as in lstc.cu.
 
-// Written by the host for each row block; mirrored by `Rows` in src/papers/rows.rs, field by field.
+// Written by the host for each row block; mirrored by `Rows` in src/gpu/rows.rs, field by field.
 struct Rows {
-    const u64 *offsets;       // where each local's row begins in `successors`; one more at the end
+    const u64 *offsets;       // where each local's row begins in `successors`, and where the last one ends
     const u32 *successors;
     const u64 *words;         // which numbers of the range are local, 64 a word; null: every row is in the row block
     const u32 *ranks;         // locals of the range before each word
@@ -15,7 +15,7 @@ struct Rows {
     u64 locals;
 };
 
-// Rows by place: those of locals, then those of the row block.
+// Places number all rows: those of locals first, then those of the row block.
 struct Row {
     const u32 *begin;
     u32 length;
@@ -32,7 +32,7 @@ __device__ __forceinline__ Row row_at(const Rows *rows, u64 place) {
 
 __device__ __forceinline__ bool covers(const Rows *rows, u32 b) { return b >= rows->range_start && b < rows->range_end; }
 
-// The place of the row of `b`, a number in the range.
+// The place of the row of number `b` of the range.
 __device__ __forceinline__ u64 place_of(const Rows *rows, u32 b) {
     const u64 place = b - rows->range_start;
     if (!rows->row_block_offsets) return rows->first_local + place;

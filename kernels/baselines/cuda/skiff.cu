@@ -1,27 +1,27 @@
-// Method `skiff`: 'Lock-Free Triangle Counting on GPU' (Zheng et al.). The host's part and the choices are in src/papers/skiff.rs.
+// Method `skiff`: 'Lock-Free Triangle Counting on GPU' (Zheng et al.). The host's part and the choices are in src/gpu/skiff.rs.
 //
-// A trie is made of nodes of 32 items. Arrays of a structure: `items`, 32 a node, so that a node is a line of the cache and a warp's
-// width; `links`, one a node. A row's trie has a power of two of first nodes, and behind each a chain of further ones. A key's
-// place: first node `key / 32 mod first nodes`, item `key mod 32`, and if that is taken the items after it, around the node;
+// A trie consists of nodes of 32 items, as a structure of arrays: `items`, 32 a node, so that a node is a cache line and as wide as a
+// warp; `links`, one a node. A row's trie has a power of two of first nodes, each followed by a chain of further ones. A key's
+// place: first node `key / 32 mod first nodes`, item `key mod 32`, and if that is taken the items after it, cyclically;
 // if the node is full, the same in the next node of its chain.
 
-constexpr u32 EMPTY = ~0u;    // an item that is free; no number is that large
+constexpr u32 EMPTY = ~0u;    // a free item; no number is that large
 constexpr u32 NONE = ~0u;     // no next node
-constexpr u32 CLAIMED = ~0u - 1; // a lane is about to link one
+constexpr u32 CLAIMED = ~0u - 1; // a lane is about to link a node
 constexpr u32 NOT_BUILT = ~0u;
 
-// First nodes of the trie of so many keys: as many as could just hold them, rounded up to a power of two.
+// The number of first nodes of the trie of `length` keys: the fewest that can hold them, rounded up to a power of two.
 __device__ __forceinline__ u32 first_nodes(u32 length) {
     const u32 least = (length + WARP - 1) / WARP;
     return least < 2 ? 1 : 1u << (32 - __clz(least - 1));
 }
 
-// Builds the tries of the rows `places[0..many]`: a warp a trie, 32 keys at a time. `base` of a place is its trie's first node; the
-// nodes for its chains come after its first ones. All items and links are free when this begins.
+// Builds the tries of the rows `places[0..many]`: a warp takes a trie, 32 keys at a time. `base` of a place is its trie's first node; the
+// nodes for its chains come after its first ones. All items and links must be free before.
 //
-// The optimistic policy: a key is stored where its item is found free, and read again; where another lane was last, it goes on with
-// the next item. No atomics and no locks, since a trie belongs to one warp whose lanes take each step together. Only where a
-// node is full does a lane claim its link, by one compare-and-swap; the one that succeeds links a new node.
+// The optimistic policy: a lane stores its key in a free item and reads it again; if another lane has overwritten it, the lane tries
+// the next item. This needs no atomics and no locks, since a trie belongs to one warp whose lanes take each step together. Only if a
+// node is full, lanes claim its link by one compare-and-swap; the one that succeeds links a new node.
 extern "C" __global__ void __launch_bounds__(256) skiff_build(const Rows *rows, const u32 *places, u64 many, const u32 *base, volatile u32 *items, volatile u32 *links) {
     __shared__ u32 linked[MOST_WARPS]; // nodes of this warp's trie that are in use
     const u64 which = this_thread() / WARP;
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(256) skiff_build(const Rows *rows, 
                 else { item = (item + 1) % WARP; tried++; }
             } else if (full) {
                 next = links[node];
-                node = next; // linked by now: whoever claimed it has passed the barrier
+                node = next; // linked by now: the lane that claimed it has passed the barrier
                 tried = 0;
             }
             __syncwarp();
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(256) skiff_build(const Rows *rows, 
     }
 }
 
-// Whether the trie at `root` holds the key.
+// Whether the trie at `root` contains the key.
 __device__ __forceinline__ u32 held(u32 key, u32 root, u32 firsts, const u32 *items, const u32 *links) {
     u32 node = root + (key / WARP & (firsts - 1));
     do {
@@ -76,8 +76,8 @@ __device__ __forceinline__ u32 held(u32 key, u32 root, u32 firsts, const u32 *it
     return 0;
 }
 
-// Entries that the rows of local `a` and of its successor share, if the shorter of the two has a trie now. A warp an edge: its lanes
-// take the longer row's entries, neighbours to neighbours.
+// The number of common entries of the rows of local `a` and of its successor, if the shorter of the two has a trie now. A warp takes an
+// edge; adjacent lanes take adjacent entries of the longer row.
 __device__ __forceinline__ u32 closed(const Rows *rows, u64 a, u32 successor, const u32 *base, const u32 *items, const u32 *links) {
     if (!covers(rows, successor)) return 0;
     const u64 b = place_of(rows, successor);
@@ -92,7 +92,7 @@ __device__ __forceinline__ u32 closed(const Rows *rows, u64 a, u32 successor, co
     return count;
 }
 
-// `block-degree`: unit `u` is a block, and the 32 edges of vertex `units[2 u]` from its `units[2 u + 1]`-th on.
+// `block-degree`: a block takes unit `u`: the 32 edges of vertex `units[2 u]` from its `units[2 u + 1]`-th on.
 extern "C" __global__ void __launch_bounds__(1024) skiff_block_degree(const Rows *rows, const u32 *units, u64 many, const u32 *base, const u32 *items, const u32 *links, u64 *result) {
     u64 count = 0, total;
     for (u64 unit = blockIdx.x; unit < many; unit += gridDim.x) {
@@ -115,8 +115,8 @@ __device__ __forceinline__ u64 vertex_of(const u64 *starts, u64 first, u64 last,
     return first;
 }
 
-// Edges of the vertices `order[first..last]` of one level, counted on from each vertex's `starts`; 32 edges a unit, which is a
-// block (`block-index`) or a warp (`warp-index`).
+// Counts the edges of the vertices `order[first..last]` of one level, which are numbered from each vertex's `starts` on. A block
+// (`block-index`) or a warp (`warp-index`) takes a unit of 32 edges.
 template <bool BLOCKS>
 __device__ __forceinline__ void by_index(const Rows *rows, const u32 *order, const u64 *starts, u64 first, u64 last, const u32 *base, const u32 *items, const u32 *links, u64 *result) {
     const u64 begin = starts[first], end = starts[last], units = (end - begin + WARP - 1) / WARP;

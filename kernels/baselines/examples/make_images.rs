@@ -1,4 +1,4 @@
-//! Writes the archives of images of both crates to the two files named: what `scripts/make-images` calls.
+//! Writes the archives of images of both crates to the two files named. Called by `scripts/make-images`.
 
 use std::path::Path;
 use std::process::ExitCode;

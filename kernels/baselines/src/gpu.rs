@@ -1,7 +1,7 @@
-//! The GPU methods: what they share, and how they are methods of `trimill-kernels`.
+//! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`.
 //!
-//! Enters: a partition as for `lstc`, its resident section in runs and then its row blocks. Leaves: [`Counted`]. All memory is of the
-//! GPU's arena. Copies and kernels take turns, as in the papers: nothing is overlapped.
+//! Enters: a partition as for `lstc`, its resident section in runs and then its row blocks. Leaves: [`Counted`]. All memory is from the
+//! GPU's arena. Copies and kernels alternate and do not overlap, as in the papers.
 
 mod both_ways;
 pub(crate) mod machine;
@@ -24,16 +24,16 @@ use trimill_kernels::{
 use crate::sources::{POLAK, RADIX_BINNING, REVERSE_EDGE, SKIFF};
 use machine::Machine;
 
-/// A method, and how it is to count.
+/// A method with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuMethod {
-    /// A thread an edge, merging.
+    /// One thread per edge merges two lists.
     Polak(polak::Options),
-    /// A thread an edge, merging, on rows in falling degree.
+    /// One thread per edge merges two rows; vertices are in falling degree order.
     ReverseEdge(reverse_edge::Options),
     /// Hash tries.
     Skiff(skiff::Options),
-    /// Candidate edges binned with the edges.
+    /// Bins candidate edges together with the edges.
     RadixBinning(radix_binning::Options),
 }
 
@@ -78,7 +78,7 @@ impl GpuMethod {
         }
     }
 
-    /// What it takes of a device, with the options that are best where there is room, unless they say otherwise.
+    /// The device bytes that it takes; options that are not set are taken as for a device with enough memory.
     pub fn footprint(&self) -> Footprint {
         match self {
             Self::Polak(options) => polak::footprint(options),
@@ -88,7 +88,7 @@ impl GpuMethod {
         }
     }
 
-    /// The same with blocks of so many threads, for methods that have a choice.
+    /// The same with blocks of `block_threads`, for methods with that option.
     pub fn with_block_threads(self, block_threads: u32) -> Self {
         match self {
             Self::Polak(options) => Self::Polak(polak::Options { block_threads, ..options }),
@@ -107,7 +107,7 @@ impl GpuMethod {
         }
     }
 
-    /// The bytes of device memory without which it does not begin: no more than its footprint.
+    /// The least device bytes with which it begins: no more than its footprint.
     fn least_bytes(&self, size: &Size) -> u64 {
         match self {
             Self::Polak(options) => polak::device_bytes(options, size),
@@ -153,12 +153,12 @@ impl<R: Run> Method<R> for GpuMethod {
     }
 }
 
-/// What a method does with a partition.
+/// The part of a counter that is specific to a method.
 trait Work<E: Engine>: Send {
-    /// A run of the resident section, which was checked.
+    /// Takes a run of the resident section, which is checked already.
     fn resident(&mut self, machine: &mut Machine<'_, E>, run: &ResidentSlices<'_>, so_far: &mut Counted) -> Result<()>;
 
-    /// A row block, which was checked; the resident section is complete. Methods for whole graphs are not asked.
+    /// Counts a row block, which is checked already; the resident section is complete. Not called for methods for whole graphs.
     fn row_block(
         &mut self,
         machine: &mut Machine<'_, E>,
@@ -169,14 +169,14 @@ trait Work<E: Engine>: Send {
         Ok(())
     }
 
-    /// All row blocks have passed. Methods for whole graphs count here.
+    /// Called after the last row block. Methods for whole graphs count here.
     fn finish(&mut self, machine: &mut Machine<'_, E>, so_far: &mut Counted) -> Result<()> {
         let _ = (machine, so_far);
         Ok(())
     }
 }
 
-/// A partition being counted: checks what is given, and leaves the rest to the method.
+/// A partition being counted: checks the input and calls the method.
 struct Counting<'e, E: Engine> {
     machine: Machine<'e, E>,
     work: Box<dyn Work<E>>,
@@ -254,18 +254,18 @@ impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
 
 impl<E: Engine> Drop for Counting<'_, E> {
     fn drop(&mut self) {
-        // Where counting was given up kernels may still run, and the next partition takes the same memory.
+        // If counting was given up, kernels may still run, and the next partition will use the same memory.
         self.machine.engine.settle();
         self.machine.engine.layout().restart();
     }
 }
 
-/// The bytes of an arena that `lay` takes pieces from.
+/// The bytes of the pieces that `lay` takes.
 fn bytes_of<T>(lay: impl FnOnce(&mut ArenaLayout) -> Result<T>) -> u64 {
     let mut layout = ArenaLayout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
-    // More than any device has: what overflows that is refused there.
+    // An overflow is more than any device has, so the device will refuse it.
     lay(&mut layout).map_or(u64::MAX, |_| layout.used())
 }
 
-/// Paddings, scratch of scans whose values are few, the rounding of tiles: part of each footprint.
+/// Padding, the scratch of small scans, and the rounding of tiles: part of each footprint.
 const ROUNDING: u64 = 32 << 10;

@@ -1,4 +1,4 @@
-//! Published methods of counting triangles, each after its paper, for comparison with the methods of `trimill-kernels`.
+//! Published methods of counting triangles, each as in its paper, for comparison with the methods of `trimill-kernels`.
 //!
 //! On a GPU ([`GpuMethod`]):
 //!
@@ -12,7 +12,7 @@
 //! On one thread of a CPU ([`SerialMethod`]): `forward`, `compact-forward`, `reverse-edge` and `reverse-edge-serial`, which the paper on
 //! `reverse-edge` compares.
 //!
-//! All take a partition as `lstc` does, its resident section and then its row blocks, and are counters of the same trait.
+//! All take a partition as `lstc` does, its resident section and then its row blocks, and implement the same trait.
 
 mod gpu;
 mod serial;

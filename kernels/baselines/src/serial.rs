@@ -1,18 +1,18 @@
-//! The CPU methods that the paper on reverse-edge forward compares, each on one thread, as there.
+//! The CPU methods that the paper on reverse-edge forward compares, each on one thread, as in the paper.
 //!
-//! | method | lists | an edge is kept | sorted |
+//! | method | lists | an edge is stored | sorted |
 //! | --- | --- | --- | --- |
 //! | `forward` (Schank, Wagner 2005) | a vector a vertex, and one that grows while counting | once | no |
 //! | `compact-forward` (Latapy 2008) | a vector a vertex | twice | yes |
 //! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
-//! | `reverse-edge-serial` (there 'serial CUDA') | the GPU's three arrays | once | yes |
+//! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
-//! Enters: rows by number in falling degree, as all of them want; the resident section in one run. Leaves: the triangles that start
-//! at locals. Intersections are merges, as in the paper, which measured them faster than bisection. The resident section that the
-//! lists are made from stays in memory beside them, and is part of the footprint.
+//! Enters: rows in falling degree order, which all methods need; the resident section in one run. Leaves: the triangles whose corner
+//! of largest number is local. Intersections are merges, as in the paper, which measured them faster than binary search. The resident
+//! section that the lists are made from stays in memory, and is part of the footprint.
 //!
-//! `forward` and `compact-forward` look at neighbours on both sides of a vertex, so they count whole graphs only. The other two ask for
-//! the rows of successors and nothing else: they count partitions, whose proxies' rows are read in the row block.
+//! `forward` and `compact-forward` use neighbours of smaller and of larger number, so they count whole graphs only. The other two use
+//! only the rows of successors: they count partitions, and read the rows of proxies from the row block.
 
 mod compact_forward;
 mod forward;
@@ -35,13 +35,13 @@ use reverse_edge_serial::Edges;
 /// One of the methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SerialMethod {
-    /// Lists that grow while vertices are met in falling degree.
+    /// Lists that grow while vertices are visited in falling degree order.
     Forward,
     /// Sorted lists of all neighbours, merged up to the smaller end of an edge.
     CompactForward,
     /// Sorted lists of the neighbours of smaller number.
     ReverseEdge,
-    /// The same as one loop over the edges, in the arrays of the GPU.
+    /// The same as one loop over the edges, on the arrays of the GPU program.
     ReverseEdgeSerial,
 }
 
@@ -70,9 +70,9 @@ impl SerialMethod {
         }
     }
 
-    /// What it takes of the host's memory, the resident section included.
+    /// The host memory that it takes, the resident section included.
     pub fn footprint(self) -> Footprint {
-        // Of its own lists.
+        // For its own lists.
         let (per_arc, per_vertex) = match self {
             Self::Forward => (2 * 4, 2 * VECTOR),
             Self::CompactForward => (2 * 4, VECTOR),
@@ -83,7 +83,7 @@ impl SerialMethod {
             per_resident_arc: 4 + per_arc,
             per_local: 4 + 8 + per_vertex,
             per_numbered: 0,
-            // The offsets of the resident section are one more than its rows.
+            // The resident section has one offset more than rows.
             fixed: 8,
             row_blocks: 2,
             of_budget: None,
@@ -93,7 +93,7 @@ impl SerialMethod {
     /// Begins a partition.
     ///
     /// # Errors
-    /// [`Error::Whole`]: a partition, of a method that counts whole graphs only.
+    /// [`Error::Whole`]: the method counts whole graphs only, and this is a partition.
     pub fn begin<R: Run>(self, size: Size) -> Result<Box<dyn Counter<R>>> {
         if self.scope() != Scope::Partitions && size.locals != u64::from(size.numbered) {
             return Err(Error::Whole { method: self.name(), bytes: self.footprint().least(&size) });
@@ -111,9 +111,9 @@ impl SerialMethod {
     }
 }
 
-/// What a method makes of the resident section, and counts with.
+/// The lists that a method makes of the resident section.
 trait Lists: Send {
-    /// Triangles whose middle corner the row block's range covers; for methods that need the whole graph all triangles.
+    /// Triangles whose middle corner is in the row block's range; for methods that need the whole graph, all triangles.
     fn count(&mut self, resident: &ResidentSlices<'_>, row_block: &RowBlockSlices<'_>) -> u64;
 
     /// Bytes of the lists at their largest.
@@ -143,7 +143,7 @@ impl<R: Run> Counter<R> for Counting<R> {
 
     fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         if self.lists.is_some() && self.method.scope() != Scope::Partitions {
-            // All was counted with the first row block.
+            // Everything was counted with the first row block.
             return Ok(());
         }
         let Self { method, resident, lists, counted } = self;
@@ -155,7 +155,7 @@ impl<R: Run> Counter<R> for Counting<R> {
         Ok(())
     }
 
-    /// Of the lists: the resident section is the caller's to count.
+    /// Bytes of the lists: the caller accounts for the resident section.
     fn bytes(&self) -> u64 {
         self.lists.as_ref().map_or(0, |lists| lists.bytes())
     }
@@ -165,7 +165,7 @@ impl<R: Run> Counter<R> for Counting<R> {
     }
 }
 
-/// What two ascending rows have in common, by a merge.
+/// The number of common entries of two ascending rows, by a merge.
 fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
     let mut count = 0;
     while let (Some((l, after_l)), Some((r, after_r))) = (left.split_first(), right.split_first()) {

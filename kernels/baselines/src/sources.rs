@@ -14,7 +14,7 @@ macro_rules! part {
     };
 }
 
-/// A source after the primitives that all share.
+/// A source; the primitives that all share come first.
 macro_rules! source {
     ($($name:literal),*; $own:literal) => {
         Source {
@@ -37,5 +37,5 @@ pub(crate) static SKIFF: Source = source!("rows.cuh"; "skiff.cu");
 /// Method `radix-binning`.
 pub(crate) static RADIX_BINNING: Source = source!(; "radix_binning.cu");
 
-/// All sources, each of which compiles alone.
+/// All sources; each is compiled on its own.
 pub static SOURCES: [&Source; 4] = [&POLAK, &REVERSE_EDGE, &SKIFF, &RADIX_BINNING];

@@ -1,4 +1,4 @@
-//! The CUDA sources and their images. Needs NVRTC, not a GPU.
+//! The CUDA sources compile, and their images are current. Needs NVRTC, not a GPU.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The methods on a GPU, against brute force and closed forms, in one program: prebuilt, it can be carried to a machine with one.
+//! The methods on a GPU, against brute force and closed forms, in one program, which can be built elsewhere and copied to a machine
+//! with a GPU.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use trimill_baselines::{GpuMethod, Organisation, Preprocess, polak, radix_binning, reverse_edge, skiff};
@@ -43,7 +44,7 @@ fn count(
 ) -> Result<Counted, Error> {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let size = partition.size(limit);
-    // Some take no more than they must have, some less than their footprint says.
+    // Some can begin with less than their footprint.
     let bytes = bytes.unwrap_or_else(|| method.footprint().least(&size)).next_multiple_of(256);
     gpu.reserve(bytes).unwrap();
     let mut counter: Box<dyn Counter<OwnedRun>> = method.begin(gpu, size, share)?;
@@ -61,7 +62,7 @@ fn count(
     Ok(counted)
 }
 
-/// Counts a partition, in row blocks that end at the cuts, of proxies' rows and of all rows.
+/// Checks the counts of a partition in row blocks that end at the cuts, of proxies' rows and of all rows.
 fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: &[Vec<u32>], bytes: Option<u64>) {
     let expected = partition.triangles();
     for method in methods {
@@ -75,14 +76,14 @@ fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: 
     }
 }
 
-/// Pairs of neighbours, of all vertices.
+/// The number of pairs of neighbours of a vertex, over all vertices.
 fn wedges(partition: &Partition) -> u64 {
     let mut degrees: Vec<u64> = partition.rows.iter().map(|row| row.len() as u64).collect();
     partition.rows.iter().flatten().for_each(|&successor| degrees[successor as usize] += 1);
     degrees.iter().map(|&degree| degree * degree.saturating_sub(1) / 2).sum()
 }
 
-/// A clique, stars, a bipartite graph, one without edges, and random ones with rows of all lengths.
+/// A clique, stars, a bipartite graph, one without edges, and random graphs with rows of all lengths.
 fn graphs() -> Vec<Partition> {
     let bipartite = |b: u32| if b < 100 { vec![] } else { (0..100).collect() };
     vec![
@@ -103,11 +104,11 @@ fn all_methods_of_the_papers_count_whole_graphs() {
         // Small batches for few wedges only.
         let binnings = if wedges(&partition) < 20_000_000 { binnings() } else { binnings()[..1].to_vec() };
         for methods in [polaks(), reverse_edges(), skiffs(None), binnings] {
-            // Room for both directions of all edges where the GPU prepares by itself.
+            // Enough memory for both directions of all edges where the GPU prepares.
             agree(&mut gpu, &methods, &partition, &[vec![]], Some(1 << 30));
         }
     }
-    // With no byte more than they say they need; of radix binning that holds for the batch that it chooses.
+    // With exactly the bytes of their footprint, which for radix binning is that of the default batch.
     let partition = random(33, 5000, 60, 3, 1.0);
     for methods in [polaks(), reverse_edges(), skiffs(None), binnings()[..1].to_vec()] {
         agree(&mut gpu, &methods, &partition, &[vec![]], None);

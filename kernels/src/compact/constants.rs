@@ -2,8 +2,8 @@
 
 crate::shared_constants! {
     TEXT = "unpack constants";
-    /// Bins of successors by their high bits.
+    /// Bins in which successors are counted, by their high bits.
     UNPACK_BINS: u32 = 2048;
-    /// Threads of a block, which takes a part.
+    /// Threads of a thread block, which unpacks one part.
     UNPACK_THREADS: u32 = 1024;
 }

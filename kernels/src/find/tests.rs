@@ -1,5 +1,5 @@
-//! Against this machine, and against drivers made for the test: small libraries of the same names and functions, given
-//! to a second process of the test program, since a process opens a library only once.
+//! Tests on this machine's driver, and on fake drivers: small libraries of the same names and functions, loaded by a
+//! second process of the test program, since a process loads a library only once.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use super::*;
 
 const CHILD: &str = "TRIMILL_TEST_FIND";
 
-/// The child of the other tests; by itself it tests that asking does not panic.
+/// The child process of the other tests; by itself it tests that looking for GPUs does not panic.
 #[test]
 fn asking_never_panics() {
     let text = format!("{:?}\n{:?}\n", find(), crate::Nvrtc::open().map(|nvrtc| nvrtc.version()));
@@ -18,7 +18,7 @@ fn asking_never_panics() {
     }
 }
 
-/// What a process finds that sees the libraries in `folder` before all others.
+/// What a process finds whose loader looks in `folder` first.
 fn found_with(folder: &Path) -> [String; 2] {
     let answer = folder.join("answer");
     let child = Command::new(env::current_exe().unwrap())
@@ -34,7 +34,8 @@ fn found_with(folder: &Path) -> [String; 2] {
     [driver.to_owned(), compiler.to_owned()]
 }
 
-/// A driver that starts with `init`, implements `version` and sees `count` devices. `None`: no C compiler here.
+/// What is found with a driver whose `cuInit` returns `init`, that implements `version` and sees `count` devices. `None`: this
+/// machine has no C compiler.
 fn found_with_driver(init: u32, version: u32, count: u32) -> Option<[String; 2]> {
     let folder = env::temp_dir().join(format!("trimill-find-{}-{init}-{version}-{count}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

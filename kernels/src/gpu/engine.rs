@@ -1,4 +1,4 @@
-//! A GPU as an engine: orders go to its streams.
+//! A GPU as an engine: commands go to its streams.
 
 use cudarc::driver::result;
 
@@ -50,7 +50,7 @@ impl Engine for Gpu {
         if bytes == 0 {
             return Ok(());
         }
-        // SAFETY: a piece of the arena, as callers see to.
+        // SAFETY: callers pass a piece of the arena.
         unsafe { result::memset_d8_async(at, byte, bytes as usize, self.queue(queue)?.cu_stream()) }
             .map_err(driver("filling device memory"))
     }
@@ -83,12 +83,12 @@ impl Engine for Gpu {
 
     fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
         self.await_queue(queue)?;
-        // SAFETY: a piece of the arena, as callers see to; the call returns when the copy is done.
+        // SAFETY: callers pass a piece of the arena; the call returns when the copy is done.
         unsafe { result::memcpy_dtoh_sync(to, from) }.map_err(driver("reading the result"))
     }
 
     fn settle(&mut self) {
-        // For giving up: an error was reported already, or the result is not wanted.
+        // Failures are ignored: an error was reported already, or the result is not needed.
         let extra = (0..self.extra.len()).map(Queue::Extra);
         for queue in [Queue::Copy, Queue::Compute].into_iter().chain(extra) {
             let _ = self.await_queue(queue);

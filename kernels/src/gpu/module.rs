@@ -10,7 +10,7 @@ use crate::error::{Error, Result, driver};
 use crate::source::Source;
 use crate::waiting::is_abandoned;
 
-/// A module of the driver's and its kernels, unloaded at the end.
+/// A module of the driver and its kernels; unloaded on drop.
 #[derive(Debug)]
 pub(super) struct Module {
     context: Arc<CudaContext>,
@@ -27,20 +27,20 @@ struct Loaded {
     parameters: Vec<usize>,
 }
 
-// SAFETY: the handles are names that the driver takes from any thread with the context bound.
+// SAFETY: the handles are opaque; the driver accepts them from any thread with the context bound.
 unsafe impl Send for Module {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// Loads an image of a source: a CUBIN, or PTX that ends in a zero.
+    /// Loads an image of a source: a CUBIN, or zero-terminated PTX.
     ///
     /// # Errors
-    /// What the driver refuses.
+    /// An error of the driver.
     pub(super) fn load(context: &Arc<CudaContext>, source: &'static Source, image: &[u8]) -> Result<Self> {
         let loading = driver("loading the kernels");
         context.bind_to_thread().map_err(&loading)?;
-        // SAFETY: an ELF image whose header says how long it is, or text that ends in a zero: part of the program, or just made.
+        // SAFETY: an ELF image whose header has its length, or zero-terminated text; embedded in the program, or just compiled.
         let handle = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(&loading)?;
         let mut module = Self { context: Arc::clone(context), handle, source, kernels: Vec::new() };
         for (name, parameters) in source.kernels() {
@@ -68,8 +68,8 @@ impl Module {
         }
         let mut parameters: Vec<*mut c_void> =
             values.iter().map(|value| value.as_ptr().cast_mut().cast::<c_void>()).collect();
-        // SAFETY: there are as many parameters as the kernel has, each of as many bytes (just checked), and the driver copies them
-        // during the call; addresses in them are pieces of the arena that stay as long as the queue works on them, as callers see to.
+        // SAFETY: number and sizes of the parameters are the kernel's (just checked), and the driver copies them during the call;
+        // callers pass addresses of pieces of the arena, which live as long as the queue works on them.
         unsafe {
             result::launch_kernel(
                 kernel.function,
@@ -90,7 +90,7 @@ impl Module {
 /// The bytes of a parameter of a kernel.
 fn size_of(function: sys::CUfunction, index: usize) -> std::result::Result<usize, result::DriverError> {
     let (mut offset, mut size) = (0, 0);
-    // SAFETY: the function is of a module that is loaded; both numbers outlive the call.
+    // SAFETY: the function is of a loaded module; both numbers outlive the call.
     unsafe { sys::cuFuncGetParamInfo(function, index, &mut offset, &mut size) }.result()?;
     Ok(size)
 }
@@ -98,7 +98,7 @@ fn size_of(function: sys::CUfunction, index: usize) -> std::result::Result<usize
 impl Drop for Module {
     fn drop(&mut self) {
         if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
-            // SAFETY: loaded in `load`, unloaded once. What fails here is a lost device.
+            // SAFETY: loaded in `load`, unloaded once. This fails only if the device is lost.
             let _ = unsafe { result::module::unload(self.handle) };
         }
     }

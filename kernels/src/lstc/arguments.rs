@@ -1,4 +1,4 @@
-//! The kernel's arguments, as it declares them.
+//! The kernel's arguments.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     pub(crate) tile_width: u32,
 }
 
-// SAFETY: nine `u64` and six `u32`, without padding; any bits are a value.
+// SAFETY: nine `u64` and six `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for Arguments {}
 // SAFETY: as above.
 unsafe impl Pod for Arguments {}

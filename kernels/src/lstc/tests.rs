@@ -1,5 +1,5 @@
-//! Counts against brute force, on a double of a device that runs the kernels on the host and carries orders out as unevenly as a
-//! device might.
+//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device
+//! might.
 
 use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use crate::testing::{Double, Pace, has_compiler};
@@ -18,7 +18,7 @@ fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_
     own
 }
 
-/// Counts on a double whose arena is as large as was promised to suffice; checks what must hold of every run.
+/// Counts in an arena of exactly the bytes that the footprint promises; checks the invariants of every run.
 fn count_with(
     partition: &Partition,
     row_blocks: &[OwnedRowBlock],
@@ -43,7 +43,7 @@ fn count_with(
     assert!(counted.peak_bytes <= arena && arena - counted.peak_bytes < FOOTPRINT.fixed + 4 * size.locals);
     if work > 0 {
         let kernels = row_blocks.iter().filter(|row_block| !row_block.range.is_empty()).count() as f64;
-        // The double's clock counts one second for whatever lies between two marks.
+        // The test double reports one second between any two marks.
         assert_eq!((counted.copy_seconds, counted.kernel_seconds, counted.sum_seconds), (kernels + 1.0, kernels, 1.0));
     }
     assert_eq!(double.layout().used(), 0, "memory is given back");
@@ -73,7 +73,7 @@ fn every_shape_gives_the_count_of_brute_force() {
     if !has_compiler() {
         return;
     }
-    // Rows far longer than a tile and than most blocks have threads.
+    // Rows far longer than a tile, and than the number of threads of most blocks.
     let partition = random(9, 600, 60, 2, 0.4);
     let expected = partition.triangles();
     for (threads, tile) in [(32, 0), (96, 64), (128, 100), (1024, 64), (64, 1024)] {

@@ -1,4 +1,4 @@
-//! The kernels' arguments, as `packed.cu` declares them.
+//! The kernels' arguments.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     pub(crate) k: u32,
 }
 
-// SAFETY: 18 `u64` and 14 `u32`, without padding; any bits are a value.
+// SAFETY: 18 `u64` and 14 `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for Arguments {}
 // SAFETY: as above.
 unsafe impl Pod for Arguments {}

@@ -4,7 +4,7 @@ crate::shared_constants! {
     TEXT = "packed constants";
     /// Lanes that pack or assign a row, unless it is long.
     ROW_LANES: u32 = 8;
-    /// Threads of a block that counts for one owner or for four.
+    /// Threads of a block that counts for one owner (`packed_by_block`), or for one with each of its four warps.
     OWNER_THREADS: u32 = 128;
     /// Numbers that a block of the scan adds up.
     SCAN: u32 = 4096;

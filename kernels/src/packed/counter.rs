@@ -1,4 +1,4 @@
-//! The counter that callers see: it owns a run while the device copies it, so that the host can read the next one meanwhile.
+//! The public counter. It owns a run while the device copies it, so that the host can read the next one in the meantime.
 
 use super::Counting;
 use crate::compact;
@@ -10,7 +10,7 @@ use crate::sections::RowBlockSlices;
 /// A counter and the run that the device may still be copying.
 #[derive(Debug)]
 pub(super) struct Owning<'g, R: Run, E: Engine> {
-    // Dropped first, which waits for the device: nothing reads the run any more then.
+    // Dropped first: that waits for the device, which reads the run.
     counting: Counting<'g, E>,
     copied: Option<R>,
 }
@@ -23,9 +23,9 @@ impl<'g, R: Run, E: Engine> Owning<'g, R, E> {
 
 impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
     fn resident(&mut self, run: R) -> Result<Option<R>> {
-        // SAFETY: the run stays here until the next but one call has waited for its copy, or until `counting` was dropped.
+        // SAFETY: the run is kept until the next call but one has waited for its copy, or until `counting` is dropped.
         let ordered = unsafe { self.counting.resident(&run.slices()) };
-        // Kept in any case, for a part of it may be on its way.
+        // Kept even after an error, as a part of it may still be being copied.
         let before = self.copied.replace(run);
         ordered?;
         self.counting.run_before_is_copied()?;
@@ -33,7 +33,7 @@ impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
     }
 
     fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
-        // SAFETY: the slices stay until `sent` returned, which is called in any case.
+        // SAFETY: the slices live until `sent` has returned, which is called in any case.
         let queued = unsafe { self.counting.row_block(row_block) };
         let sent = self.counting.engine.sent();
         queued.and(sent)

@@ -1,4 +1,4 @@
-//! The resident section's way to the device: through the halves of the work space, packed from there.
+//! Copies the resident section to the device, into the halves of the work space, and packs it from there.
 
 use bytemuck::cast_slice;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::sections::ResidentSlices;
 
 impl<E: Engine> Counting<'_, E> {
-    /// A run goes through the halves of the work space in steps, which may end within a row.
+    /// Copies and packs a run. Plain rows are cut to fit a half, even within a row; compact rows only between parts.
     ///
     /// # Safety
     /// As [`Engine::copy`], for the run.
@@ -31,7 +31,7 @@ impl<E: Engine> Counting<'_, E> {
         self.engine.record(Queue::Copy, RESIDENT.copied)
     }
 
-    /// Waits until the run before the last one was copied.
+    /// Waits until the last run but one is copied.
     pub(super) fn run_before_is_copied(&mut self) -> Result<()> {
         match self.runs.checked_sub(2) {
             Some(run) => self.engine.reach(COPIED[run % COPIED.len()]),
@@ -68,7 +68,7 @@ impl<E: Engine> Counting<'_, E> {
         Ok(())
     }
 
-    /// Whole parts go through the halves, as many as fit.
+    /// Puts as many whole parts as fit into each half.
     ///
     /// # Safety
     /// As [`Self::resident`].
@@ -105,7 +105,7 @@ impl<E: Engine> Counting<'_, E> {
         Ok(())
     }
 
-    /// Sends the successors `first..end` of some rows, with the rows' offsets before them, to a half, and packs them.
+    /// Copies the offsets of some rows and, after them, the successors `first..end` to a half (by `send`), and packs them.
     fn pack(
         &mut self,
         row: u32,
@@ -142,7 +142,7 @@ impl<E: Engine> Counting<'_, E> {
         Ok(())
     }
 
-    /// Waits until a half is packed, and adds the time.
+    /// Waits until the rows in a half are packed, and adds the time.
     fn packed(&mut self, half: usize) -> Result<()> {
         let marks = of_row_block(half);
         self.engine.reach(marks.counted)?;
@@ -150,7 +150,7 @@ impl<E: Engine> Counting<'_, E> {
         Ok(())
     }
 
-    /// Ends the resident section: its times are taken before the slots' marks are.
+    /// Ends the resident section: takes its times before row blocks reuse the marks.
     pub(super) fn end_resident(&mut self) -> Result<()> {
         self.blocks.end();
         for half in 0..SLOTS.min(self.halves) {

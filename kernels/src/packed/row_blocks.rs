@@ -1,4 +1,4 @@
-//! A row block's way: copied to its slot, then counted in pieces, each against batches of locals.
+//! Copies a row block to its slot and counts it in pieces, each against batches of locals.
 
 use super::arguments::Arguments;
 use super::space::{BLOCK, Batch, BlockRange, MOST, places, scan_blocks};
@@ -19,7 +19,7 @@ impl<E: Engine> Counting<'_, E> {
         if first {
             self.end_resident()?;
         }
-        // A triangle's lowest corner has two successors.
+        // A triangle's corner of largest number has two successors.
         if self.order.arcs() < 2 || row_block.range.is_empty() || row_block.arcs_into == 0 {
             return Ok(());
         }
@@ -61,7 +61,7 @@ impl<E: Engine> Counting<'_, E> {
         self.engine.record(Queue::Compute, marks.counted)
     }
 
-    /// Orders the counting of the arcs into the numbers `start..end`.
+    /// Enqueues the counting of the arcs into the numbers `start..end`.
     fn piece(&mut self, row_block: &RowBlockSlices<'_>, start: u32, end: u32, shared: &Arguments) -> Result<()> {
         let piece = piece(row_block, start, end);
         let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
@@ -73,11 +73,11 @@ impl<E: Engine> Counting<'_, E> {
             chunk_first: self.chunk_first,
             ..*shared
         };
-        // Locals before the range have smaller successors still.
+        // Locals before the range have successors below it only.
         let first = if row_block.all_local { 0 } else { row_block.first_local / BLOCK };
         let mut block = first;
         while block < self.blocks.count() {
-            // With all locals in one batch, those of the range own with what they have in it.
+            // With all locals in one batch, a local of the range is one owner, not one in the batch and another in the piece.
             let all = self.blocks.batch(0, self.blocks.count(), &piece);
             let alone = row_block.all_local
                 && all.arcs <= MOST
@@ -137,7 +137,7 @@ impl<E: Engine> Counting<'_, E> {
             arguments.lanes = lanes_for(piece.rows, piece.arcs);
             launch(engine, "packed_row_block", blocks(grid_blocks(piece.numbers as u32, arguments.lanes)), arguments)?;
         }
-        // Where the range has all successors, or rows are long, each row has something to assign.
+        // If the piece covers all numbers, or rows are long, (almost) every row has arcs to assign.
         let lanes = lanes_for(arguments.locals.into(), self.order.arcs());
         let sparse = piece.numbers < u64::from(arguments.numbered) && lanes == ROW_LANES;
         arguments.lanes = if sparse { 0 } else { lanes };
@@ -175,7 +175,7 @@ impl<E: Engine> Counting<'_, E> {
     }
 }
 
-/// The row of the row block with which a number of its range begins: how many before it are not local.
+/// The row of a number in the row block: how many numbers of the range before it are not local.
 fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     let place = number - row_block.range.start;
     if row_block.local_words.is_empty() {

@@ -1,30 +1,30 @@
-//! The work space: what assigning and counting need besides rows, and how little of it is enough.
+//! The work space: the memory that assigning and counting need besides the rows.
 //!
-//! A row block is counted in pieces, ranges of its numbers, and each piece against batches of locals, such that what a piece and a
-//! batch take fits the space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. With
-//! space for everything there is one of each. Pieces and batches are found by halving over sizes that grow with both.
+//! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that the data of a piece
+//! and a batch fit the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If
+//! everything fits there is one piece and one batch. As the sizes grow with both, pieces and batches are found by binary search.
 
 use std::ops::Range;
 
 use super::{SCAN, Words};
 
-/// Locals of a block, the least that a batch is made of.
+/// Locals of a block; a batch is a run of blocks.
 pub(super) const BLOCK: u32 = 256;
 
-/// Bytes with which a batch of one block and a piece of one number fit, its row aside.
+/// Bytes in which a batch of one block and a piece of one number fit, without its row.
 pub(super) const LEAST: u64 = 64 << 10;
 
-/// The space that is always there, so that there are no more than about ten batches and two pieces of a row block: for each arc and
-/// each local an eighth to a quarter of what a batch of all would take, and the largest row block twice.
+/// The least work space, with which there are no more than about ten batches and two pieces of a row block: for each arc and each
+/// local an eighth to a quarter of what one batch of all locals would take, and the largest row block twice.
 pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
-/// Arcs, and owners, of a batch at most. Kernels number both with 32 bits, and go on from the last one by what a block or all warps
-/// take at a time.
+/// The most arcs, and the most owners, of a batch. Kernels number both with 32 bits, and step beyond the last one by what a block or
+/// all warps take at a time.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
 
-/// Where things lie in the space, in bytes from its beginning.
+/// Offsets in the work space, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Places {
     pub(super) table: u64,
@@ -37,8 +37,8 @@ pub(super) struct Places {
     pub(super) end: u64,
 }
 
-/// What a piece takes: `numbers` that it covers, of which `rows` with `arcs` successors come with the row block; none where all
-/// are local. No more than `into` resident arcs lead there.
+/// The size of a piece: it covers `numbers` numbers, of which `rows` have their rows, with `arcs` successors, in the row block (none if
+/// all are local). At most `into` resident arcs lead into it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockRange {
     pub(super) numbers: u64,
@@ -54,13 +54,13 @@ impl BlockRange {
         if self.all_local { 0 } else { Words::of(self.rows, self.arcs).bytes() }
     }
 
-    /// And of its table.
+    /// Bytes of its packed rows and of its table.
     pub(super) fn bytes(&self) -> u64 {
         self.words() + if self.all_local { 0 } else { (8 * self.numbers).next_multiple_of(16) }
     }
 }
 
-/// Where a piece and a batch lie: `owners` of at most `arcs` arcs.
+/// The places of the data of a piece and a batch, with `owners` owners of at most `arcs` arcs.
 pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
     let mut at = 0;
     let mut next = |bytes: u64| {
@@ -72,7 +72,7 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
     let table = next(piece.bytes() - piece.words());
     let ends = next(8 * owners);
     let arcs_at = next(8 * arcs);
-    // An owner has one entry, and another for what makes a part: 32,768 chunks, or 1,365 long rows.
+    // An owner has one entry, and a further one for each part of 32,768 chunks, or 1,365 long rows.
     let list_length = owners + arcs / 1024 + 1;
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
@@ -80,12 +80,12 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
     Places { table, ends, arcs: arcs_at, list, list_length, sums, state, end: at }
 }
 
-/// Blocks of the scan over the ends of so many owners.
+/// Thread blocks of the scan over the ends of `owners` owners.
 pub(super) fn scan_blocks(owners: u64) -> u64 {
     (2 * owners).div_ceil(SCAN.into())
 }
 
-/// How many arcs come before each block of [`BLOCK`] locals; one more at the end.
+/// The number of arcs before each block of [`BLOCK`] locals, and of all arcs at the end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
     before: Vec<u64>,
@@ -95,7 +95,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Takes the rows' ends of a run that begins where the last one ended.
+    /// Appends a run, given the ends of its rows.
     pub(super) fn extend(&mut self, ends: &[u64]) {
         let first = self.locals.next_multiple_of(BLOCK) - self.locals;
         for row in (first as usize..ends.len()).step_by(BLOCK as usize) {
@@ -132,14 +132,14 @@ impl Blocks {
         Batch { first: begin, count, arcs: arcs.min(u64::from(count).saturating_mul(piece.numbers)).min(piece.into) }
     }
 
-    /// The most that a batch of one block takes against a piece.
+    /// The most bytes that a batch of one block takes against a piece.
     fn least(&self, piece: &BlockRange) -> u64 {
         let arcs = self.largest.min(u64::from(BLOCK) * piece.numbers);
         places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
     }
 
-    /// The end of the longest piece of a range, from its start on, of at most `limit` bytes and with which a batch fits the
-    /// space. `piece(end)` says what one takes.
+    /// The end of the longest piece from the start of `range` on that has at most `limit` bytes and leaves space for a batch.
+    /// `piece(end)` is the size of the piece that ends there.
     pub(super) fn cut_piece(
         &self,
         range: Range<u32>,
@@ -154,7 +154,7 @@ impl Blocks {
         longest(range.start + 1, range.end, fits)
     }
 
-    /// The longest batch from block `first` on, with `others` owners besides.
+    /// The end of the longest batch from block `first` on, with `others` further owners.
     pub(super) fn cut_batch(&self, first: u32, space: u64, piece: &BlockRange, others: u64) -> u32 {
         let fits = |end: u32| {
             let batch = self.batch(first, end, piece);
@@ -173,7 +173,7 @@ pub(super) struct Batch {
     pub(super) arcs: u64,
 }
 
-/// The largest of `least..=most` that fits, or `least`, where all below one that fits do, too.
+/// The largest of `least..=most` that fits, or `least` if none does. If one fits, all smaller ones must, too.
 fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     if fits(most) {
         return most;
@@ -186,7 +186,7 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// What would be enough for everything at once: `row_block` is the largest row block in bytes, or 0 where all are local.
+/// The work space that is enough for everything at once. `row_block` is the largest row block in bytes, or 0 if all are local.
 pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64) -> u64 {
     let others = if row_block == 0 { 0 } else { numbered };
     let piece =
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wished_holds_all_at_once() {
+    fn the_preferred_space_is_enough_for_everything_at_once() {
         let mut blocks = Blocks::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
@@ -250,9 +250,9 @@ mod tests {
     }
 
     #[test]
-    fn batches_end_before_32_bits_do() {
+    fn batches_are_numbered_with_32_bits() {
         let mut blocks = Blocks::default();
-        // 64 rows together have more than 2^32 arcs, 256 blocks together 2^40.
+        // A row has 2^24 arcs, a block 2^32, all 256 blocks 2^40.
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
         blocks.end();

@@ -1,17 +1,17 @@
-//! Counts against brute force, on a double of a device that runs the kernels on the host and carries orders out as unevenly as a
-//! device might.
+//! Counts against brute force, on a test double that runs the kernels on the host and delays commands as irregularly as a device
+//! might.
 
 use super::*;
 use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use crate::testing::{Double, Pace, has_compiler};
 
-/// Arenas as large as was promised to suffice, as is of use, and between.
+/// Arenas of the least and of the preferred size, and of one between.
 fn arenas(size: &Size) -> [u64; 3] {
     let (least, preferred) = (FOOTPRINT.least(size), preferred_bytes(size));
     [least, least + (preferred - least) / 8, preferred]
 }
 
-/// Counts with row blocks of the proxies' rows, of all rows, and of rows as they are stored, in all arenas.
+/// Counts with row blocks of the proxies' rows, of all rows, and of compact rows, in all arenas.
 fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
     let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(3)).collect();
     let all = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts), stored];
@@ -62,7 +62,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
     if !has_compiler() {
         return;
     }
-    // Rows far longer than half of the least space has room for, and many more locals than a block.
+    // Rows far longer than what fits half of the smallest work space, and many more locals than in a block.
     let mut partition = random(9, 6000, 30, 2, 0.6);
     let mut rows = std::mem::take(&mut partition.rows);
     rows.extend((6000..6004).map(|number| (0..number).collect()));
@@ -77,7 +77,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
             let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
             let mut counting = Counting::begin(&mut double, size, space).unwrap();
             let runs = partition.runs(1 << 20);
-            // SAFETY: a double has no page-locked memory.
+            // SAFETY: the test double reads the bytes during the call.
             runs.iter().for_each(|run| unsafe { counting.resident(&run.slices()).unwrap() });
             let steps = counting.halves;
             // SAFETY: as above.
@@ -103,7 +103,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
     for (index, run) in runs.iter().enumerate() {
-        // SAFETY: a double has no page-locked memory.
+        // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&run.slices()).unwrap() };
         counting.run_before_is_copied().unwrap();
         if index > 0 {
@@ -114,7 +114,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
 }
 
 #[test]
-fn hubs_end_where_their_words_do() {
+fn rows_on_both_sides_of_the_last_hub_are_counted() {
     if !has_compiler() {
         return;
     }
@@ -136,7 +136,7 @@ fn hubs_end_where_their_words_do() {
     }
 }
 
-/// The successors of a word, ascending, as the head of `packed.cu` has it.
+/// The successors of a word, ascending, as the head of `packed.cu` defines them.
 fn successors(word: u32, k: u32) -> Vec<u32> {
     let hubs = word < 1 << 29;
     let (bits, run) = if hubs { (16, word >> 17) } else { (1 << k, (word - (1 << 29)) >> (1 << k)) };
@@ -148,7 +148,7 @@ fn words_say_what_was_packed() {
     if !has_compiler() {
         return;
     }
-    // Rows on both sides of 65,536, and the last number that can be packed in words of each width.
+    // Rows on both sides of 65,536, and the largest number that can be packed in words of each width.
     for (numbered, k) in [(917_504, 4), (117_440_512, 3), (939_524_096, 2), (1_879_048_192u32, 1)] {
         assert_eq!(bits_for(numbered), Some(k));
         assert_ne!(bits_for(numbered + 1), Some(k));
@@ -163,7 +163,7 @@ fn words_say_what_was_packed() {
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
         let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
         let run = OwnedRun::new(offsets.clone(), rows.concat());
-        // SAFETY: a double has no page-locked memory.
+        // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&run.slices()).unwrap() };
         let (at, words) = (counting.arguments.rows, counting.arguments.words);
         let mut placed = [[0u32; 2]; 4];

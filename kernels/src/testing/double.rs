@@ -1,5 +1,5 @@
-//! A double of a device: memory that begins as rubbish, queues whose orders are carried out when it pleases, and kernels that run on
-//! the host. Where the host forgets to wait, or lets a queue forget, counts go wrong. Writes beyond the arena are found.
+//! A test double of a device: its memory is initialised with garbage, its queues delay commands, and its kernels run on the host. If a
+//! wait is missing, counts are wrong. Writes beyond the arena are detected.
 
 use std::collections::VecDeque;
 
@@ -13,28 +13,28 @@ use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Queue, Scra
 use crate::error::Result;
 use crate::source::Source;
 
-/// When orders are carried out.
+/// When commands are executed.
 #[derive(Debug, Clone, Copy)]
 pub enum Pace {
-    /// Only when somebody waits for them; copies first.
+    /// Only when the host waits for them; copies first.
     Late,
-    /// Copies at once, kernels only when somebody waits.
+    /// Copies immediately, kernels only when the host waits.
     CopiesAhead,
-    /// Kernels as soon as they may; copies only when somebody waits.
+    /// Kernels as soon as they can run; copies only when the host waits.
     KernelsAhead,
-    /// By chance.
+    /// At random, with this seed.
     Random(u64),
 }
 
 impl Pace {
-    /// One of each kind, and another by chance.
+    /// One of each kind, and a second random one.
     pub fn all(seed: u64) -> [Self; 5] {
         [Self::Late, Self::CopiesAhead, Self::KernelsAhead, Self::Random(seed), Self::Random(seed + 100)]
     }
 }
 
 #[derive(Debug)]
-enum Order {
+enum Command {
     Write { to: u64, bytes: Vec<u8> },
     Fill { at: u64, byte: u8, bytes: u64 },
     Launch { grid: Grid, kernel: Kernel, parameters: Vec<Vec<u8>> },
@@ -42,13 +42,13 @@ enum Order {
     Wait { mark: Mark, time: u64 },
 }
 
-/// What was not written yet, and what lies on both sides of the arena.
+/// The bytes of memory that is not written yet, and of the margins around the arena.
 const RUBBISH: u8 = 0xa5;
 
-/// Words on both sides of the arena.
+/// Words of the margin on each side of the arena.
 const MARGIN: usize = 512;
 
-/// Queues: of copies, of kernels, and the extra ones.
+/// The copy queue, the queue of kernels, and the extra ones.
 const QUEUES: usize = 2 + EXTRA_QUEUES;
 
 /// The device.
@@ -57,7 +57,7 @@ pub struct Double {
     memory: Vec<u64>,
     layout: ArenaLayout,
     scratch: u64,
-    queues: Vec<VecDeque<Order>>,
+    queues: Vec<VecDeque<Command>>,
     /// How often each mark was recorded, by the host and in its queue.
     recorded: [u64; MARKS],
     reached: [u64; MARKS],
@@ -75,7 +75,7 @@ const fn index(queue: Queue) -> usize {
 }
 
 impl Double {
-    /// An arena of so many bytes. `None`, with a printed reason: there is no compiler for the kernels.
+    /// A device with an arena of `bytes`. `None`, with a printed reason: there is no compiler for the kernels.
     pub fn new(bytes: u64, pace: Pace) -> Option<Self> {
         let seed = if let Pace::Random(seed) = pace { seed } else { 0 };
         let double = Self {
@@ -92,14 +92,14 @@ impl Double {
         super::has_compiler().then(|| double.with_scratch(0))
     }
 
-    /// The same with a piece of so many bytes to unpack rows in, behind the arena.
+    /// Adds a scratch piece of `bytes` for unpacking rows, after the arena.
     pub fn with_scratch(mut self, bytes: u64) -> Self {
         let words = (self.layout.capacity().next_multiple_of(256) + bytes).div_ceil(8) as usize;
         (self.memory, self.scratch) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], bytes);
         self
     }
 
-    /// Whether the device has come to the last record of a mark.
+    /// Whether the device has reached the last record of a mark.
     pub fn has_reached(&self, mark: Mark) -> bool {
         self.recorded[mark] > 0 && self.reached[mark] == self.recorded[mark]
     }
@@ -111,8 +111,8 @@ impl Double {
         &mut cast_slice_mut(&mut self.memory)[start..start + bytes]
     }
 
-    fn order(&mut self, queue: Queue, order: Order) {
-        self.queues[index(queue)].push_back(order);
+    fn enqueue(&mut self, queue: Queue, command: Command) {
+        self.queues[index(queue)].push_back(command);
         match self.pace {
             Pace::Late => {}
             Pace::CopiesAhead => while self.step(0) {},
@@ -126,34 +126,34 @@ impl Double {
         }
     }
 
-    /// Carries out the next order of a queue. `false`: there is none, or it waits.
+    /// Executes the next command of a queue. `false`: there is none, or it waits.
     fn step(&mut self, queue: usize) -> bool {
-        let orders = &mut self.queues[queue];
-        if let Some(Order::Wait { mark, time }) = orders.front()
+        let commands = &mut self.queues[queue];
+        if let Some(Command::Wait { mark, time }) = commands.front()
             && self.reached[*mark] < *time
         {
             return false;
         }
-        match orders.pop_front() {
+        match commands.pop_front() {
             None => return false,
-            Some(Order::Write { to, bytes }) => self.at(to, bytes.len()).copy_from_slice(&bytes),
-            Some(Order::Fill { at, byte, bytes }) => self.at(at, bytes as usize).fill(byte),
-            Some(Order::Launch { grid, kernel, parameters }) => {
-                // SAFETY: kernels are given addresses of the arena. What they write next to it is found below.
+            Some(Command::Write { to, bytes }) => self.at(to, bytes.len()).copy_from_slice(&bytes),
+            Some(Command::Fill { at, byte, bytes }) => self.at(at, bytes as usize).fill(byte),
+            Some(Command::Launch { grid, kernel, parameters }) => {
+                // SAFETY: kernels get addresses of the arena. Writes next to it are detected below.
                 unsafe { emulated::run(grid, kernel, &parameters) };
                 let end = self.memory.len() - MARGIN;
                 let margins = [&self.memory[..MARGIN], &self.memory[end..]];
                 let rubbish = |words: &&[u64]| cast_slice::<u64, u8>(words).iter().all(|&byte| byte == RUBBISH);
                 assert!(margins.iter().all(rubbish), "{} wrote beyond the arena", kernel.name);
             }
-            Some(Order::Record { mark, time }) => self.reached[mark] = time,
-            Some(Order::Wait { .. }) => {}
+            Some(Command::Record { mark, time }) => self.reached[mark] = time,
+            Some(Command::Wait { .. }) => {}
         }
         true
     }
 
-    /// Goes on until `done`, one order at a time.
-    fn go_on(&mut self, done: impl Fn(&Self) -> bool) {
+    /// Executes one command at a time until `done`.
+    fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
         while !done(self) {
             let first = match self.pace {
                 Pace::Late | Pace::CopiesAhead => 0,
@@ -191,7 +191,7 @@ impl Engine for Double {
     }
 
     unsafe fn copy(&mut self, to: u64, pieces: &[&[u8]]) -> Result<()> {
-        self.order(Queue::Copy, Order::Write { to, bytes: pieces.concat() });
+        self.enqueue(Queue::Copy, Command::Write { to, bytes: pieces.concat() });
         Ok(())
     }
 
@@ -200,7 +200,7 @@ impl Engine for Double {
     }
 
     fn fill(&mut self, queue: Queue, at: u64, byte: u8, bytes: u64) -> Result<()> {
-        self.order(queue, Order::Fill { at, byte, bytes });
+        self.enqueue(queue, Command::Fill { at, byte, bytes });
         Ok(())
     }
 
@@ -208,27 +208,27 @@ impl Engine for Double {
         assert!(self.loaded.contains(&kernel.source.name), "{} is not loaded", kernel.source.name);
         assert!(grid.blocks > 0 && grid.threads > 0, "{}: {grid:?}", kernel.name);
         let parameters = parameters.iter().map(|bytes| bytes.to_vec()).collect();
-        self.order(queue, Order::Launch { grid, kernel, parameters });
+        self.enqueue(queue, Command::Launch { grid, kernel, parameters });
         Ok(())
     }
 
     fn record(&mut self, queue: Queue, mark: Mark) -> Result<()> {
         self.recorded[mark] += 1;
-        self.order(queue, Order::Record { mark, time: self.recorded[mark] });
+        self.enqueue(queue, Command::Record { mark, time: self.recorded[mark] });
         Ok(())
     }
 
     fn wait(&mut self, queue: Queue, mark: Mark) -> Result<()> {
-        self.order(queue, Order::Wait { mark, time: self.recorded[mark] });
+        self.enqueue(queue, Command::Wait { mark, time: self.recorded[mark] });
         Ok(())
     }
 
     fn reach(&mut self, mark: Mark) -> Result<()> {
-        self.go_on(|double| double.reached[mark] == double.recorded[mark]);
+        self.run_until(|double| double.reached[mark] == double.recorded[mark]);
         Ok(())
     }
 
-    /// A second, whatever lies between.
+    /// Always one second.
     fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
         for mark in [from, to] {
             assert!(self.has_reached(mark), "mark {mark} is not reached");
@@ -237,12 +237,12 @@ impl Engine for Double {
     }
 
     fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {
-        self.go_on(|double| double.queues[index(queue)].is_empty());
+        self.run_until(|double| double.queues[index(queue)].is_empty());
         to.copy_from_slice(self.at(from, to.len()));
         Ok(())
     }
 
     fn settle(&mut self) {
-        self.go_on(|double| double.queues.iter().all(VecDeque::is_empty));
+        self.run_until(|double| double.queues.iter().all(VecDeque::is_empty));
     }
 }

@@ -11,7 +11,7 @@ use libloading::Library;
 use crate::engine::{Grid, Kernel};
 use crate::source::Source;
 
-/// The libraries that were made, by source. Whoever uses one holds the lock, since it has one block of threads.
+/// The compiled libraries, by source. A user must hold the lock, since a library has state for one thread block.
 static MADE: Mutex<BTreeMap<&str, Library>> = Mutex::new(BTreeMap::new());
 
 type Emulate = unsafe extern "C" fn(*const c_char, u32, u32, u32, *mut *mut c_void, *const u32, u32) -> i32;
@@ -20,7 +20,7 @@ fn compiler() -> String {
     std::env::var("CXX").unwrap_or("c++".into())
 }
 
-/// Whether there is a C++ compiler; prints why a test is skipped where there is none. With `TRIMILL_REQUIRE_CXX=1` its lack fails.
+/// Whether there is a C++ compiler; if not, prints why the test is skipped. With `TRIMILL_REQUIRE_CXX=1` its absence is a failure.
 pub fn has_compiler() -> bool {
     static THERE: OnceLock<bool> = OnceLock::new();
     let there = *THERE.get_or_init(|| Command::new(compiler()).arg("--version").output().is_ok());
@@ -32,7 +32,7 @@ pub fn has_compiler() -> bool {
     there
 }
 
-/// Compiles the kernels of a source, unless that was done.
+/// Compiles the kernels of a source, unless that is done already.
 pub(super) fn load(source: &'static Source) {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     made.entry(source.name).or_insert_with(|| {
@@ -45,7 +45,7 @@ fn compile(source: &Source, folder: &Path) -> Library {
     let [emulation, kernels, names, library] =
         ["emulation.cpp", source.name, "kernels.inc", "kernels.so"].map(|name| folder.join(name));
     std::fs::write(&emulation, include_str!("emulation.cpp")).unwrap();
-    // What CUDA declares of dynamic shared memory has no form in C++.
+    // CUDA's declaration of dynamic shared memory is not valid C++.
     let declared = "extern __shared__ u64 shared[];";
     let code = source.code().replace(declared, "u64 *shared = (u64 *)emulation::shared;");
     std::fs::write(&kernels, code).unwrap();
@@ -58,17 +58,17 @@ fn compile(source: &Source, folder: &Path) -> Library {
         .output()
         .unwrap_or_else(|error| panic!("no C++ compiler: {}: {error}", compiler()));
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // SAFETY: made just now of the files above, without initialisers that do anything.
+    // SAFETY: just compiled from the files above, without initialisers that have an effect.
     unsafe { Library::new(&library) }.unwrap()
 }
 
 /// Runs a kernel whose source is loaded.
 ///
 /// # Panics
-/// It has other parameters, its threads wait for ever, or it writes beyond its shared memory.
+/// It has other parameters, its threads deadlock, or it writes beyond its shared memory.
 ///
 /// # Safety
-/// Addresses among the parameters are of memory that the kernel may use as it does.
+/// Addresses among the parameters must be of memory that the kernel may access as it does.
 pub(super) unsafe fn run(grid: Grid, kernel: Kernel, parameters: &[Vec<u8>]) {
     let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let name = CString::new(kernel.name).unwrap();
@@ -84,7 +84,7 @@ pub(super) unsafe fn run(grid: Grid, kernel: Kernel, parameters: &[Vec<u8>]) {
     let sizes: Vec<u32> = parameters.iter().map(|bytes| bytes.len() as u32).collect();
     let mut values: Vec<*mut c_void> = words.iter().map(|words| words.as_ptr().cast_mut().cast()).collect();
     let Grid { blocks, threads, shared } = grid;
-    // SAFETY: a function of the library, with these parameters; it reads no more of each value than its size, which it compares.
+    // SAFETY: a function of the library with these parameters; it compares the size of each value before it reads it.
     let answer = unsafe {
         let emulate = made[kernel.source.name].get::<Emulate>(b"emulate").unwrap();
         emulate(name.as_ptr(), blocks, threads, shared, values.as_mut_ptr(), sizes.as_ptr(), sizes.len() as u32)

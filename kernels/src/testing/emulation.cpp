@@ -1,6 +1,7 @@
-// CUDA kernels on the host, for tests. The threads of a block are fibres that change at barriers, in an order that is shuffled for
-// each block and begins elsewhere each time; blocks run one after another. It has what this program's kernels use and nothing else. `SOURCE` is the kernels' file, `KERNELS`
-// a file with a line `KERNEL(name)` for each of them. Threads that have ended are not waited for; those that wait for ever are reported.
+// Runs CUDA kernels on the host, for tests. The threads of a block are fibres that switch at barriers, in an order that is shuffled for
+// each block and starts with another thread each time; blocks run one after another. Only what this program's kernels use is emulated.
+// `SOURCE` is the kernels' file, `KERNELS` a file with a line `KERNEL(name)` for each of them. Barriers do not wait for threads that
+// have ended; deadlocks are reported.
 
 #include <cstdint>
 #include <cstdio>
@@ -26,26 +27,26 @@ static Index blockIdx, blockDim, gridDim;
 namespace emulation {
 enum State { RUNNING, AT_WARP, AT_BLOCK, ENDED };
 
-// What each lane of a mask offered; 0 of those that have ended.
+// The value of each lane of a mask; 0 for lanes that have ended.
 struct Exchange {
     uint64_t of[32];
     uint32_t live;
 };
 
 struct Fibre {
-    jmp_buf place; // where it goes on
+    jmp_buf place; // where it continues
     bool made;
     Index thread;
     State state;
     uint32_t mask; // the lanes that it waits for at a warp's barrier
     uint64_t offered;
-    const Exchange *exchange; // what its group offered, until it waits again
+    const Exchange *exchange; // the values of its group, valid until it waits again
 };
 constexpr size_t MOST = 1024, STACK = 64 << 10, MOST_SHARED = 64 << 10;
 alignas(16) static char shared[MOST_SHARED + 16]; // the dynamic shared memory
 static Fibre fibres[MOST];
-static Exchange exchanges[MOST]; // of a group of lanes, at its first one
-static int offered_by_block;     // threads that offered something at the last barrier
+static Exchange exchanges[MOST]; // of a group of lanes, at the index of its first one
+static int offered_by_block;     // threads with a value other than 0 at the last barrier
 static char stacks[MOST][STACK];
 static Fibre *now;
 static jmp_buf scheduler;
@@ -95,7 +96,7 @@ static void body() {
     }
 }
 
-// Lets a fibre go on until it waits. A fibre is made once and then runs one block after another.
+// Runs a fibre until it waits. A fibre is created once and then runs one block after another.
 static void resume(Fibre &fibre, char *stack) {
     now = &fibre;
     if (_setjmp(scheduler)) return;
@@ -110,7 +111,7 @@ static void resume(Fibre &fibre, char *stack) {
     setcontext(&context);
 }
 
-// Lets those lanes of a warp go on all of whose mask wait with the same mask, or have ended.
+// Releases the lanes of a warp for which all lanes of their mask wait with the same mask or have ended.
 static bool release_warp(size_t first, size_t threads) {
     const unsigned lanes = threads - first < 32 ? threads - first : 32;
     uint32_t waiting = 0, live = 0;
@@ -126,7 +127,7 @@ static bool release_warp(size_t first, size_t threads) {
             same |= (uint32_t)((waiting >> lane & 1) && fibres[first + lane].mask == mask) << lane;
         waiting &= ~same;
         if ((mask & live) != same) continue;
-        // All of the group go on before the next one is released, so they find it as it is now.
+        // All lanes of the group run before the next group is released, so they see these values.
         Exchange &all = exchanges[first + __builtin_ctz(same)];
         all = {};
         all.live = same;
@@ -142,7 +143,7 @@ static bool release_warp(size_t first, size_t threads) {
     return any;
 }
 
-// Lets a block go on, all of whose threads have arrived.
+// Releases a block if all of its threads have arrived.
 static bool release_block(size_t threads) {
     bool any = false;
     for (size_t i = 0; i < threads; i++) {
@@ -209,7 +210,7 @@ template <typename T> static inline T lane_of(unsigned mask, unsigned lane, T mi
     const auto &all = emulation::exchange(mask, (uint64_t)mine);
     return lane < 32 && all.live >> lane & 1 ? (T)all.of[lane] : mine;
 }
-// The lanes of a warp in groups of `width`; a lane beyond its group keeps what it has.
+// Lanes shuffle in groups of `width`; a lane that would read beyond its group keeps its own value.
 template <typename T> static inline T __shfl_sync(unsigned mask, T mine, unsigned lane, unsigned width = 32) {
     return lane_of(mask, threadIdx.x % 32 / width * width + lane % width, mine);
 }
@@ -260,7 +261,7 @@ static const emulation::Kernel KERNEL_TABLE[] = {
 #include KERNELS
 };
 
-// 0: done; 1: some threads wait for ever; 2: no such kernel, or it has other parameters; 3: it wrote beyond its shared memory.
+// Returns 0: done; 1: deadlock; 2: no such kernel, or it has other parameters; 3: it wrote beyond its shared memory.
 extern "C" int emulate(const char *name, unsigned blocks, unsigned threads, unsigned shared, void **values, const unsigned *sizes,
     unsigned count) {
     using namespace emulation;

@@ -1,4 +1,4 @@
-//! Partitions made for tests, with the number of their triangles by brute force.
+//! Partitions for tests, and their triangles by brute force.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub struct OwnedRowBlock {
     pub offsets: Vec<u32>,
     /// The successors.
     pub successors: Vec<u32>,
-    /// Which of the range are local.
+    /// Bits of the local numbers of the range.
     pub words: Vec<u64>,
     /// Locals before each word.
     pub ranks: Vec<u32>,
@@ -38,14 +38,14 @@ pub struct OwnedRowBlock {
     pub arcs_into: u64,
     /// Whether all of the range are local.
     pub all_local: bool,
-    /// The successors as they are stored, in place of those above.
+    /// The successors in compact form, in place of those above.
     pub stored: Option<Stored>,
 }
 
-/// Rows as a graph's file stores them.
+/// Rows in the compact form of the graph file.
 pub type Stored = (Vec<u8>, Vec<CompactPart>);
 
-/// Stores rows, so many in a part, whose successors stay below `bound`, or below so much more by `step` for each next row.
+/// Stores rows, `in_part` in a part; the successors of the first row are below `bound`, which grows by `step` for each further row.
 fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, (bound, step): (u32, u32), in_part: usize) -> Stored {
     fn put(mut value: u32, bytes: &mut Vec<u8>) {
         while value >= 0x80 {
@@ -79,12 +79,12 @@ fn stored<'a>(rows: impl Iterator<Item = &'a [u32]>, (bound, step): (u32, u32), 
 pub struct OwnedRun {
     offsets: Vec<u64>,
     successors: Vec<u32>,
-    /// The successors as they are stored, in place of those above.
+    /// The successors in compact form, in place of those above.
     stored: Option<Stored>,
 }
 
 impl OwnedRun {
-    /// Of plain rows.
+    /// A run of plain rows.
     pub fn new(offsets: Vec<u64>, successors: Vec<u32>) -> Self {
         Self { offsets, successors, stored: None }
     }
@@ -105,7 +105,7 @@ impl Run for OwnedRun {
 }
 
 impl OwnedRowBlock {
-    /// The same with stored rows, so many in a part.
+    /// The same with compact rows, `in_part` in a part.
     pub fn as_stored(&self, in_part: usize) -> Self {
         let rows = self.offsets.windows(2).map(|ends| &self.successors[ends[0] as usize..ends[1] as usize]);
         Self { stored: Some(stored(rows, (self.range.start, 1), in_part)), ..self.clone() }
@@ -138,7 +138,7 @@ impl OwnedRowBlock {
 }
 
 impl Partition {
-    /// Of these rows, of which some are local.
+    /// A partition of these rows, of which some are local.
     pub fn new(rows: Vec<Vec<u32>>, local: Vec<bool>) -> Self {
         let mut made = Self { rows, local, numbers: vec![], offsets: vec![0], successors: vec![] };
         for (number, row) in made.rows.iter().enumerate() {
@@ -152,7 +152,7 @@ impl Partition {
         made
     }
 
-    /// The resident section in runs of so many rows.
+    /// The resident section in runs of `rows` rows.
     pub fn runs(&self, rows: usize) -> Vec<OwnedRun> {
         let run = |first: usize| {
             let end = (first + rows).min(self.numbers.len());
@@ -162,7 +162,7 @@ impl Partition {
         (0..self.numbers.len().max(1)).step_by(rows).map(run).collect()
     }
 
-    /// The same with stored rows, so many in a part.
+    /// The same with compact rows, `in_part` in a part.
     pub fn stored_runs(&self, rows: usize, in_part: usize) -> Vec<OwnedRun> {
         let run = |(i, run): (usize, OwnedRun)| {
             let first = run.offsets[0];
@@ -179,7 +179,7 @@ impl Partition {
         self.runs(rows).into_iter().enumerate().map(run).collect()
     }
 
-    /// Its size, with row blocks of at most so many bytes.
+    /// Its size, with row blocks of at most `row_block_limit` bytes.
     pub fn size(&self, row_block_limit: u64) -> Size {
         let (locals, arcs) = (self.numbers.len() as u64, self.successors.len() as u64);
         Size { locals, arcs, numbered: self.numbered(), row_block_limit }
@@ -190,13 +190,13 @@ impl Partition {
         self.rows.len() as u32
     }
 
-    /// All of it in one.
+    /// The whole graph as one partition.
     pub fn whole(rows: Vec<Vec<u32>>) -> Self {
         let local = vec![true; rows.len()];
         Self::new(rows, local)
     }
 
-    /// Triangles whose lowest corner is local, by trying all pairs of successors.
+    /// Triangles whose corner of largest number is local, by trying all pairs of successors.
     pub fn triangles(&self) -> u64 {
         let mut count = 0;
         for &a in &self.numbers {
@@ -249,7 +249,7 @@ impl Partition {
             .collect();
         let first_local = self.local[..places.start].iter().filter(|&&local| local).count() as u32;
         let all_local = !range.is_empty() && self.local[places].iter().all(|&local| local);
-        // Known for every other row block.
+        // Set for every other row block.
         let into = self.successors.iter().filter(|successor| range.contains(successor)).count() as u64;
         let arcs_into = if range.start.is_multiple_of(2) { into } else { u64::MAX };
         OwnedRowBlock { range, offsets, successors, words, ranks, first_local, arcs_into, all_local, stored: None }
@@ -265,7 +265,7 @@ fn ranges(cuts: &[u32], end: u32) -> impl Iterator<Item = Range<u32>> {
     ends.into_iter().map(move |end| std::mem::replace(&mut start, end)..end)
 }
 
-/// Rows of random lengths up to `longest`, successors crowded at the small numbers; some rows hold all smaller numbers.
+/// Rows of random lengths up to `longest`, with more successors among the small numbers; some rows hold all smaller numbers.
 pub fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_share: f64) -> Partition {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut rows: Vec<Vec<u32>> = (0..vertices)
@@ -289,7 +289,7 @@ pub fn random(seed: u64, vertices: u32, longest: u32, full_rows: u32, local_shar
     Partition::new(rows, local)
 }
 
-/// Cuts for row blocks: none, some at random, and one on every place of a word's end.
+/// Cuts for row blocks: none, some at random, and one at every end of a word.
 pub fn cuts(seed: u64, vertices: u32) -> Vec<Vec<u32>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let some = (0..5).map(|_| below(&mut rng, vertices)).collect();

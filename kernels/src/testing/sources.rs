@@ -1,4 +1,4 @@
-//! What must hold of a crate's CUDA sources and of the images that were made of them.
+//! Checks of a crate's CUDA sources and of their images.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use super::nvrtc;
 use crate::images::{ARCHITECTURES, Form, PORTABLE, entries, image, stamp};
 use crate::{Source, Version, cubin};
 
-/// Every source compiles for the oldest architecture that serves, and for those that are measured. Needs NVRTC.
+/// Every source compiles for the oldest supported architecture, and for those of published measurements. Needs NVRTC.
 ///
 /// # Panics
-/// Where one does not.
+/// If one does not.
 pub fn compile(sources: &[&'static Source]) {
     let Some(nvrtc) = nvrtc() else { return };
     for source in sources {
@@ -20,15 +20,15 @@ pub fn compile(sources: &[&'static Source]) {
     }
 }
 
-/// The images are of these sources, as they are now, and there is one for each GPU that serves.
+/// The images were made of the current sources, and there is one for each supported GPU.
 ///
 /// # Panics
-/// Where that is not so.
+/// If not.
 pub fn have_images(sources: &[&'static Source]) {
     let archive = entries(sources[0].images).unwrap();
-    let (first, made_of) = &archive[0];
+    let (first, parts_text) = &archive[0];
     assert_eq!(first, "STAMP");
-    assert_eq!(String::from_utf8_lossy(made_of), stamp(sources), "a source has changed: run scripts/make-images");
+    assert_eq!(String::from_utf8_lossy(parts_text), stamp(sources), "a source has changed: run scripts/make-images");
     assert_eq!(archive.len(), 1 + sources.len() * (ARCHITECTURES.len() + 1));
     let is_elf = |bytes: &[u8]| bytes.starts_with(b"\x7fELF");
     for source in sources {
@@ -37,13 +37,13 @@ pub fn have_images(sources: &[&'static Source]) {
         for architecture in ARCHITECTURES {
             assert!(is_elf(&of(architecture.major, architecture.minor, Form::Best)), "{} {architecture}", source.name);
         }
-        // The machine code of an earlier one of the same generation; PTX for later generations.
+        // A CUBIN of an earlier GPU of the same generation; PTX for later generations.
         assert_eq!(of(8, 7, Form::Best), of(8, 6, Form::Best));
         assert_ne!(of(8, 6, Form::Best), of(8, 0, Form::Best));
         let portable = of(12, 0, Form::Best);
         assert_eq!(portable, of(PORTABLE.major, PORTABLE.minor, Form::Portable));
         let text = std::str::from_utf8(&portable).unwrap();
-        // What drivers from CUDA 12.8 on take, ending in a zero.
+        // A version of PTX that drivers from CUDA 12.8 on accept, zero-terminated.
         assert!(text.ends_with('\0') && text.contains(".version 8.7\n.target sm_90\n"), "{}", source.name);
         for (kernel, _) in source.kernels() {
             assert!(text.contains(&format!(".visible .entry {kernel}(")), "{kernel}");
@@ -52,10 +52,10 @@ pub fn have_images(sources: &[&'static Source]) {
     }
 }
 
-/// Every file of a folder is part of a source.
+/// Every `.cu` file of a folder is a source.
 ///
 /// # Panics
-/// Where one is not, or a source is not there.
+/// If one is not, or a file is missing.
 pub fn are_all_of(folder: &Path, sources: &[&'static Source]) {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()

@@ -1,4 +1,4 @@
-//! A device that does not answer in time. Nothing of it is freed from then on, so this happens in a process of its own.
+//! A device that does not answer in time. Nothing of it is freed from then on, so the test runs in a process of its own.
 
 use std::process::Command;
 use std::time::Duration;
@@ -35,13 +35,13 @@ fn child() {
         counter.finish()
     };
     assert_eq!(count(&mut gpu).unwrap().triangles, partition.triangles());
-    // No device has counted by the time the host asks.
+    // No device is done when the host polls first.
     gpu.wait_at_most(Duration::ZERO);
     let ended = count(&mut gpu);
     assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");
     assert!(any_abandoned());
     drop(gpu);
-    // The context is the same, and nothing in it can be relied on.
+    // The context is the same one, and nothing in it can be relied on.
     let mut again = Gpu::open(0, Form::Portable).unwrap();
     let ended = count(&mut again);
     assert!(matches!(ended, Err(Error::Hung { .. })), "{ended:?}");

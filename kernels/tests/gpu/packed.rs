@@ -1,5 +1,5 @@
-//! Method `packed` on the device, against brute force and closed forms: with arenas as large as is promised to suffice, which cuts
-//! the work into pieces and batches, and with as much as is of use.
+//! Method `packed` on the device, against brute force and closed forms: in arenas of the least size, which cuts the work into pieces
+//! and batches, and of the preferred one.
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
@@ -7,7 +7,7 @@ use trimill_kernels::{Counted, Error, Form, Gpu, Method, Packed, RowBlockSlices,
 
 use crate::begin;
 
-/// The bytes that it must have, and those that it takes where there is room.
+/// The least bytes that it needs, and those that it takes if they are available.
 fn least_and_preferred(size: &Size) -> (u64, u64) {
     let footprint = Method::<OwnedRun>::footprint(&Packed);
     (footprint.least(size), footprint.taken(size, u64::MAX))
@@ -45,7 +45,7 @@ fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock]
 #[test]
 fn packed_equals_brute_force() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // Rows of which a thread, some lanes or a warp take one each.
+    // Rows that are taken by a thread, by some lanes or by a warp.
     for (seed, longest, local_share) in [(1, 60, 1.0), (2, 60, 0.5), (3, 150, 0.1), (4, 20, 0.9), (5, 900, 0.7)] {
         let partition = random(seed, 3000, longest, 4, local_share);
         let expected = partition.triangles();
@@ -85,7 +85,7 @@ fn packed_cliques_have_their_closed_form() {
         let partition = Partition::new(rows, vec![true; n as usize]);
         assert_eq!(count(&mut gpu, &partition, &[]), choose_3(n), "{n}");
     }
-    // Each corner has a word of its own, hubs' or not: rows of up to 1,200 words after the hubs, more than a table holds.
+    // Each vertex has a word of its own, hub or not: rows of up to 1,200 words after the hubs, more than a table holds.
     for (first, step, n) in [(0u32, 16u32, 300u32), (65_536, 16, 1200), (65_000, 9, 1500)] {
         let corner = |i: u32| first + step * i;
         let mut rows = vec![vec![]; corner(n) as usize];
@@ -145,7 +145,7 @@ fn packed_tables_that_clash_are_searched() {
         rows[number as usize] = some(128, 18_000);
     }
     for i in 0..4000u32 {
-        // A third of the successors are those of the long row that it points at.
+        // A third of its successors are also successors of the long row that it points at.
         let number = long[(i as usize * 7) % long.len()];
         let mut row: Vec<u32> = rows[number as usize].iter().copied().skip(i as usize % 3).step_by(3).collect();
         row.extend(some(9, 18_000));

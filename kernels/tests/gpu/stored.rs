@@ -1,4 +1,4 @@
-//! Rows as a graph's file stores them, unpacked on the device: the same counts as of plain rows, by both methods that take them.
+//! Rows in the compact form of the graph file, unpacked on the device: both methods that take them count the same as from plain rows.
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, Partition, cuts, random};
@@ -6,16 +6,16 @@ use trimill_kernels::{Error, Lstc, Packed};
 
 use crate::begin;
 
-/// An arena that has room for stored rows beside whatever these tests need.
+/// An arena with a scratch piece, large enough for all of these tests.
 const ARENA: u64 = 128 << 20;
 
-/// The partition of the numbers from `first` on, whose rows are resident; below pass the rows of all.
+/// A partition in which the numbers from `first` on are local; the rows of the others come in row blocks.
 fn range(seed: u64, vertices: u32, first: u32) -> Partition {
     let rows = random(seed, vertices, 70, 3, 0.0).rows;
     Partition::new(rows, (0..vertices).map(|number| number >= first).collect())
 }
 
-/// Row blocks with stored rows, those of locals without rows.
+/// Row blocks with compact rows; those of locals have no rows.
 fn row_blocks(partition: &Partition, first: u32, cuts: &[u32], in_part: usize) -> Vec<OwnedRowBlock> {
     let mut cuts = cuts.to_vec();
     cuts.push(first);

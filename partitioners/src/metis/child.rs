@@ -1,8 +1,7 @@
-//! The child process: reads a graph from its standard input, runs METIS, and writes the assignment over it.
+//! The child process: reads a graph from its standard input, runs METIS, and overwrites the graph with the assignment.
 //!
-//! It ends without an assignment when anything is wrong, and at once by any signal but one: see [`super::sigterm`] for SIGTERM,
-//! which METIS would meddle with, and [`super::inherited`] for those that its parent ignores. SIGABRT stays METIS's own, which
-//! raises it when memory is short.
+//! On any error it ends without an assignment. Signals end it immediately, also those that its parent ignores ([`super::inherited`])
+//! and SIGTERM, which METIS traps ([`super::sigterm`]). SIGABRT is left to METIS, which raises it when it runs out of memory.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,15 +13,15 @@ use super::symmetric::Symmetric;
 use super::{inherited, sigterm};
 use crate::{Error, Kind, Result};
 
-/// What the hidden sub-command of the program runs; `args` are those after [`super::MetisOptions::helper_args`].
+/// The main function of the hidden sub-command; `args` are those after [`super::MetisOptions::helper_args`].
 ///
 /// To be called on the main thread, before any other thread is started and before any signal handler is installed. The
 /// process should end right after it: with success only if this succeeds, and with the error on stderr otherwise. On
-/// Linux the process dies with its parent.
+/// Linux the process is killed when its parent ends.
 ///
 /// # Errors
-/// [`Kind::Usage`] when it was not started by [`super::assign`], [`Kind::Data`] for a graph that METIS would choke on,
-/// [`Kind::Resource`] when memory or disk are short, [`Kind::Child`] when METIS fails. Does not return after a SIGTERM.
+/// [`Kind::Usage`] when it was not started by [`super::assign`], [`Kind::Data`] for a graph that is invalid for METIS,
+/// [`Kind::Resource`] when memory or disk run out, [`Kind::Child`] when METIS fails. Does not return after a SIGTERM.
 pub fn child_main(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     die_with_parent(args)?;
     let io_error = |error| Error::new(Kind::Resource, "the file between METIS and its caller failed").because(error);
@@ -55,7 +54,7 @@ fn partition(task: &Task, parts: &mut [i32]) -> Result<()> {
     }
 }
 
-/// Asks the system to kill this process when its parent, whose id is the one argument, ends; and ends if it has already.
+/// Asks the system to kill this process when its parent, whose id is the only argument, ends. Fails if that has ended already.
 fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     let misused = || {
         Error::new(Kind::Usage, "this sub-command is for the program itself").advice("use --partitioner metis instead")
@@ -72,13 +71,13 @@ fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     Ok(())
 }
 
-/// What METIS takes without an error but does not work with; its wrapper checks offsets and the range of successors.
+/// Rejects graphs that METIS accepts without an error but cannot process; its wrapper checks offsets and the range of successors.
 fn check(graph: &Symmetric) -> Result<(), String> {
     let Symmetric { offsets, successors, arc_weights, vertex_weights } = graph;
     if offsets.first() != Some(&0) || offsets.last().is_none_or(|&end| end as usize != successors.len()) {
         return Err("offsets that do not span its arcs".into());
     }
-    // Each pair adds its mix on the way up and takes it off on the way down, so a symmetric graph sums to 0.
+    // Arcs to larger vertices add their hash, arcs to smaller ones subtract it, so the sum over a symmetric graph is 0.
     let mut balance = 0_u64;
     for (tail, ends) in (0..).zip(offsets.windows(2)) {
         let row = ends[0] as usize..ends[1] as usize;
@@ -115,7 +114,7 @@ fn mix(low: i32, high: i32, weight: i32) -> u64 {
     round(round(u64::from(low as u32) << 32 | u64::from(high as u32)).wrapping_add(u64::from(weight as u32)))
 }
 
-/// The most memory that this process has held, in bytes; 0 where the system does not tell.
+/// The peak memory of this process in bytes; 0 if the system does not report it.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kib =
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_metis_would_swallow() {
+    fn graphs_that_metis_cannot_process_are_found() {
         assert_eq!(check(&path(&[1, 0, 2, 1], &[5, 5, 2, 2])), Ok(()));
         for (successors, weights, word) in [
             ([1, 0, 2, 1], [5, 4, 2, 2], "reverse"),

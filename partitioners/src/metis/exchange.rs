@@ -3,10 +3,10 @@
 //! The graph, parent to child: eight `u64` (magic, version, vertices, arcs, parts, seed, whether arcs have weights, 0),
 //! then `i32` arrays: `vertices + 1` offsets, `vertices` vertex weights, `arcs` successors, and `arcs` arc weights if there
 //! are any. The assignment, child to parent, overwrites it: four `u64` (magic, vertices, peak bytes, checksum), then a
-//! `u32` for each vertex. Both in the byte order of the machine, which is the same for both.
+//! `u32` for each vertex. Both in the byte order of the machine.
 //!
-//! The assignment's header is written last and carries a checksum of the rest, and the file must end where it says: a
-//! child that ends midway leaves no assignment.
+//! The assignment's header is written last and has a checksum of the rest, and the file must have exactly the length that
+//! follows from it: a child that ends midway leaves no valid assignment.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -20,14 +20,14 @@ const RESULT_MAGIC: u64 = u64::from_le_bytes(*b"triparts");
 const VERSION: u64 = 1;
 const RESULT_HEADER: usize = 4;
 
-/// What the child is to partition.
+/// The input of the child.
 pub(super) struct Task {
     pub(super) graph: Symmetric,
     pub(super) parts: u32,
     pub(super) seed: u64,
 }
 
-/// Writes the graph to a new file without a name in the work directory, and goes back to its beginning.
+/// Writes the graph to a new file without a name in the work directory, and seeks to its beginning.
 pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Result<File> {
     let write = || {
         let mut file = temporary(options)?;
@@ -38,7 +38,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
         out.write_all(bytemuck::cast_slice(&header))?;
         let weights = graph.arc_weights.as_deref().unwrap_or(&[]);
         for array in [&graph.offsets, &graph.vertex_weights, &graph.successors, weights] {
-            // In pieces, so that a wish to stop is heard between them.
+            // In pieces, so that a request to stop is noticed between them.
             for piece in array.chunks(1 << 22) {
                 if (options.stopped)() {
                     return Ok(None);
@@ -55,7 +55,7 @@ pub(super) fn write_graph(graph: &Symmetric, options: &MetisOptions<'_>) -> Resu
     write().map_err(|error| unwritable(options, error))?.ok_or_else(Error::interrupted)
 }
 
-/// A new file without a name in the work directory: it is gone with the last process that holds it.
+/// A new file without a name in the work directory: it is deleted with the last handle to it.
 pub(super) fn temporary(options: &MetisOptions<'_>) -> io::Result<File> {
     (options.before_write)()?;
     tempfile::tempfile_in(&options.work_dir)
@@ -69,7 +69,7 @@ pub(super) fn unwritable(options: &MetisOptions<'_>, error: io::Error) -> Error 
         .advice("name a directory with more space by --work-dir")
 }
 
-/// Reads the graph; checks its form only.
+/// Reads the graph; checks only the format.
 pub(super) fn read_graph(file: &File) -> io::Result<Task> {
     let mut input = BufReader::new(file);
     let mut header = [0_u64; 8];
@@ -104,7 +104,7 @@ pub(super) fn write_assignment(mut file: &File, parts: &[i32], peak_bytes: u64) 
     file.write_all(bytemuck::cast_slice(&header))
 }
 
-/// The parts of `vertices` vertices, all below `parts`, and the child's peak memory; or what is wrong with the file.
+/// Reads the parts of `vertices` vertices, all below `parts`, and the child's peak memory; or says what is wrong with the file.
 pub(super) fn read_assignment(
     mut file: &File,
     vertices: u32,

@@ -1,8 +1,8 @@
-//! Signals that the child ignores because those before it did.
+//! Resets ignored signals that the child inherits from its parent.
 //!
-//! What a process ignores, its children ignore, too: a shell starts what runs in the background with SIGINT and SIGQUIT
-//! ignored. The child is to end by them, as its parent does, which handles them. SIGHUP stays as it is: who starts a
-//! program with `nohup` means its children as well. SIGTERM is the business of [`super::sigterm`].
+//! A process inherits which signals are ignored: a shell starts background jobs with SIGINT and SIGQUIT ignored. These
+//! signals must end the child; the parent handles them itself. SIGHUP stays ignored if it was: `nohup` is meant for child
+//! processes, too. SIGTERM is handled by [`super::sigterm`].
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGQUIT};
 use signal_hook::flag::register_conditional_default;
 
-/// Lets these signals do what they do by default.
+/// Restores the default action of SIGINT and SIGQUIT.
 pub(super) fn heed() -> io::Result<()> {
     let always = Arc::new(AtomicBool::new(true));
     [SIGINT, SIGQUIT]

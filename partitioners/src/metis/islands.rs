@@ -1,24 +1,24 @@
-//! Vertices without arcs, kept away from METIS: it takes time quadratic in their number (a million, over a minute), and
-//! memory that the number of arcs does not tell.
+//! Removes isolated vertices before METIS runs: its time is quadratic in their number (over a minute for a million), and its
+//! memory would not be bounded by the number of arcs.
 //!
-//! A clean graph has none, but in a contracted one every run whose edges are all within it becomes one. They are taken
-//! out before, which leaves at least as many arcs as vertices, and go to the lightest parts afterwards. Costs one pass
-//! over the graph where there are any.
+//! A clean graph has none, but in a contracted one every run without edges to other runs becomes one. Without them there
+//! are at least as many arcs as vertices. Afterwards they are assigned to the lightest parts. Costs one pass over the graph
+//! if there are any.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::symmetric::Symmetric;
 
-/// What was taken out of a graph.
+/// The isolated vertices of a graph.
 pub(super) struct Islands {
     /// The weights of all vertices.
     weights: Vec<i32>,
-    /// Which vertices are islands.
+    /// Which vertices are isolated.
     is_island: Vec<bool>,
 }
 
-/// `graph` without its islands, the other vertices in their order.
+/// Removes the isolated vertices of `graph`; the other vertices keep their order.
 pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let is_island: Vec<bool> = graph.offsets.windows(2).map(|ends| ends[0] == ends[1]).collect();
     let Symmetric { mut offsets, mut successors, arc_weights, vertex_weights: weights } = graph;
@@ -42,8 +42,8 @@ pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
 }
 
 impl Islands {
-    /// The parts of all vertices, from those of the vertices that are none; islands go, in their order, to the part that
-    /// is lightest then.
+    /// The parts of all vertices, given those of the vertices that are not isolated. Each isolated vertex, in order, gets the
+    /// part that is lightest at that point.
     pub(super) fn restore(&self, others: Vec<u32>, parts: u32) -> Vec<u32> {
         if others.len() == self.weights.len() {
             return others;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn out_and_back() {
+    fn isolated_vertices_are_removed_and_restored() {
         // 1 - 3 and 3 - 4 of 0..6
         let graph = Symmetric {
             offsets: vec![0, 0, 1, 1, 3, 4, 4],

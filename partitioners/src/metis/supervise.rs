@@ -1,4 +1,4 @@
-//! The parent's side of the child: starts it, waits, kills it when asked to stop, and says how it ended.
+//! The parent's side: starts the child, waits for it, kills it when asked to stop, and reports how it ended.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,27 +11,27 @@ use super::sigterm::TERMINATED;
 use super::{MetisOptions, exchange};
 use crate::{Error, Kind, Result};
 
-/// How often the child and the wish to stop are looked at.
+/// How often the child and the request to stop are polled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A signal to the whole group of processes can end the child a moment before the caller's own handler is heard.
+/// How long to wait for the caller's own handler: a signal to the process group can end the child a moment earlier.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// How much of what the child printed goes into an error.
+/// How many bytes of the child's output are included in an error.
 const TAIL: u64 = 2048;
 
-/// A child that is killed and waited for when this is dropped, so that it is left behind in no case.
+/// A child that is killed and waited for on drop, so that it is never left behind.
 struct Guard(Child);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Both fail only where the child has been waited for already.
+        // Both fail only if the child has been waited for already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs the child on the graph in `file`; the parts of its `vertices` vertices and its peak memory.
+/// Runs the child on the graph in `file`. Returns the parts of its `vertices` vertices and the child's peak memory.
 pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Result<(Vec<u32>, u64)> {
     let unwritable = |error| exchange::unwritable(options, error);
     let log = exchange::temporary(options).map_err(unwritable)?;
@@ -58,7 +58,7 @@ pub(super) fn run(file: File, vertices: u32, options: &MetisOptions<'_>) -> Resu
 
 const OTHERS: &str = "start again, or use the partitioner contiguous";
 
-/// How the child ended.
+/// Waits for the child.
 fn wait(mut child: Guard, options: &MetisOptions<'_>) -> Result<ExitStatus> {
     let mut pause = Duration::from_millis(1);
     loop {
@@ -106,7 +106,7 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// The end of what the child printed, for a message; empty where it printed nothing.
+/// The end of the child's output, for a message; empty if there is none.
 fn said(mut log: &File) -> String {
     let mut bytes = Vec::new();
     let read = log

@@ -1,12 +1,12 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Enters: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` become the vertex `c` (with `run` = 1 each
-//! stays itself). Leaves: [`Symmetric`]. Invariants, whatever the graph says of its degrees: rows strictly ascending,
+//! Enters: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
+//! changes nothing). Leaves: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending,
 //! no loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The
 //! result depends on the graph alone, not on the order of its rows or the number of threads.
 //!
 //! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends
-//! of every half-row entry into its place in the full rows, sort and merge those. Costs 8 bytes an entry of the half rows
+//! of every half-row entry into the full rows, sort and merge those. Costs 8 bytes an entry of the half rows
 //! (at most one for each resulting arc) and 16 bytes an entry for the full rows, before merging.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,17 +19,17 @@ use crate::{Error, Graph, Kind, Result};
 /// A symmetric graph with weights.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Symmetric {
-    /// Where each row begins in `successors`; one more at the end.
+    /// Where each row begins in `successors`, and where the last one ends.
     pub(super) offsets: Vec<i32>,
     /// The successors of all rows.
     pub(super) successors: Vec<i32>,
-    /// How many edges each arc stands for, scaled down where the sum would not fit; `None`: one each.
+    /// The number of edges that each arc represents, scaled down if the sum would not fit; `None`: one each.
     pub(super) arc_weights: Option<Vec<i32>>,
-    /// The arcs out of each vertex in the oriented graph, and one for each vertex itself, scaled as well.
+    /// For each vertex the number of its original vertices and of their arcs in the oriented graph, scaled in the same way.
     pub(super) vertex_weights: Vec<i32>,
 }
 
-/// What [`build`] found.
+/// The result of [`build`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Built {
     Fits(Symmetric),
@@ -52,7 +52,7 @@ fn successor(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
-/// Makes the symmetric graph, unless it has more than `most_arcs` arcs.
+/// Builds the symmetric graph, unless it has more than `most_arcs` arcs.
 pub(super) fn build(graph: &dyn Graph, run: u32, most_arcs: u64, stopped: &(dyn Fn() -> bool + Sync)) -> Result<Built> {
     let vertices = graph.vertices().div_ceil(run);
     let found = AtomicU64::new(0);
@@ -96,13 +96,13 @@ fn check(stopped: &(dyn Fn() -> bool + Sync)) -> Result<()> {
     if stopped() { Err(Error::interrupted()) } else { Ok(()) }
 }
 
-/// The ids that become vertex `c`.
+/// The ids that are contracted to vertex `c`.
 fn ids_of(c: u32, run: u32, vertices: u32) -> std::ops::Range<u32> {
     let first = c * run;
     first..first.saturating_add(run).min(vertices)
 }
 
-/// The rows of each run, merged. Entries are counted in `found`, and no longer kept once there are more than `most`.
+/// The merged rows of each run. Entries are counted in `found`, and no longer stored once there are more than `most`.
 fn half_rows(
     graph: &dyn Graph,
     run: u32,
@@ -146,8 +146,8 @@ fn half_rows(
     (0..vertices.div_ceil(block)).into_par_iter().map(half).collect()
 }
 
-/// A half row in the making. A run of many vertices has many arcs to the same successor, so these are merged whenever the
-/// row has doubled: it never takes more than four times what it ends with, or 2 MiB.
+/// A half row under construction. A run of many vertices has many arcs to the same successor, so these are merged whenever the
+/// row has doubled: it never takes more than four times its final size, or 2 MiB.
 #[derive(Default)]
 struct Row {
     entries: Vec<u64>,
@@ -174,7 +174,7 @@ impl Row {
     }
 }
 
-/// Sorts `row` and adds up entries of the same successor; returns how many remain, at its beginning.
+/// Sorts `row` and adds up entries of the same successor. Returns how many entries remain at its beginning.
 fn merge(row: &mut [u64]) -> usize {
     row.sort_unstable();
     let mut kept = 0;
@@ -190,7 +190,7 @@ fn merge(row: &mut [u64]) -> usize {
     kept
 }
 
-/// Both ends of every half-row entry in the rows where they belong, in any order; and where the rows start.
+/// Copies every half-row entry to the rows of both ends, in any order. Returns where rows start, and the entries.
 fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     let each = |take: &(dyn Fn(u32, u64) + Sync)| {
         halves.par_iter().for_each(|half| {
@@ -224,7 +224,7 @@ fn full_rows(vertices: u32, halves: Vec<Half>) -> (Vec<u64>, Vec<u64>) {
     (starts, slots.into_iter().map(AtomicU64::into_inner).collect())
 }
 
-/// Sorts each row and merges entries of the same successor; returns how long each row is now.
+/// Sorts each row and merges entries of the same successor. Returns the new length of each row.
 fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
     const ROWS: usize = 1 << 12;
     let vertices = starts.len() - 1;
@@ -247,15 +247,15 @@ fn merge_rows(starts: &[u64], mut slots: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
 }
 
 fn vertex_weights(graph: &dyn Graph, run: u32, vertices: u32) -> Vec<i32> {
-    // METIS multiplies sums of weights by its tolerance, so they stay at half the range where that is possible.
+    // METIS multiplies sums of weights by its tolerance, so keep them at half the range if possible.
     let limit = (1 << 30).max(u64::from(vertices));
     let weight = |c| ids_of(c, run, graph.vertices()).map(|id| u64::from(graph.out_degree(id)) + 1).sum::<u64>();
     let total = (0..vertices).into_par_iter().map(weight).sum();
     (0..vertices).into_par_iter().map(|c| scaled(weight(c), u64::from(vertices), total, limit)).collect()
 }
 
-/// `weight`, one of `count` whose sum is `total`, made smaller such that their sum is at most `limit` and each is still
-/// at least 1. Needs `count <= limit`.
+/// Scales `weight`, one of `count` with the sum `total`, so that the sum is at most `limit` and each weight at least 1.
+/// Needs `count <= limit`.
 fn scaled(weight: u64, count: u64, total: u64, limit: u64) -> i32 {
     if total <= limit {
         return weight as i32;

@@ -1,4 +1,4 @@
-//! The symmetric graph against one made by hand from all pairs.
+//! The symmetric graph against a simple construction from all pairs.
 
 use std::collections::BTreeMap;
 

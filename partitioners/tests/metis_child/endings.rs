@@ -1,4 +1,4 @@
-//! How the child may end: by signals, by a wish to stop, without an assignment, with its parent.
+//! How the child may end: by signals, by a request to stop, without an assignment, with its parent.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn children() -> Vec<Pid> {
     found
 }
 
-/// Whether METIS has begun in the process: it catches SIGTERM then.
+/// Whether METIS has begun in the process: then it has a handler of SIGTERM.
 fn runs_metis(process: Pid) -> bool {
     let status =
         std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status")).unwrap_or_default();
@@ -38,7 +38,7 @@ fn runs_metis(process: Pid) -> bool {
     caught.is_some_and(|caught| caught >> 14 & 1 == 1)
 }
 
-/// Assigns a graph that takes METIS long, and calls `with_child` at every poll.
+/// Assigns a graph for which METIS takes long, and calls `with_child` at every poll.
 fn watched(
     graph: &Rows,
     dir: &TempDir,
@@ -77,7 +77,7 @@ pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
     }
 }
 
-/// As in a job in the background of a shell, whose children inherit that SIGINT is ignored.
+/// As in a background job of a shell, whose children inherit that SIGINT is ignored.
 pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
     if cfg!(not(target_os = "linux")) {
         return;
@@ -106,7 +106,7 @@ pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
     }
 }
 
-/// From before METIS begins until it is nearly done, the initial partition included.
+/// At moments from before METIS begins until it is nearly done, including its initial partitioning.
 pub(crate) fn sigterm_at_any_moment_is_an_error() {
     if cfg!(not(target_os = "linux")) {
         return;
@@ -119,7 +119,7 @@ pub(crate) fn sigterm_at_any_moment_is_an_error() {
         let (result, took) = watched(&graph, &dir, |child| {
             if polls.fetch_add(1, Ordering::Relaxed) == 0 {
                 std::thread::sleep(Duration::from_millis(delay * 5));
-                // It may be done by now: it is not yet waited for, so the number is still its own.
+                // It may have ended by now, but it is not waited for yet, so its process id is still valid.
                 kill(child, Signal::SIGTERM).unwrap();
             }
             false
@@ -152,7 +152,7 @@ pub(crate) fn a_wish_to_stop_kills_the_child() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert!(cfg!(not(target_os = "linux")) || children().is_empty());
     assert_empty(&dir);
-    // And before anything has begun.
+    // And with a request to stop before anything has begun.
     let error = assign(&graph, &MetisOptions { stopped: &|| true, ..options(64, &dir) }).unwrap_err();
     assert_refused(error, Kind::Interrupted, &[]);
     assert_empty(&dir);
@@ -174,8 +174,8 @@ pub(crate) fn children_that_give_no_assignment() {
     assert_refused(with("", &[CHILD, "1"]), Kind::Child, &["exit code 1", "for the program itself"]);
 }
 
-/// A parent that is killed takes its child with it: the parent here is a process of its own, whose child is stopped in
-/// the middle of METIS.
+/// The child is killed when its parent is killed: the parent is a separate process here, whose child is stopped while METIS
+/// runs.
 pub(crate) fn the_child_dies_with_its_parent() {
     use std::process::{Command, Stdio};
     if cfg!(not(target_os = "linux")) {

@@ -23,7 +23,7 @@ impl Rows {
         Self { rows }
     }
 
-    /// The cut, counted without the crate.
+    /// The cut, computed independently of the crate.
     pub(crate) fn cut(&self, parts: &[u32]) -> u64 {
         let cut_of = |(tail, row): (usize, &Vec<u32>)| {
             row.iter().filter(|&&successor| parts[successor as usize] != parts[tail]).count() as u64
@@ -58,7 +58,7 @@ pub(crate) fn ring_of_cliques(cliques: u32, size: u32) -> Rows {
     Rows::new(cliques * size, &edges)
 }
 
-/// A multiplicative congruential graph: no structure, so METIS has long to search. About `degree * vertices` edges.
+/// A multiplicative congruential graph: no structure, so METIS takes long. About `degree * vertices` edges.
 pub(crate) fn scrambled(vertices: u32, degree: u32) -> Rows {
     let mut state = 1_u64;
     let mut next = || {

@@ -1,6 +1,6 @@
-//! METIS in its child process. METIS traps signals and wants the main thread, so this binary brings its own `main`:
-//! started with [`CHILD`] it is the child, otherwise it runs the tests below, one after another, and understands what
-//! cargo and nextest ask (`--list`, `--exact`, names).
+//! METIS in its child process. METIS traps signals and needs the main thread, so this binary has its own `main`:
+//! started with [`CHILD`] it is the child, otherwise it runs the tests below, one after another, and supports the
+//! arguments of cargo and nextest (`--list`, `--exact`, names).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod endings;
@@ -40,8 +40,8 @@ fn child(args: Vec<OsString>) -> ExitCode {
 }
 
 fn run_tests(args: &[OsString]) -> ExitCode {
-    // Tests send SIGHUP to children, which would ignore it where this process was started with `nohup`. What a process
-    // handles is not ignored in its children.
+    // Tests send SIGHUP to children, which would inherit from `nohup` that it is ignored. Signals that this process handles
+    // have their default action in its children.
     let always = Arc::new(AtomicBool::new(true));
     signal_hook::flag::register_conditional_default(signal_hook::consts::SIGHUP, always).unwrap();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);

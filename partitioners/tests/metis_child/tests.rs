@@ -1,4 +1,4 @@
-//! The list of tests, and what METIS must find and refuse.
+//! The list of tests, and tests of the assignments and of refused graphs.
 
 use std::ffi::OsString;
 
@@ -66,7 +66,7 @@ fn a_ring_of_cliques_is_cut_at_its_joints() {
         let assignment = found(&graph, &options(parts, &dir), &dir);
         let whole = |clique: &[u32]| clique.iter().all(|&part| part == clique[0]);
         assert!(assignment.parts.chunks(20).all(whole), "{parts} parts split a clique");
-        // The best is one joint a part. METIS is a heuristic, and may take a part of two pieces.
+        // The optimum is one joint for each part. METIS is a heuristic, and a part may consist of two pieces.
         let joints = u64::from(parts)..=2 * u64::from(parts);
         assert!(joints.contains(&assignment.cut), "{} joints for {parts} parts", assignment.cut);
         assert!(assignment.child_peak_bytes > 1 << 20 || cfg!(not(target_os = "linux")));
@@ -80,12 +80,12 @@ fn contraction_keeps_runs_together() {
         assert!((4..=8).contains(&assignment.cut), "runs of {run}: {} of 24 joints", assignment.cut);
         assert!(assignment.parts.chunks(run as usize).all(|run| run.iter().all(|&part| part == run[0])));
     }
-    // A run that does not divide: the best cut is worse, but the promise about runs holds.
+    // A run length that does not divide the cliques: the best cut is worse, but runs stay together.
     let assignment = found(&graph, &MetisOptions { contract: Some(7), ..options(4, &dir) }, &dir);
     assert!(assignment.parts.chunks(7).all(|run| run.iter().all(|&part| part == run[0])));
 }
 
-/// A ring of 12 cliques, and as many vertices in runs that nothing joins to others.
+/// A ring of 12 cliques, and as many vertices in runs without edges to other runs.
 fn runs_without_outer_edges_fill_the_lightest_parts() {
     let dir = TempDir::new().unwrap();
     let mut edges = Vec::new();
@@ -161,7 +161,7 @@ fn nothing_to_decide_needs_no_child() {
     assert_eq!(found(&pairs, &no_helper(2, Some(2)), &dir).parts, [0, 0, 0, 0, 1, 1, 1, 1]);
 }
 
-/// A graph that only claims to be big.
+/// A graph that claims to be large and has no rows.
 struct Claim(u32, u64);
 
 impl Graph for Claim {

@@ -1,14 +1,14 @@
-//! The command line as typed. What it means is made elsewhere: a job's flags become [`Tables`], the same as a job file's,
-//! and [`trimill::job::Job::resolve`] makes a job of both.
+//! The command line as typed. A job's flags become [`Tables`], like the settings of a job file, and
+//! [`trimill::program::Job::resolve`] turns either into a job.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use trimill::bytes::Bytes;
-use trimill::job::file::{OutputTable, RunTable, SpillTable, Tables};
-use trimill::job::overrides::Override;
+use trimill::Bytes;
+use trimill::program::Override;
+use trimill::program::{OutputTable, RunTable, SpillTable, Tables};
 
 mod args;
 mod bench;
@@ -73,10 +73,10 @@ pub(crate) enum Command {
     /// Run the jobs of a TOML file
     #[command(after_help = help::RUN)]
     Run(RunCommand),
-    /// Tell what each partition will take and whether it fits; counts nothing
+    /// Predict what each partition takes and whether it fits; counts nothing
     #[command(after_help = help::PLAN)]
     Plan(PlanCommand),
-    /// Cut a graph into partitions and leave them on disk; counts nothing
+    /// Cut a graph into partitions and keep them on disk; counts nothing
     #[command(after_help = help::PARTITION)]
     Partition(PartitionCommand),
     /// Show what a spilled partition holds, or all of a directory
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// Make a graph of any size, with its known counts where there are any
     #[command(after_help = help::GENERATE)]
     Generate(GenerateCommand),
-    /// Show what this machine has and what a job would be given
+    /// Show what this machine has and the defaults of a job
     #[command(after_help = help::DOCTOR)]
     Doctor(DoctorCommand),
     /// List or remove prepared graphs
@@ -110,13 +110,13 @@ pub(crate) enum Command {
     },
     /// Print the JSON schema of job files
     Schema,
-    /// Count the jobs that stand on standard input, one a line; trimill bench starts this itself
+    /// Count the jobs on standard input, one a line; trimill bench starts this itself
     #[command(hide = true, disable_help_flag = true)]
     BenchChild,
     /// Partition with METIS; trimill starts this itself
     #[command(hide = true, disable_help_flag = true)]
     MetisChild {
-        /// What the parent says
+        /// The arguments from the parent
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
@@ -227,8 +227,8 @@ impl RunCommand {
     /// The `--set`s.
     ///
     /// # Errors
-    /// [`trimill::error::Kind::Usage`] for one that is wrong.
-    pub(crate) fn overrides(&self) -> trimill::error::Result<Vec<Override>> {
+    /// [`trimill::Kind::Usage`] for one that is wrong.
+    pub(crate) fn overrides(&self) -> trimill::Result<Vec<Override>> {
         self.set.iter().map(|typed| Override::parse(typed)).collect()
     }
 }
@@ -259,7 +259,7 @@ pub(crate) struct DoctorCommand {
     #[arg(long, value_name = "DIR")]
     pub(crate) cache_dir: Option<PathBuf>,
 
-    /// Measure how fast this machine is, for about half a minute, and keep that in the cache directory: `auto` then chooses by it
+    /// Measure how fast this machine is, for about half a minute, and store the rates in the cache directory: `auto` then uses them
     #[arg(long)]
     pub(crate) measure: bool,
 
@@ -283,7 +283,7 @@ pub(crate) enum CacheCommand {
         #[arg(value_name = "KEY|INPUT", required_unless_present = "max")]
         which: Vec<OsString>,
 
-        /// Then remove what was not used for longest until the rest takes at most so much
+        /// Then remove the least recently used graphs until the rest takes at most this much
         #[arg(long, value_name = "BYTES")]
         max: Option<Bytes>,
 
@@ -312,7 +312,7 @@ pub(crate) struct CacheArgs {
 }
 
 impl Command {
-    /// Whether its answer is JSON, a failure too.
+    /// Whether its result, or its failure, is printed as JSON.
     pub(crate) fn answers_json(&self) -> bool {
         match self {
             Self::Count(command) => command.json,

@@ -1,7 +1,7 @@
 //! The commands: glue between the command line, the engine and the reports, one file each.
 //!
-//! Enters: a parsed [`Command`] and a [`Context`]. Leaves: text on the context's outputs, and an [`Outcome`] or an error;
-//! exit codes are made of them by the program alone.
+//! Enters: a parsed [`Command`] and a [`Context`]. Leaves: text on the context's outputs, and an [`Outcome`] or an error,
+//! which only the program turns into exit codes.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,14 +9,15 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::Command;
-use trimill::control::Control;
-use trimill::count::method::Method;
-use trimill::error::{Error, Kind, Result};
-use trimill::job::file::Tables;
-use trimill::job::schema::schema;
-use trimill::job::{Backend, Job};
-use trimill::report::json;
-use trimill::text::printable;
+use trimill::Backend;
+use trimill::Control;
+use trimill::program::Job;
+use trimill::program::Method;
+use trimill::program::Tables;
+use trimill::program::json;
+use trimill::program::printable;
+use trimill::program::schema;
+use trimill::{Error, Kind, Result};
 
 pub(crate) mod bench;
 pub(crate) mod cache;
@@ -32,27 +33,27 @@ pub(crate) mod shell;
 mod tests;
 pub(crate) mod verify;
 
-use trimill::engine::Engine;
+use trimill::program::Engine;
 
 /// Where a command writes, and what stops it.
 pub(crate) struct Context<'a> {
-    /// Standard output: the answer.
+    /// Standard output: the result.
     pub(crate) out: &'a mut dyn Write,
-    /// Standard error: what went wrong with a job of a batch, and its summary where the answer is JSON.
+    /// Standard error: errors of the jobs of a batch, and its summary where results are JSON.
     pub(crate) err: &'a mut dyn Write,
     /// Whether `out` is a terminal.
     pub(crate) terminal: bool,
-    /// Stops the command and hears of its progress.
+    /// Stops the command and receives its progress.
     pub(crate) control: Control,
 }
 
-/// How a command ended that said all it had to say: none for 'done', or the worst that went wrong on the way.
+/// How a command ended that has printed everything: none for 'done', or the kind of the worst error on the way.
 pub(crate) type Outcome = Option<Kind>;
 
 /// Runs `command`.
 ///
 /// # Errors
-/// What stopped it; nothing has been said of it yet.
+/// The error that stopped it, which is not printed yet.
 pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut Context<'_>) -> Result<Outcome> {
     match command {
         Command::Count(command) => count::run(engine, &command, context),
@@ -80,18 +81,18 @@ impl Context<'_> {
         Ok(None)
     }
 
-    /// Says on standard error what went wrong beside the answer; `of` is whose it is.
+    /// Prints an error that occurred beside the result; `of` names what it belongs to.
     fn tell(&mut self, of: &str, error: &Error) {
-        self.complain(&format!("{of}{error}"));
+        self.print_error_text(&format!("{of}{error}"));
     }
 
-    /// The same in words.
-    fn complain(&mut self, what: &str) {
-        // Nothing can be done about a standard error that takes nothing.
+    /// The same for a text.
+    fn print_error_text(&mut self, what: &str) {
+        // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(self.err, "error: {}", printable(what));
     }
 
-    /// Writes `report` as a JSON line, or as what `text` makes of it.
+    /// Writes `report` as a JSON line, or as the text that `text` makes of it.
     fn report<R: Serialize>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
         if as_json {
             json::write_line(self.out, report)?;
@@ -101,7 +102,7 @@ impl Context<'_> {
     }
 }
 
-/// The job of a command line whose flags are `tables`; its files are there.
+/// The job of a command line whose flags are `tables`; checks that its files exist.
 fn job_of(tables: &Tables) -> Result<Job> {
     let mut job = Job::resolve(None, tables, Path::new(""))?;
     checks::check(&mut job, tables)?;

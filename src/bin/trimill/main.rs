@@ -1,4 +1,4 @@
-//! The program: reads the command line, runs the command, and makes an exit code of how it ended.
+//! The program: reads the command line, runs the command, and turns its outcome into an exit code.
 
 mod cli;
 mod commands;
@@ -19,14 +19,14 @@ use progress::Progress;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use trimill::control::Control;
-use trimill::error::{Error, Kind, Result};
-use trimill::execute::machine::own_process;
-use trimill::mapped::{end_at_once, report_failed_reads};
-use trimill::pipeline::Pipeline;
-use trimill::report::{Failure, json};
-use trimill::text::printable;
-use trimill::threads::{WORKER, guarded};
+use trimill::Control;
+use trimill::program::Pipeline;
+use trimill::program::own_process;
+use trimill::program::printable;
+use trimill::program::{Failure, json};
+use trimill::program::{WORKER, guarded};
+use trimill::program::{end_at_once, report_failed_reads};
+use trimill::{Error, Kind, Result};
 
 fn main() -> ExitCode {
     own_process();
@@ -45,7 +45,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     let typed_json = arguments.iter().skip(1).any(|argument| argument == "--json");
     let Cli { command, global } = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        // Help and version are answers, everything else a wrong command line.
+        // Help and version are results, everything else is a wrong command line.
         Err(error) if error.use_stderr() => {
             refuse(&error, typed_json, out, err);
             return code(Kind::Usage);
@@ -56,14 +56,14 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
         }
     };
     let as_json = command.answers_json();
-    // A panic in a worker thread comes here; what it said stands on standard error already.
+    // A panic in a worker thread arrives here; its message is on standard error already.
     let outcome = guarded(WORKER, || execute(command, &global, out, err)).and_then(|outcome| outcome);
     match outcome {
         Ok(None) => 0,
         Ok(Some(worst)) => code(worst),
         Err(error) => {
             if as_json {
-                // Where even that cannot be written, standard error and the exit code say it.
+                // If even that cannot be written, standard error and the exit code report the error.
                 let _ = json::write_line(out, &Failure::new(None, &error));
             }
             let _ = writeln!(err, "error: {}", printable(&error.to_string()));
@@ -72,7 +72,7 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
-/// Says what is wrong with the command line.
+/// Prints what is wrong with the command line.
 fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn Write) {
     let text = error.render().to_string();
     if as_json {
@@ -100,7 +100,7 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     commands::run(&Pipeline::of_this_program(), command, &mut context)
 }
 
-/// Log lines go to standard error, and bars make way for them.
+/// Log lines go to standard error; bars are hidden while they are written.
 fn log(global: &Global, progress: &Progress) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => LevelFilter::ERROR,
@@ -111,12 +111,12 @@ fn log(global: &Global, progress: &Progress) {
     };
     let writer = progress.log_writer();
     let notes = if global.quiet { level } else { level.max(LevelFilter::INFO) };
-    let shown = Targets::new().with_default(level).with_target(trimill::NOTE, notes);
+    let shown = Targets::new().with_default(level).with_target(trimill::program::NOTE, notes);
     let lines = tracing_subscriber::fmt::layer()
         .with_target(false)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(move || writer.clone());
-    // Fails only where a log is set up already, which then serves.
+    // Fails only where a log is set up already, which is then used.
     let _ = match global.verbose {
         0 => tracing_subscriber::registry().with(lines.without_time()).with(shown).try_init(),
         _ => tracing_subscriber::registry().with(lines).with(shown).try_init(),
@@ -128,14 +128,14 @@ fn code(kind: Kind) -> u8 {
         Kind::Data => 1,
         Kind::Usage => 2,
         Kind::Resource => 3,
-        // What Rust's own panics give.
+        // The exit code of Rust's own panics.
         Kind::Defect => 101,
         Kind::Interrupted => signals::INTERRUPTED,
     }
 }
 
-/// Standard output whose reader may leave (`trimill ... | head`): the rest is then dropped, and the work goes on for the
-/// sake of its output files and its exit code.
+/// Standard output that its reader may close (`trimill ... | head`): the rest is then dropped, and the work goes on for its
+/// output files and its exit code.
 struct Output<W> {
     out: W,
     gone: bool,

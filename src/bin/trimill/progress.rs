@@ -1,8 +1,8 @@
 //! Progress on standard error: bars on a terminal, plain lines elsewhere, or nothing.
 //!
-//! Enters: the news of [`trimill::control::Control`]. Many threads tell at once, so an advance takes one shared lock, one
-//! atomic addition and a look at the clock. Plain lines come at most one every [`EVERY`], over all tasks, and a task that
-//! took less than that is not mentioned.
+//! Enters: the reports of [`trimill::Control`]. Many threads report at once, so an advance takes one shared lock, one
+//! atomic addition and one reading of the clock. At most one plain line is printed every [`EVERY`], over all tasks, and a
+//! task that took less than that is not mentioned.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,22 +14,23 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 
 use crate::cli::ProgressMode;
-use trimill::bytes::Bytes;
-use trimill::control::{Observer, Silent, Unit};
-use trimill::report::table::{seconds, thousands};
+use trimill::Bytes;
+use trimill::program::Silent;
+use trimill::program::{seconds, thousands};
+use trimill::{Observer, Unit};
 
 /// The shortest time between two plain lines.
 pub(crate) const EVERY: Duration = Duration::from_secs(3);
 
-/// What observes the stages, and a way to write to standard error beside it.
+/// The observer of the stages, and a way to write to standard error beside it.
 pub(crate) struct Progress {
-    /// Receives the news.
+    /// Receives the reports.
     pub(crate) observer: Arc<dyn Observer>,
     bars: Option<MultiProgress>,
 }
 
 impl Progress {
-    /// `terminal` tells whether standard error is one.
+    /// `terminal`: whether standard error is one.
     pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
             (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bars: None },
@@ -42,13 +43,13 @@ impl Progress {
         }
     }
 
-    /// Standard error for log lines; bars make way for them.
+    /// Standard error for log lines; bars are hidden while they are written.
     pub(crate) fn log_writer(&self) -> LogWriter {
         LogWriter(self.bars.clone())
     }
 }
 
-/// Standard error; bars make way for what is written.
+/// Standard error; bars are hidden during a write.
 #[derive(Clone)]
 pub(crate) struct LogWriter(Option<MultiProgress>);
 
@@ -108,7 +109,7 @@ fn template(unit: Unit, known: bool) -> &'static str {
     }
 }
 
-/// Units a second: whole ones where there are many, and digits enough where there are few.
+/// Units a second: whole numbers where there are many, two decimals where there are few.
 fn rate(per_second: f64, unit: Unit) -> String {
     match unit {
         Unit::Partitions | Unit::Runs if per_second < 100.0 => format!("{per_second:.2}/s"),
@@ -125,7 +126,7 @@ impl Observer for Bars {
         let style = ProgressStyle::with_template(template(unit, total.is_some()))
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .with_key("rate", move |state: &ProgressState, out: &mut dyn fmt::Write| {
-                // Where it is drawn to takes any text.
+                // Writing to a bar does not fail.
                 let _ = out.write_str(&rate(state.per_sec(), unit));
             })
             .progress_chars("=> ");
@@ -172,7 +173,7 @@ impl Plain {
     }
 
     fn line(&self, text: &str) {
-        // Nothing can be done about a standard error that takes nothing.
+        // If standard error cannot be written, there is nowhere to report it.
         let _ = writeln!(self.out.lock().unwrap_or_else(PoisonError::into_inner), "{text}");
     }
 }
@@ -238,9 +239,9 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for Buffer {
         fn write(&mut self, text: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(text);
             Ok(text.len())
@@ -251,9 +252,9 @@ mod tests {
     }
 
     fn lines(every: Duration, work: impl Fn(&Plain)) -> Vec<String> {
-        let paper = Paper::default();
-        work(&Plain::new(Box::new(paper.clone()), every));
-        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
+        let buffer = Buffer::default();
+        work(&Plain::new(Box::new(buffer.clone()), every));
+        String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
     }
 
     #[test]
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_have_the_digits_that_mean_something() {
+    fn rates_have_meaningful_digits() {
         assert_eq!(rate(18_327_710.593_4, Unit::Arcs), "18,327,710/s");
         assert_eq!(rate(0.5, Unit::Arcs), "0/s");
         assert_eq!(rate(0.257, Unit::Partitions), "0.26/s");

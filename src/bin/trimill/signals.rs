@@ -1,8 +1,8 @@
 //! Ctrl-C and SIGTERM: the first one asks the job to stop, the second one ends the program at once.
 //!
 //! After the first, every stage stops at its next check and its temporary directories are removed. After the second,
-//! the process exits with 130 and removes nothing. SIGXFSZ, by which the system ends a program whose file grows past a limit,
-//! is heard and nothing more: the write fails then, with an error that says so.
+//! the process exits with 130 and removes nothing. SIGXFSZ, which ends a program whose file grows past a limit, is caught and
+//! ignored: the write then fails with an error that says so.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
-use trimill::error::{Error, Result};
+use trimill::{Error, Result};
 
 /// The exit code of a program that was stopped.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -18,7 +18,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Installs all handlers. `stop` is set by the first of SIGINT and SIGTERM.
 ///
 /// # Errors
-/// [`trimill::error::Kind::Resource`] when the system refuses.
+/// [`trimill::Kind::Resource`] when the system refuses.
 pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
     let refused = |error| Error::resource(format!("signals cannot be received ({error})"));
     flag::register(SIGXFSZ, Arc::default()).map_err(refused)?;

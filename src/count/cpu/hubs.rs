@@ -1,9 +1,9 @@
 //! The rows of the hubs as bits.
 //!
 //! Row `b` of the first numbers holds only smaller numbers, so it is a bit string of `b` bits: the rows of `0..count`
-//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the row block at hand are kept, and only as
-//! many as pay: [`worthwhile`] weighs, block by block of 64 hubs, what their bits would save on a sample of the arcs
-//! against the words that have to be zeroed.
+//! are a lower triangle of `count^2 / 16` bytes. Only the rows in the range of the current row block are kept, and only as
+//! many as pay off: [`worthwhile`] compares, block by block of 64 hubs, what their bits would save on a sample of the arcs
+//! with the words that have to be zeroed.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ use crate::mapped::zeros;
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
 
-/// Locals that are looked at together when the arcs are sampled, and one in how many such groups is.
+/// Arcs are sampled by groups of this many locals, of which one in `SAMPLED` is taken.
 const GROUP: usize = 64;
 const SAMPLED: usize = 16;
 
-/// What it costs to put an arc off, in probes. A word that is met counts as two.
-const COST_OF_MEETING: i64 = 4;
+/// What it costs to postpone an arc, in probes. Intersecting a word costs two.
+const COST_OF_POSTPONING: i64 = 4;
 
 /// What zeroing and filling a word costs, in probes: mostly the page faults of the first use.
 const COST_OF_WORD: i64 = 4;
@@ -54,12 +54,12 @@ impl Hubs {
         Self { range: 0..0, words: Vec::new(), before: 0 }
     }
 
-    /// Forgets all rows and keeps those of `range`.
+    /// Replaces all rows by those of `range`.
     pub(super) fn take<'a>(&mut self, range: Range<u32>, row: impl Fn(u32) -> &'a [u32] + Sync) {
         self.before = words_before(range.start);
         let len = words_before(range.end) - self.before;
         if self.words.capacity() < len {
-            // Fresh zeroed pages: they are touched first, in parallel, by those who fill them.
+            // Fresh zeroed pages: the threads that fill them touch them first, in parallel.
             self.words = Vec::new();
             self.words = zeros(len);
         } else {
@@ -100,11 +100,11 @@ impl Hubs {
     }
 }
 
-/// For each of some consecutive row blocks, which cover `ranges`: up to which number, at most `most`, its hubs are worth their bits.
+/// For each of some consecutive row blocks, which cover `ranges`: the end, at most `most`, of the hubs whose bits pay off.
 ///
-/// `rows` shows the rows of some of the `locals`, `length` tells how long a successor's row is. With bits an arc costs as many words
-/// as the part of its tail's row before its successor touches, without them as many probes as its successor's row is long. Blocks of
-/// hubs are taken as long as the sum of what they save grows.
+/// `rows` visits the rows of a range of the `locals`, `length` gives the length of a successor's row. With bits an arc costs as many
+/// words as the part of its tail's row before its successor occupies, without them as many probes as its successor's row is long.
+/// The first blocks of hubs that save the most in sum are taken.
 pub(super) fn worthwhile(
     locals: usize,
     rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync,
@@ -115,7 +115,7 @@ pub(super) fn worthwhile(
     let Some(first) = ranges.first().map(|range| range.start) else { return Vec::new() };
     let end_of = |range: &Range<u32>| most.min(range.end).max(range.start);
     let end = ranges.last().map_or(first, end_of);
-    // Where the blocks of each range begin among those of all: a block that two ranges share is there twice.
+    // Where the blocks of each range begin among those of all: a block that two ranges share occurs twice.
     let (mut begins, mut blocks) = (Vec::with_capacity(ranges.len()), 0);
     for range in ranges {
         begins.push(blocks);
@@ -141,7 +141,7 @@ pub(super) fn worthwhile(
                             at += 1;
                         }
                         let block = begins[at] + (b / 64 - ranges[at].start / 64) as usize;
-                        saved[block] += length(b) as i64 - COST_OF_MEETING - 2 * words;
+                        saved[block] += length(b) as i64 - COST_OF_POSTPONING - 2 * words;
                     }
                 });
                 saved

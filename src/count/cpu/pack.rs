@@ -1,9 +1,10 @@
-//! Rows whose successors lie close together, packed in place.
+//! Packs rows whose successors are close together, in place.
 //!
-//! The rows of a web graph are runs of numbers that are near each other. As words of 64 numbers, those that are not empty, such
-//! a row takes a fraction of the steps to probe: an AND and a count of bits stand for all successors of a word. A packed row
-//! takes the place of the plain one, `[MARK, words, (place, low, high) ...]`, so packing takes no memory; rows are packed
-//! where that is as short, three successors a word or more. No number is [`MARK`], so a row's first entry tells.
+//! The rows of a web graph are runs of numbers that are near each other. As non-empty words of 64 numbers, such a row takes a
+//! fraction of the steps to probe: one AND and one popcount for all successors of a word. A packed row,
+//! `[MARK, words, (place, low, high) ...]`, takes the place of the plain one, so packing takes no memory; rows are packed where
+//! they do not become longer, so with three successors a word or more. No number is [`MARK`], so the first entry of a row tells
+//! whether it is packed.
 //!
 //! Only rows that are probed are packed, once, where the graph is one partition; a worker unpacks the row of the local that it
 //! counts ([`LONGEST`] entries at most).
@@ -19,12 +20,12 @@ use crate::partition::section::Resident;
 const MARK: u32 = u32::MAX;
 
 /// Entries before the words.
-const SUCCESSOR: usize = 2;
+const HEADER: usize = 2;
 
 /// The longest row that is packed.
 const LONGEST: usize = 2048;
 
-/// The shortest: what is shorter is probed at once as it is.
+/// The shortest row that is packed: shorter ones are probed fast enough as they are.
 const SHORTEST: usize = 8;
 
 /// What probing a word costs, in probes of an entry.
@@ -44,7 +45,7 @@ pub(super) enum Packed {
     Most,
 }
 
-/// Packs what can be packed of the resident `rows`, and tells how much of all that is.
+/// Packs those of the resident `rows` that can be packed, and returns their share of all entries.
 pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
     let all = resident.successors.len();
     let Resident { offsets, successors, .. } = resident;
@@ -74,7 +75,7 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
 
 /// How many words `row` is packed into, if it is.
 fn packed_words(row: &[u32]) -> Option<usize> {
-    let most = row.len().saturating_sub(SUCCESSOR) / 3;
+    let most = row.len().saturating_sub(HEADER) / 3;
     if !(SHORTEST..=LONGEST).contains(&row.len()) {
         return None;
     }
@@ -82,12 +83,12 @@ fn packed_words(row: &[u32]) -> Option<usize> {
     (words <= most).then_some(words)
 }
 
-/// What it takes to probe `row`, packed where it can be, in probes of an entry.
+/// The cost of probing `row`, packed where it can be, in probes of an entry.
 pub(super) fn steps(row: &[u32]) -> u32 {
     packed_words(row).map_or(row.len(), |words| STEPS_OF_WORD * words) as u32
 }
 
-/// Packs `row` if that makes it no longer; `packed` is for work.
+/// Packs `row` if that makes it no longer; `packed` is a work buffer.
 fn pack(row: &mut [u32], packed: &mut Vec<u32>) -> bool {
     let Some(words) = packed_words(row) else { return false };
     packed.clear();
@@ -115,7 +116,7 @@ pub(super) fn bits(&[_, low, high]: &[u32; 3]) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// Where a worker unpacks a row.
+/// A worker's buffer for an unpacked row.
 #[derive(Debug, Default)]
 pub(super) struct Unpacked(Vec<u32>);
 
@@ -127,7 +128,7 @@ impl Unpacked {
         Self(Vec::with_capacity(LONGEST))
     }
 
-    /// The row of `words` as it was.
+    /// The plain row of `words`.
     #[inline(always)]
     pub(super) fn plain(&mut self, words: &[[u32; 3]]) -> &[u32] {
         self.0.clear();
@@ -174,7 +175,7 @@ mod tests {
             let mut unpacked = Unpacked::new();
             for (i, row) in rows.iter().enumerate() {
                 let places = row.chunk_by(|a, b| a / 64 == b / 64).count();
-                let fits = i >= from && row.len() >= SHORTEST && SUCCESSOR + 3 * places <= row.len();
+                let fits = i >= from && row.len() >= SHORTEST && HEADER + 3 * places <= row.len();
                 prop_assert_eq!(words(resident.row(i)).map(<[_]>::len), fits.then_some(places));
                 let stored = resident.row(i);
                 prop_assert_eq!(words(stored).map_or(stored, |words| unpacked.plain(words)), &row[..]);

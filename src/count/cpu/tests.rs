@@ -1,4 +1,4 @@
-//! The counter at its thresholds: any number of hubs, any room to put arcs off, any row blocks, any number of threads.
+//! The counter at its thresholds: any number of hubs, any capacity for postponed arcs, any row blocks, any number of threads.
 
 use rayon::ThreadPoolBuilder;
 
@@ -16,8 +16,8 @@ impl Rows {
         own
     }
 
-    /// Counts with `cpu`, taking as many hubs as it allows whether they pay or not, in row blocks that end at `ends` and
-    /// have no rows of those that are `absent`.
+    /// Counts with `cpu`, with as many hubs as it allows whether they pay off or not, in row blocks that end at `ends` and
+    /// lack the rows that are `absent`.
     fn count_with(
         &self,
         cpu: &Cpu,
@@ -88,7 +88,7 @@ fn packed_rows_are_counted_as_they_were() {
 }
 
 #[test]
-fn arcs_that_are_put_off_are_counted_once() {
+fn postponed_arcs_are_counted_once() {
     // Enough hubs for several blocks of rows, and rows of several lengths around those of the arrays.
     let rows = Rows::skewed(3500, 300, 2);
     let most = |b: u32| !b.is_multiple_of(5);
@@ -129,7 +129,7 @@ fn budgets_bound_the_tables() {
     let n = 1 << 20;
     for budget in (12..36).map(|bits| Bytes(1 << bits)) {
         let cpu = Cpu::new(budget, n);
-        // What is always there: a worker, and the last offset of the resident section.
+        // The minimum: a worker, and the last offset of the resident section.
         let least = per_worker(n) + cpu.room.bytes() + Bytes(8);
         let tables = cpu.footprint().overhead(n);
         assert!(tables <= Bytes(budget.get() / 8).max(least + Bytes(budget.get() / 16)), "{tables} of {budget}");
@@ -137,7 +137,7 @@ fn budgets_bound_the_tables() {
 }
 
 #[test]
-fn hubs_that_pay_are_taken_and_others_are_not() {
+fn hubs_that_pay_off_are_taken_and_others_are_not() {
     let count = |rows: &Rows| {
         let n = rows.0.len() as u32;
         let resident = rows.resident(|_| true);

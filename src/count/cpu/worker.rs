@@ -1,19 +1,19 @@
-//! What a worker holds, and how it counts a run of locals.
+//! The arrays of a worker, and how it counts a run of locals.
 //!
-//! **Successors that are hubs.** The entries of `a`'s row below the last hub are packed into words of 64 numbers, those that
-//! are not empty, with their places. The row of a hub lies ready as bits ([`super::hubs`]), so the triangles of an arc
-//! `a -> b` are the common bits of a few words: those of `a` up to `b`'s own. A packed word that holds `b` itself or
-//! numbers above it does no harm, since `b`'s bits all lie below `b`.
+//! **Successors that are hubs.** The entries of `a`'s row below the last hub are packed into non-empty words of 64 numbers,
+//! with their places. The row of a hub is kept as bits ([`super::hubs`]), so the triangles of an arc `a -> b` are the common
+//! bits of a few words: those of `a` up to the one that holds `b`. This word may hold `b` itself and larger numbers, too;
+//! these are not counted, since `b`'s bits are all below `b`.
 //!
-//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are met at once. The rows after them would come from
-//! memory, one after another, for every arc. So these arcs are put off until many of them are at hand, and then
-//! met by blocks of rows ([`BLOCK`] bytes), each of which is loaded once for all arcs that end in it.
+//! Rows of the first [`DIRECT`] hubs stay in a core's cache and are intersected at once. The rows after them would come from
+//! memory, one after another, for every arc. So these arcs are postponed until there are many of them, and then intersected
+//! by blocks of rows ([`BLOCK`] words), each of which is loaded once for all arcs that end in it.
 //!
 //! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] successors are looked up before the first of them is probed, so that the
-//! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are left
-//! out. A packed row ([`super::pack`]) takes an AND and a count of bits for each of its words; where most rows are packed,
-//! they are few lines of memory, mostly near, and each is probed at once.
+//! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
+//! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words; where most rows are packed,
+//! they take few cache lines, mostly nearby, and each is probed without looking ahead.
 
 use std::ops::Range;
 
@@ -32,11 +32,11 @@ const BLOCK: usize = 1 << 15;
 /// Successors that are looked up together.
 const AHEAD: usize = 32;
 
-/// The most arcs that are put off; and the fewest for which putting off pays.
-const MOST_PUT_OFF: usize = 1 << 19;
-const LEAST_PUT_OFF: usize = 1 << 10;
+/// The most arcs that are postponed, and the fewest for which postponing pays off.
+const MOST_POSTPONED: usize = 1 << 19;
+const LEAST_POSTPONED: usize = 1 << 10;
 
-/// An arc that is put off: its successor, and which packed words of its tail it needs.
+/// A postponed arc: its successor, and which packed words of its tail it needs.
 #[derive(Debug, Clone, Copy, Default)]
 struct Postponed {
     first: u32,
@@ -47,7 +47,7 @@ struct Postponed {
 /// The sizes of a worker's arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// Arcs that are put off at a time; 0 for none.
+    /// Arcs that are postponed at a time; 0 for none.
     postponed: usize,
     /// Packed words.
     packed: usize,
@@ -56,13 +56,13 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// As much as is of use with so many hubs and takes at most `share` bytes, but never less than one row needs.
+    /// The largest useful capacity for `hubs` hubs that takes at most `share` bytes, but never less than one row needs.
     pub(super) fn new(hubs: u32, share: Bytes) -> Self {
         if hubs <= DIRECT {
             return Self::holding(hubs, 0);
         }
-        std::iter::successors(Some(MOST_PUT_OFF), |&arcs| Some(arcs / 2))
-            .take_while(|&arcs| arcs >= LEAST_PUT_OFF)
+        std::iter::successors(Some(MOST_POSTPONED), |&arcs| Some(arcs / 2))
+            .take_while(|&arcs| arcs >= LEAST_POSTPONED)
             .map(|arcs| Self::holding(hubs, arcs))
             .find(|room| room.bytes() <= share)
             .unwrap_or(Self::holding(hubs, 0))
@@ -81,18 +81,18 @@ impl Capacity {
     }
 }
 
-/// What a worker holds.
+/// A worker.
 #[derive(Debug)]
 pub(super) struct Worker {
     room: Capacity,
     /// Marks over the numbering; all zero between rows.
     marks: Vec<u64>,
-    /// Words of packed rows that are not empty; this and the following once there is a hub.
+    /// Non-empty words of packed rows; this and the following arrays are made once there is a hub.
     packed: Vec<u64>,
-    /// Which words they are.
+    /// The places of these words.
     places: Vec<u16>,
     postponed: Vec<Postponed>,
-    /// The same by blocks.
+    /// The postponed arcs, sorted by blocks.
     by_block: Vec<Postponed>,
     /// Where each block begins in them.
     starts: Vec<u32>,
@@ -114,7 +114,7 @@ impl Worker {
     }
 
     /// Makes the arrays for hubs, which a graph without them does not need.
-    pub(super) fn make_room(&mut self) {
+    pub(super) fn allocate(&mut self) {
         if !self.starts.is_empty() {
             return;
         }
@@ -134,8 +134,8 @@ impl Worker {
             + Unpacked::BYTES
     }
 
-    /// Counts the triangles whose lowest corner has `row` and whose middle corner is a hub of `row[start..]`; all of
-    /// `row` lies below the last hub. Some are left to a later call, or to [`Self::intersect_postponed`].
+    /// Counts the triangles that start at the local with `row` and whose middle corner is a hub of `row[start..]`; all of `row`
+    /// is below the end of the hubs. Some are left to a later call, or to [`Self::intersect_postponed`].
     #[inline(always)]
     fn intersect_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
         let mut count = 0;
@@ -148,7 +148,7 @@ impl Worker {
             0 => row.len(),
             _ => row.partition_point(|&b| b < DIRECT).max(start),
         };
-        // The packed word that holds the entry at hand: from one entry to the next it stays or is the next one.
+        // The packed word that holds the current entry: for the next entry it is the same or the next one.
         let mut word = first + self.places[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
         for &b in &row[start..at_once] {
             word += usize::from(u32::from(self.places[word]) < b / 64);
@@ -189,7 +189,7 @@ impl Worker {
         self.packed.push(word);
     }
 
-    /// Counts what was put off; afterwards there is room for the packed words of any row.
+    /// Counts the postponed arcs; afterwards there is room for the packed words of any row.
     #[inline(always)]
     fn intersect_postponed(&mut self, hubs: &Hubs) -> u64 {
         let count = self.sort_and_intersect(hubs);
@@ -227,11 +227,17 @@ impl Worker {
         count
     }
 
-    /// Counts the triangles whose lowest corner has `row` and whose middle corner is one of `row[start..]`. All entries of a
-    /// successor's row are below that successor, so it does no harm that those of `row` above it are marked, too. `words` are those of
-    /// `row`, if it is packed.
+    /// Counts the triangles that start at the local with `row` and whose middle corner is one of `row[start..]`. All entries of a
+    /// successor's row are below that successor, so it does not matter that those of `row` above it are marked, too. `words` are
+    /// those of `row`, if it is packed.
     #[inline(always)]
-    fn intersect_others(&mut self, row: &[u32], start: usize, words: Option<&[[u32; 3]]>, around: &Around<'_>) -> u64 {
+    fn intersect_others(
+        &mut self,
+        row: &[u32],
+        start: usize,
+        words: Option<&[[u32; 3]]>,
+        around: &RowBlockContext<'_>,
+    ) -> u64 {
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
             None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
@@ -257,7 +263,7 @@ impl Worker {
             let mut found = 0;
             for &b in some {
                 let successor_row = successors.row(b);
-                // Touches both ends of every row before the first row is probed.
+                // Reads both ends of every row before the first row is probed.
                 ahead[found] = successor_row;
                 found += usize::from(may_intersect(successor_row, first, last));
             }
@@ -294,25 +300,25 @@ pub(super) struct Run<'a> {
     pub(super) cursors: &'a mut [u32],
 }
 
-/// What all runs of a row block look at.
-pub(super) struct Around<'a> {
+/// What all runs of a row block share.
+pub(super) struct RowBlockContext<'a> {
     pub(super) resident: &'a Resident,
     /// Which rows of the resident section are packed.
     pub(super) packed: Packed,
-    /// What the row block covers.
+    /// The range of the row block.
     pub(super) range: &'a Range<u32>,
     pub(super) successors: &'a SuccessorRows<'a>,
     pub(super) hubs: &'a Hubs,
 }
 
-/// Counts the triangles whose lowest corner is in the run and whose middle corner is in the row block, and moves the
-/// cursors on. What the worker puts off is left to later runs of the same row block and in the end to [`count_put_off`].
+/// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors.
+/// Postponed arcs are left to later runs of the same row block and in the end to [`count_postponed`].
 ///
-/// Compiled for several levels of the processor, of which the best is taken where it runs: without an instruction that
-/// counts bits, counting takes twice as long.
+/// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
+/// instruction, counting takes twice as long.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) -> u64 {
-    let Around { resident, packed, range, hubs, .. } = around;
+pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>) -> u64 {
+    let RowBlockContext { resident, packed, range, hubs, .. } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
@@ -341,9 +347,9 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &Around<'_>) 
     count
 }
 
-/// Counts what a worker has put off.
+/// Counts the postponed arcs of a worker.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_put_off(worker: &mut Worker, hubs: &Hubs) -> u64 {
+pub(super) fn count_postponed(worker: &mut Worker, hubs: &Hubs) -> u64 {
     worker.intersect_postponed(hubs)
 }
 

@@ -1,4 +1,4 @@
-//! Page-locked row block buffers of one GPU, which come back to it after each partition: taking such memory is slow.
+//! Page-locked row block buffers of one GPU, which are reused for later partitions: allocating such memory is slow.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,49 +7,49 @@ use trimill_kernels::{Gpu, Pinned};
 use crate::lock;
 use crate::partition::words::Lent;
 
-/// Row blocks of fewer words are copied faster through the GPU's own buffers than page-locked memory is taken for them.
+/// Row blocks of fewer words are copied through the GPU's own buffers faster than page-locked memory is allocated for them.
 const FEWEST_WORDS: u64 = 1 << 18;
 
-/// Buffers that wait.
+/// Idle buffers.
 #[derive(Default)]
 pub(super) struct Buffers(Arc<Mutex<Vec<Pinned<u32>>>>);
 
-/// A buffer that somebody has.
-struct Away {
+/// A buffer that is lent; returned to the idle ones when dropped.
+struct Borrowed {
     memory: Option<Pinned<u32>>,
-    home: Arc<Mutex<Vec<Pinned<u32>>>>,
+    idle: Arc<Mutex<Vec<Pinned<u32>>>>,
 }
 
 impl Buffers {
-    /// Memory for `words`: some that waits, if it is large enough, else new. None where there is no such memory, or where it
-    /// would not pay.
+    /// Memory for `words`: an idle buffer that is large enough, else a new one. None where no memory can be locked, or where it
+    /// would not pay off.
     pub(super) fn lend(&self, gpu: &Gpu, words: u64) -> Option<Box<dyn Lent>> {
         if words < FEWEST_WORDS {
             return None;
         }
         // Blocks of about the same size share buffers.
         let words = words.next_multiple_of(FEWEST_WORDS);
-        let mut waiting = lock(&self.0);
-        let large_enough = waiting.iter().enumerate().filter(|(_, memory)| memory.len() as u64 >= words);
+        let mut idle = lock(&self.0);
+        let large_enough = idle.iter().enumerate().filter(|(_, memory)| memory.len() as u64 >= words);
         let memory = match large_enough.min_by_key(|(_, memory)| memory.len()).map(|(place, _)| place) {
-            Some(place) => waiting.swap_remove(place),
+            Some(place) => idle.swap_remove(place),
             None => {
-                // One that is too small goes first, so that buffers do not add up.
-                waiting.pop();
+                // One that is too small is freed first, so that buffers do not accumulate.
+                idle.pop();
                 match gpu.pinned(words as usize) {
                     Ok(memory) => memory,
                     Err(error) => {
-                        tracing::debug!("row blocks pass through pageable memory: {error}");
+                        tracing::debug!("row blocks are copied from pageable memory: {error}");
                         return None;
                     }
                 }
             }
         };
-        Some(Box::new(Away { memory: Some(memory), home: Arc::clone(&self.0) }))
+        Some(Box::new(Borrowed { memory: Some(memory), idle: Arc::clone(&self.0) }))
     }
 }
 
-impl Lent for Away {
+impl Lent for Borrowed {
     fn words(&self) -> &[u32] {
         self.memory.as_deref().unwrap_or_default()
     }
@@ -59,8 +59,8 @@ impl Lent for Away {
     }
 }
 
-impl Drop for Away {
+impl Drop for Borrowed {
     fn drop(&mut self) {
-        lock(&self.home).extend(self.memory.take());
+        lock(&self.idle).extend(self.memory.take());
     }
 }

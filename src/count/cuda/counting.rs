@@ -1,17 +1,17 @@
-//! A partition that a GPU counts, by any method: what the host keeps of it, and what it tells the method.
+//! A partition that a GPU counts, by any method: what the host keeps of it and hands to the method.
 
 use std::time::Duration;
 
 use rayon::ThreadPool;
 use trimill_kernels::{Counter, ResidentSlices, Run};
 
-use super::into::ArcsInto;
+use super::into::ArcBounds;
 use crate::bytes::Bytes;
 use crate::count::slices::slices;
 use crate::count::translated::translated;
 use crate::count::{CounterMemory, DeviceTimes, PartitionCount, PartitionCounter};
 use crate::error::Result;
-use crate::partition::numbers::Gathered;
+use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 
 impl Run for Resident {
@@ -26,22 +26,22 @@ impl Run for Resident {
 pub(super) struct Counting<'a> {
     counter: Box<dyn Counter<Resident> + 'a>,
     /// The locals' numbers so far: all that the host keeps of the resident section.
-    numbers: Gathered,
+    numbers: NumberRuns,
     /// Arcs of the resident section so far.
     arcs: u64,
-    /// Where they lead, for a method that asks.
-    into: Option<ArcsInto>,
-    /// Whether the device has counted where they lead, since it unpacked them, and was not asked yet.
+    /// How many of them lead into each range of numbers, for a method that needs this.
+    into: Option<ArcBounds>,
+    /// Whether the device, which unpacked them, has such counts that were not fetched yet.
     binned: bool,
-    /// What is set apart on the device beside what the method takes.
+    /// What is set apart on the device in addition to what the method takes.
     scratch: Bytes,
 }
 
 impl<'a> Counting<'a> {
-    /// `arcs_into`: counts where arcs lead, of a partition with so many locals and proxies.
+    /// `arcs_into`: the number of locals and proxies, if the method needs to know how many arcs lead into a range of them.
     pub(super) fn new(counter: Box<dyn Counter<Resident> + 'a>, arcs_into: Option<u32>, scratch: Bytes) -> Self {
-        let into = arcs_into.map(ArcsInto::new);
-        Self { counter, numbers: Gathered::default(), arcs: 0, into, binned: false, scratch }
+        let into = arcs_into.map(ArcBounds::new);
+        Self { counter, numbers: NumberRuns::default(), arcs: 0, into, binned: false, scratch }
     }
 }
 
@@ -50,7 +50,7 @@ impl PartitionCounter for Counting<'_> {
         let base = self.arcs;
         self.arcs += run.size().arcs;
         if run.offsets.first().is_some_and(|&first| first != base) {
-            // By this thread alone, since those of the pool are reading the next run.
+            // In this thread only, since those of the pool are reading the next run.
             run.offsets.iter_mut().for_each(|offset| *offset += base);
         }
         self.numbers.add(&run.numbers);

@@ -1,7 +1,7 @@
-//! How many resident arcs lead into a range of numbers, at most: for each of some thousand runs of numbers its arcs.
+//! Bounds how many resident arcs lead into a range of numbers, from the arcs into each of some thousand runs of numbers.
 //!
-//! With it a method makes room for the arcs of a row block that there can be, not for all that are resident. `O(arcs)` in
-//! parallel, a run of the resident section at a time; 16 KiB, and as much for each thread while a run is added up.
+//! With this bound a method takes memory for the arcs that can lead into a row block, not for all that are resident. `O(arcs)`
+//! in parallel, a run of the resident section at a time; 16 KiB, and as much for each thread while a run is added up.
 
 use std::ops::Range;
 
@@ -15,13 +15,13 @@ const SUCCESSORS: usize = 1 << 18;
 
 /// The arcs into each run of numbers.
 #[derive(Debug)]
-pub(super) struct ArcsInto {
+pub(super) struct ArcBounds {
     /// A run has `2^shift` numbers.
     shift: u32,
     runs: Vec<u64>,
 }
 
-impl ArcsInto {
+impl ArcBounds {
     /// No arcs yet, among numbers below `numbered`.
     pub(super) fn new(numbered: u32) -> Self {
         let shift = (0..32).find(|&shift| numbered >> shift < RUNS).unwrap_or(32);
@@ -46,12 +46,12 @@ impl ArcsInto {
         self.runs.iter_mut().zip(more).for_each(|(all, more)| *all += more);
     }
 
-    /// Adds what a device counted by itself, in as many runs.
+    /// Adds the counts of a device, which are of the same runs.
     pub(super) fn add_bins(&mut self, bins: &[u64]) {
         self.runs.iter_mut().zip(bins).for_each(|(all, more)| *all += more);
     }
 
-    /// No more arcs than so many lead into `range`.
+    /// An upper bound on the arcs that lead into `range`.
     pub(super) fn most(&self, range: &Range<u32>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_range_has_its_arcs_and_those_of_the_runs_that_it_cuts() {
         for numbered in [1, 2047, 2048, 100_000, u32::MAX] {
-            let mut into = ArcsInto::new(numbered);
+            let mut into = ArcBounds::new(numbered);
             let successors: Vec<u32> = (0..300_000u64).map(|i| (i * i * 7919 % u64::from(numbered)) as u32).collect();
             successors.chunks(70_000).for_each(|run| into.add(run));
             let run = (u64::from(numbered) / 1024).max(1) as u32;

@@ -1,4 +1,4 @@
-//! Spills from batches against rows that follow the definitions, and against the bytes of other batches.
+//! Compares spills from batches with rows that follow from the definitions, and with the bytes of other batches.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::*;
 use crate::clean::Workspace;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::execute::room::FreeSpace;
+use crate::execute::room::SpillMemory;
 use crate::graph::OrientedGraph;
 use crate::input::arcs::ArcList;
 use crate::memory::HostMemory;
@@ -54,7 +54,7 @@ fn plan_of(graph: &OrientedGraph, locals: &Locals, level: Prune, row_block_limit
 /// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
 type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 
-/// The bytes of all spills and what they hold, by partition, so many built at a time.
+/// The bytes of all spills and what they hold, by partition; `many` are built at a time.
 fn spills(
     plan: &Plan,
     graph: &OrientedGraph,
@@ -63,8 +63,9 @@ fn spills(
     (block, many): (Bytes, usize),
 ) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let room = FreeSpace::new(Bytes::ZERO);
-    let builder = Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7 };
+    let room = SpillMemory::new(Bytes::ZERO);
+    let builder =
+        Builder { graph, locals, plan, prune: level, dir: dir.path(), room: &room, fingerprint: 7, durable: false };
     let parts: Vec<u32> = (0..plan.parts()).collect();
     let batches = BatchBuilder::new(builder, block);
     let built = parts.chunks(many).flat_map(|parts| batches.build(parts, &control).unwrap());
@@ -104,8 +105,8 @@ fn sections(built: &Built) -> Sections {
     (spill.ranks().unwrap(), resident, row_blocks)
 }
 
-/// What Algorithms 1 and 2 of LSTC, or level `direct`, leave of a partition, read literally: who is kept, and where arcs out of
-/// proxies may lead.
+/// The vertices that a partition keeps and those that arcs out of proxies may lead to, by a literal reading of Algorithms 1 and
+/// 2 of LSTC or of level `direct`.
 fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> [Vec<bool>; 2] {
     let n = rows.len();
     let is_local = |rank: usize| locals.part(rank as u32) == part;
@@ -135,7 +136,7 @@ fn kept_by_definition(rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prun
     }
 }
 
-/// What a spill is to hold.
+/// What a spill must hold, by the definitions.
 fn by_definition(plan: &Plan, rows: &[Vec<u32>], locals: &Locals, part: u32, level: Prune) -> Sections {
     let [kept, closing] = kept_by_definition(rows, locals, part, level);
     let mut numbered = 0;
@@ -181,16 +182,16 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
             let together = pool.install(|| spills(&plan, graph, &locals, level, (block, many)));
             let alone = one.install(|| spills(&plan, graph, &locals, level, (Bytes::mib(1), 1)));
             for ((part, (bytes, found)), (others, _)) in (0..).zip(together).zip(alone) {
-                let told = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
-                assert!(found == by_definition(&plan, &rows, &locals, part, level), "{told}");
-                assert!(bytes == others, "{told}: other bytes than alone");
-                assert!(bytes.len() as u64 <= plan.predictions[part as usize].spill.get(), "{told}");
+                let case = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
+                assert!(found == by_definition(&plan, &rows, &locals, part, level), "{case}");
+                assert!(bytes == others, "{case}: not the bytes of a spill built alone");
+                assert!(bytes.len() as u64 <= plan.predictions[part as usize].spill.get(), "{case}");
             }
         }
     }
 }
 
-/// Ids next to each other in runs, skewed towards small ones, or neither.
+/// Random arcs, arcs between small ids more often, or arcs between near ids.
 fn any_graph() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (2u64..2000, 0..3).prop_flat_map(|(n, kind)| {
         let arc = (0..n, 0..n, 0..n, 1u64..20).prop_map(move |(u, v, w, step)| match kind {
@@ -229,7 +230,7 @@ proptest! {
     }
 }
 
-/// Sections of many blocks, and rows that end one.
+/// Sections of many blocks, and rows long enough to end one.
 #[test]
 fn blocks_end_where_they_end_alone() {
     let mut state = 1u64;

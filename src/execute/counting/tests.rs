@@ -1,4 +1,4 @@
-//! Several devices, in the guise of CPU counters and of devices that fail.
+//! Several devices, simulated by CPU counters, some of which fail.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use crate::execute::planned::planned;
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
 
-/// What becomes of a device.
+/// How a simulated device behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fate {
-    Lives,
-    /// Whichever device takes partition number so many of all is lost when it begins it.
-    IsLostAt(usize),
-    /// It is lost when it has counted so many partitions and says what it found in the next one.
-    LiesDownAfter(usize),
-    /// The thread of whichever device takes partition number so many panics.
+enum Behaviour {
+    Works,
+    /// The device that takes the n-th partition of all is lost when it begins it.
+    LostAt(usize),
+    /// It is lost when it has counted n partitions and is asked for the count of the next one.
+    FailsAfter(usize),
+    /// The thread of the device that takes the n-th partition of all panics.
     PanicsAt(usize),
 }
 
-/// A CPU counter that has a number and a fate.
+/// A CPU counter with a number that may fail.
 struct Numbered {
     cpu: Cpu,
     ordinal: u32,
-    fate: Fate,
-    /// Partitions that were begun: by all, or by this one.
+    behaviour: Behaviour,
+    /// Partitions that were begun, by all or by this one.
     begun: Arc<AtomicUsize>,
 }
 
@@ -54,22 +54,22 @@ impl Backend for Numbered {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
         let counter = self.cpu.begin(size, share)?;
-        match self.fate {
-            Fate::IsLostAt(at) if begun == at => Err(lost()),
-            Fate::LiesDownAfter(at) if begun >= at => Ok(Box::new(Doomed { counter, error: lost() })),
-            Fate::PanicsAt(at) if begun == at => panic!("a device on fire"),
+        match self.behaviour {
+            Behaviour::LostAt(at) if begun == at => Err(lost()),
+            Behaviour::FailsAfter(at) if begun >= at => Ok(Box::new(FailsToFinish { counter, error: lost() })),
+            Behaviour::PanicsAt(at) if begun == at => panic!("a simulated panic"),
             _ => Ok(counter),
         }
     }
 }
 
-/// Counts a partition to the end and does not say what it found.
-struct Doomed<'a> {
+/// Counts a partition to the end, and then fails instead of returning the count.
+struct FailsToFinish<'a> {
     counter: Box<dyn PartitionCounter + 'a>,
     error: Error,
 }
 
-impl PartitionCounter for Doomed<'_> {
+impl PartitionCounter for FailsToFinish<'_> {
     fn resident(&mut self, run: Resident, pool: &ThreadPool) -> Result<Option<Resident>> {
         self.counter.resident(run, pool)
     }
@@ -100,8 +100,12 @@ fn cliques() -> (String, u128) {
     (text, triangles)
 }
 
-/// Counts the cliques in 8 parts on devices with these fates.
-fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Stage>)> {
+/// Counts the cliques in 8 parts on devices with these behaviours.
+fn count_on(
+    behaviours: &[Behaviour],
+    more: &str,
+    dir: &Path,
+) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>, Vec<Stage>)> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
         std::fs::write(dir.join("cliques.txt"), cliques().0).unwrap();
@@ -119,20 +123,20 @@ fn count_on(fates: &[Fate], more: &str, dir: &Path) -> Result<(Vec<PartitionResu
     let mut planned = planned(prepared, &job, &setup, true, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
-    planned.backends = fates
+    planned.backends = behaviours
         .iter()
         .zip(0..)
-        .map(|(&fate, ordinal)| {
-            let begun = if let Fate::LiesDownAfter(_) = fate { Arc::default() } else { Arc::clone(&begun) };
+        .map(|(&behaviour, ordinal)| {
+            let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
             let cpu = setup.pool.install(|| Cpu::new(Bytes::ZERO, vertices));
-            Box::new(Numbered { cpu, ordinal, fate, begun }) as Box<dyn Backend>
+            Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn Backend>
         })
         .collect();
     let (results, devices) = count_partitions(&job, &mut planned, &setup, &control, &mut stages)?;
     Ok((results, devices, stages))
 }
 
-/// Every partition once, and together what is published of complete graphs.
+/// Every partition was counted once, and the sum is the closed form of complete graphs.
 fn assert_whole(results: &[PartitionResult]) {
     let mut ids: Vec<u32> = results.iter().map(|result| result.id).collect();
     ids.sort_unstable();
@@ -158,9 +162,9 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, shares, stages) = count_on(&vec![Fate::Lives; devices], more, dir.path()).unwrap();
+        let (results, shares, stages) = count_on(&vec![Behaviour::Works; devices], more, dir.path()).unwrap();
         assert_whole(&results);
-        // What the shares say is what the partitions say.
+        // The results of devices agree with those of partitions.
         assert_eq!(shares.len(), devices);
         for share in &shares {
             let own: Vec<_> = results.iter().filter(|result| result.device == Some(share.device)).collect();
@@ -177,13 +181,13 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
 #[test]
 fn kept_spills_are_all_there_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    count_on(&[Fate::Lives; 3], "spill.keep = true", dir.path()).unwrap();
+    count_on(&[Behaviour::Works; 3], "spill.keep = true", dir.path()).unwrap();
     let manifest = crate::spill::Manifest::read(&dir.path().join("spill")).unwrap();
     assert_eq!(manifest.partitions.iter().map(|part| part.id).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
     assert_eq!(spills(dir.path()), 9);
 }
 
-/// How many partitions each device counted, of those that counted any.
+/// How many partitions a device counted.
 fn counted_by(results: &[PartitionResult], device: u32) -> usize {
     results.iter().filter(|result| result.device == Some(device)).count()
 }
@@ -193,16 +197,16 @@ fn what_a_lost_device_held_is_counted_by_the_others() {
     let ranges = "partition.partitioner = 'rank'";
     for (at, more) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, ranges), (5, ranges), (7, ranges)] {
         let dir = tempfile::tempdir().unwrap();
-        let (results, ..) = count_on(&[Fate::IsLostAt(at); 3], more, dir.path()).unwrap();
+        let (results, ..) = count_on(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap();
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
-    // Whatever a device found in a partition that it did not finish is not added.
+    // The count of a partition that a device did not finish is not added.
     for more in ["", ranges] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
-            let fates = [Fate::LiesDownAfter(after), Fate::Lives, Fate::LiesDownAfter(0)];
-            let (results, ..) = count_on(&fates, more, dir.path()).unwrap();
+            let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];
+            let (results, ..) = count_on(&behaviours, more, dir.path()).unwrap();
             assert_whole(&results);
             assert!(counted_by(&results, 0) <= after && counted_by(&results, 2) == 0);
         }
@@ -214,7 +218,7 @@ fn when_the_last_device_is_lost_its_error_ends_the_job_and_nothing_is_left() {
     let ranges = "partition.partitioner = 'rank'";
     for (devices, more) in [(1, ""), (3, ""), (3, "spill.keep = true"), (1, ranges), (3, ranges)] {
         let dir = tempfile::tempdir().unwrap();
-        let error = count_on(&vec![Fate::LiesDownAfter(2); devices], more, dir.path()).err().unwrap();
+        let error = count_on(&vec![Behaviour::FailsAfter(2); devices], more, dir.path()).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
         let text = error.to_string();
         assert!(text.starts_with("GPU ") && text.contains(" failed: partition "), "{text}");
@@ -228,8 +232,8 @@ fn what_lost_devices_had_counted_is_not_counted_again() {
     for partitioner in ["contiguous-vertices", "rank"] {
         let dir = tempfile::tempdir().unwrap();
         let more = format!("partition.partitioner = '{partitioner}'\nrun.dir = 'run'");
-        count_on(&[Fate::LiesDownAfter(2), Fate::LiesDownAfter(3)], &more, dir.path()).err().unwrap();
-        let (results, ..) = count_on(&[Fate::Lives; 2], &more, dir.path()).unwrap();
+        count_on(&[Behaviour::FailsAfter(2), Behaviour::FailsAfter(3)], &more, dir.path()).err().unwrap();
+        let (results, ..) = count_on(&[Behaviour::Works; 2], &more, dir.path()).unwrap();
         assert_whole(&results);
         assert_eq!(results.iter().filter(|result| result.resumed).count(), 5);
     }
@@ -240,9 +244,9 @@ fn a_thread_that_panics_stops_all_and_is_named() {
     for more in ["", "partition.partitioner = 'rank'"] {
         for at in [0, 4] {
             let dir = tempfile::tempdir().unwrap();
-            let error = count_on(&[Fate::PanicsAt(at); 2], more, dir.path()).err().unwrap();
+            let error = count_on(&[Behaviour::PanicsAt(at); 2], more, dir.path()).err().unwrap();
             let text = error.to_string();
-            assert!(text.starts_with("the thread that counts on GPU ") && text.contains("a device on fire"), "{text}");
+            assert!(text.starts_with("the thread that counts on GPU ") && text.contains("a simulated panic"), "{text}");
             assert_eq!((error.kind(), spills(dir.path())), (Kind::Defect, 0));
         }
     }

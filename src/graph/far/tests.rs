@@ -1,4 +1,4 @@
-//! The oriented graph past 2^32 arcs and bytes, and 2^64 wedges: files with holes, which take no room.
+//! Oriented graphs of more than 2^32 arcs and bytes, and of more than 2^64 wedges: sparse files, which take no disk space.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,11 +14,11 @@ use super::store::{GraphFile, Store};
 use super::{OrientedGraph, encode};
 use crate::error::Kind;
 
-/// The arcs of three rows that are holes, the first of up to 2^31 arcs.
+/// The arcs of three rows that are holes in the file.
 const HOLES: [u64; 3] = [(1 << 31) + 1, (1 << 31) + 2, 2];
 const FAR: u64 = (1 << 32) + 5;
 
-/// The file of a graph whose ranks 3 to 8 are a clique behind rows that are holes, and what opening it would make of it.
+/// Writes the file of a graph whose ranks 3 to 8 are a clique after rows that are holes, and returns the graph as opened from it.
 fn clique_behind_holes(path: &Path) -> OrientedGraph {
     let rows: Vec<Vec<u32>> = (3..9).map(|rank| (3..rank).collect()).collect();
     let ends: Vec<u32> = rows
@@ -73,11 +73,11 @@ fn rows_past_2_to_the_32_arcs_and_bytes_are_found_and_read() {
         assert_eq!(row, (3..rank).collect::<Vec<_>>());
     }
     assert_eq!(graph.first_arc(9).unwrap(), FAR + 15);
-    // Cuts by arcs beyond 32 bits, at and within blocks.
+    // Limits on arcs beyond 32 bits, at and within blocks.
     assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR).unwrap(), 4);
     assert_eq!(graph.last_fitting(0, |_, arcs| arcs <= FAR + 6).unwrap(), 7);
     assert_eq!(graph.last_fitting(2, |_, arcs| arcs <= 4).unwrap(), 5);
-    // A hole is no row: its checksum differs.
+    // A hole is not a row: its checksum differs.
     let error = graph.read(2..4, &mut [0u64; 3], &mut [0; 2]).unwrap_err();
     assert_eq!(error.kind(), Kind::Data);
 }
@@ -93,7 +93,7 @@ fn wedges_pass_2_to_the_64() {
 
 #[test]
 fn sets_reach_to_the_last_vertex() {
-    // The most vertices that there can be.
+    // The largest possible number of vertices.
     let len = u32::MAX - 1;
     let members = [0, 63, 64, 1 << 31, (1 << 31) + 1, len - 65, len - 64, len - 1];
     let marks = Marks::new(len);

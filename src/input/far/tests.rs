@@ -1,4 +1,4 @@
-//! Readers past 2^32 arcs and bytes: files with holes, of which only the end is read.
+//! Readers of more than 2^32 arcs and bytes: sparse files, of which only the end is read.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -25,14 +25,14 @@ impl ArcSink for Keep {
     }
 }
 
-/// A file that is a hole up to each of the pieces.
+/// A sparse file with these pieces and holes between them.
 fn sparse(path: &Path, pieces: &[(u64, &[u8])]) -> InputFile {
     let file = File::create(path).unwrap();
     pieces.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
     InputFile::open(path, path.parent().unwrap(), &Control::silent()).unwrap()
 }
 
-/// What `scan` delivers.
+/// The arcs that `scan` delivers.
 fn delivered(scan: impl FnOnce(Batch<'_>) -> Result<u64>) -> Result<Vec<(u64, u64)>> {
     let (keep, control) = (Keep::default(), Control::silent());
     let found = scan(Batch::new(&keep, &control))?;

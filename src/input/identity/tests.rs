@@ -1,4 +1,4 @@
-//! Files that change under the eyes of who reads them.
+//! Files that change while they are read.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,7 +27,7 @@ fn settle() {
     std::thread::sleep(2 * TICK);
 }
 
-/// As a later start would see the file: nothing is known but what the system says.
+/// The identity that a later start would see: its state is settled and its contents are not hashed.
 fn seen_anew(path: &Path) -> Identity {
     settle();
     let identity = Identity::of([path]).unwrap();
@@ -117,12 +117,12 @@ fn what_has_just_changed_is_not_settled_and_is_hashed() {
     put(&path, b"0 1\n");
     settle();
     let known = of(&path);
-    // The same file, met within a tick of its change: what is recorded then is not taken at its word later.
-    let met_too_soon = FileIdentity { settled: false, ..known.clone() };
-    assert_eq!(seen_anew(&path).files[0].compare(&met_too_soon), Match::Undecided);
-    assert_eq!(Identity { files: vec![met_too_soon.clone()] }.seen(), None);
-    // And it is hashed again when it was read.
-    let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..met_too_soon }] };
+    // The same file, recorded within a tick of its change: the record is not trusted later.
+    let recorded_too_soon = FileIdentity { settled: false, ..known.clone() };
+    assert_eq!(seen_anew(&path).files[0].compare(&recorded_too_soon), Match::Undecided);
+    assert_eq!(Identity { files: vec![recorded_too_soon.clone()] }.seen(), None);
+    // And it is hashed again after it was read.
+    let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..recorded_too_soon }] };
     let error = was.hash_what_was_read(&Control::silent()).unwrap_err().to_string();
     assert!(error.contains("g.txt: changed while it was read (its contents differ)"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! A comparison small enough to be told by hand.
+//! Tests with a comparison small enough to be checked by hand.
 
 use super::example::example;
 use super::*;

@@ -1,4 +1,4 @@
-//! The edge array: rows of the oriented graph as 64-bit keys, on their way to the device a chunk at a time.
+//! The edge array: makes 64-bit keys of the rows of the oriented graph and copies them to the device in chunks.
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
@@ -6,10 +6,10 @@ use trimill_kernels::{ResidentSlices, Result};
 
 use super::machine::Machine;
 
-/// Keys that are made and copied together.
+/// Number of keys that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
-/// Which keys an arc becomes.
+/// Which keys are made of an arc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ways {
     /// One: the tail in the high half.
@@ -19,7 +19,7 @@ pub(super) enum Ways {
 }
 
 impl Ways {
-    /// Keys of an arc.
+    /// Number of keys of an arc.
     pub(super) const fn keys(self) -> u64 {
         match self {
             Self::Once => 1,

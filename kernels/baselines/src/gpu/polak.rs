@@ -8,15 +8,15 @@
 //! Then the kernel of section 3.3, which reads one value a step (3.4.3), 64 threads a block and 8 blocks a multiprocessor unless said
 //! otherwise, and the sum of the threads' results.
 //!
-//! Where the paper is silent or its libraries are not here: the sort takes 8 bits a pass from the lowest up (Thrust's is a radix sort,
-//! too); removing counts what is kept by tiles, scans, and moves. The array that is sorted holds the vertex whose list an edge is
-//! in as the high half, which is the paper's 'second vertex'. Vertices carry the numbers of this program, falling degree, in place of the
-//! input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host has dropped them already, since it
-//! orients graphs anyway; steps 2, 5 and 6 fall away and each of the others has half as much to do. Several devices: each prepares for
-//! itself and counts a share of the edges ([`Share`]); the paper prepares on one and copies.
+//! Choices where the paper is silent or its libraries are not used: the sort is a radix sort, 8 bits a pass, lowest first (Thrust's is
+//! a radix sort, too); edges are removed by counting those kept in each tile, a scan, and a move. The high half of a sorted key is the
+//! vertex whose list the edge is in, which is the paper's 'second vertex'. Vertices are numbered in falling degree order, as in the
+//! rest of this program, not by the input's ids. With [`Preprocess::Cpu`] (3.4.5) backward edges never reach the device: the host drops
+//! them when it orients the graph; steps 2, 5 and 6 are not needed, and the others have half the work. With several devices, each
+//! prepares for itself and counts a share of the edges ([`Share`]); the paper prepares on one device and copies.
 //!
 //! Whole graphs only. Device bytes, for `m` edges and `n` vertices: about `33 m + 4 n`, or `16.5 m + 4 n` where the CPU prepares:
-//! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of less than 2^32 entries.
+//! the two buffers of the sort, and its counts. `O(m^1.5)` time; lists of fewer than 2^32 entries.
 
 use super::both_ways::{self, Ways};
 use super::machine::Machine;
@@ -28,7 +28,7 @@ use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Re
 /// Who drops backward edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preprocess {
-    /// The GPU, or the CPU where the sort does not fit otherwise.
+    /// The GPU, or the CPU if the sort does not fit the GPU.
     #[default]
     Auto,
     /// The GPU.
@@ -37,7 +37,7 @@ pub enum Preprocess {
     Cpu,
 }
 
-/// How to count.
+/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Threads of a block.
@@ -55,21 +55,21 @@ impl Default for Options {
     }
 }
 
-/// Blocks that look for the largest vertex.
+/// Thread blocks that search for the largest vertex.
 const MAX_BLOCKS: u64 = 512;
 
-/// The most threads that count, for the bytes of their results: those of any device there is.
+/// The most counting threads, which bounds the bytes of their results: more than any existing device runs.
 const MOST_THREADS: u64 = 1 << 19;
 
-/// Bytes that it takes whatever the graph.
+/// Bytes that it takes for any graph.
 const FIXED: u64 = 8 * MOST_THREADS + SUM_BYTES;
 
-/// Where everything lies, from the arena's beginning.
+/// Where all data is, from the arena's beginning.
 struct Pieces {
     keys: u64,
     other: u64,
     node: u64,
-    /// Counts of the sort; later of what is kept; results of threads; sums.
+    /// Counts of the sort; later counts of kept edges; results of threads; sums.
     scratch: u64,
 }
 
@@ -84,7 +84,7 @@ fn lay(layout: &mut ArenaLayout, size: &Size, ways: Ways) -> Result<Pieces> {
     })
 }
 
-/// Two buffers of keys, half a byte a key for the counts of the sort.
+/// The footprint of two buffers of keys, and half a byte a key for the counts of the sort.
 const fn with_keys(per_resident_arc: u64) -> Footprint {
     Footprint {
         per_resident_arc,
@@ -99,7 +99,7 @@ const fn with_keys(per_resident_arc: u64) -> Footprint {
 const ON_GPU: Footprint = with_keys(34);
 const ON_CPU: Footprint = with_keys(17);
 
-/// What it takes; where nothing else is said, the GPU prepares if that fits.
+/// Its footprint. Unless the options say otherwise, the GPU prepares if that fits.
 pub(super) fn footprint(options: &Options) -> Footprint {
     match options.preprocess {
         Preprocess::Gpu => ON_GPU,
@@ -111,7 +111,7 @@ pub(super) fn footprint(options: &Options) -> Footprint {
     }
 }
 
-/// The bytes of device memory that it takes, of the way that takes least.
+/// The least device bytes: with edges in one direction, unless the GPU has to prepare.
 pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
     let ways = if options.preprocess == Preprocess::Gpu { Ways::Both } else { Ways::Once };
     bytes_of(|layout| lay(layout, size, ways))
@@ -123,7 +123,7 @@ pub(super) struct Polak {
     size: Size,
     ways: Ways,
     pieces: Pieces,
-    /// Rows and bytes that came.
+    /// Rows and bytes received.
     rows: u64,
     bytes: u64,
 }
@@ -160,7 +160,7 @@ impl Polak {
         Ok(Self { options, share, size, ways, pieces, rows: 0, bytes: 0 })
     }
 
-    /// Steps 2 to 8; where the arrays of edges and of nodes lie.
+    /// Steps 2 to 8; returns the addresses of the arrays of edges and of nodes.
     fn preprocess<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<(u64, u64)> {
         let Pieces { keys, other, node, scratch } = self.pieces;
         let len = self.size.arcs * self.ways.keys();

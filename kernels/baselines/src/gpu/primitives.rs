@@ -1,5 +1,5 @@
-//! The host's part of `cuda/primitives.cuh`: scans, sums, the radix sort. Scratch memory is the caller's; what each takes is said by
-//! a `const fn` beside it.
+//! The host's part of `cuda/primitives.cuh`: scans, sums, the radix sort. The caller provides scratch memory; for each primitive a
+//! `const fn` has the size.
 
 use super::machine::Machine;
 use trimill_kernels::engine::{Engine, Grid};
@@ -18,13 +18,13 @@ trimill_kernels::shared_constants! {
 /// Threads of a warp.
 const WARP: u64 = 32;
 
-/// Blocks that sum, and so many sums of theirs.
+/// Thread blocks of the first step of a sum, and the number of their partial sums.
 pub(super) const SUM_BLOCKS: u64 = 512;
 
-/// Bytes that [`sum`] takes: the blocks' sums and theirs.
+/// Bytes that [`sum`] takes: the blocks' sums and the total.
 pub(super) const SUM_BYTES: u64 = 8 * (SUM_BLOCKS + 1);
 
-/// The width of what is scanned or summed.
+/// The width of the values that are scanned or summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
     /// 32 bits.
@@ -33,7 +33,7 @@ pub(super) enum Width {
     U64,
 }
 
-/// Bytes of scratch that [`scan`] takes for so many values: the chunks' sums and the sum of all.
+/// Bytes of scratch that [`scan`] takes for `len` values: the chunks' sums and the total.
 pub(super) const fn scan_bytes(len: u64, width: Width) -> u64 {
     (len.div_ceil(SCAN_CHUNK) + 1)
         * match width {
@@ -42,7 +42,7 @@ pub(super) const fn scan_bytes(len: u64, width: Width) -> u64 {
         }
 }
 
-/// Replaces each value by the sum of those before it. Leaves the sum of all at the address that it returns.
+/// Replaces each value by the sum of those before it. Returns the address of the total.
 pub(super) fn scan<E: Engine>(
     machine: &mut Machine<'_, E>,
     at: u64,
@@ -67,7 +67,7 @@ pub(super) fn scan<E: Engine>(
     Ok(all)
 }
 
-/// The sum of values; waits for it. `scratch`: [`SUM_BYTES`].
+/// Waits for the sum of values. `scratch`: [`SUM_BYTES`].
 pub(super) fn sum<E: Engine>(
     machine: &mut Machine<'_, E>,
     at: u64,
@@ -96,14 +96,14 @@ pub(super) const fn tile_threads(len: u64) -> u64 {
     tiles(len) * WARP
 }
 
-/// Bytes of scratch that [`sort`] takes: a count for each digit of each tile, and what scanning these takes.
+/// Bytes of scratch that [`sort`] takes: a count for each digit of each tile, and the scratch of their scan.
 pub(super) const fn sort_bytes(len: u64) -> u64 {
     let counts = 256 * tiles(len);
     (4 * counts).next_multiple_of(256) + scan_bytes(counts, Width::U32)
 }
 
 /// Sorts 64-bit keys made of two vertices below `vertices`, 8 bits a pass, the lowest first: `O(len)` for each pass. Digits that are
-/// zero in every key are left out. Keys go back and forth between the two buffers; the result is in the one returned first.
+/// zero in every key are skipped. Passes alternate between the two buffers; the result is in the one returned first.
 pub(super) fn sort<E: Engine>(
     machine: &mut Machine<'_, E>,
     (keys, other): (u64, u64),
@@ -128,12 +128,12 @@ pub(super) fn sort<E: Engine>(
     Ok((from, to))
 }
 
-/// Bits of the numbers below `vertices`; at least one.
+/// Bits of the largest number below `vertices`; at least one.
 pub(super) const fn bits(vertices: u64) -> u32 {
     if vertices < 3 { 1 } else { 64 - (vertices - 1).leading_zeros() }
 }
 
-/// Places in lists are 32 bits wide.
+/// Checks that places in a list of this length fit 32 bits.
 ///
 /// # Errors
 /// [`Error::Section`].

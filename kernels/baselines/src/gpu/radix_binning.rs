@@ -1,22 +1,22 @@
 //! Method `radix-binning`: N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018).
 //!
-//! Enters: the edge list with each edge in both directions. Algorithm 1: it is sorted, the vertices' lists are found by the
-//! transitions, each vertex of degree `d` has `d (d - 1) / 2` wedges, and the edge that would close each of them is written to the
-//! candidates E' at the place that a scan of these numbers gives. Algorithm 2: E and E' are binned together by the highest bits
-//! of both vertices (stable), buckets that are empty on one side are dropped, those with few keys on a side are counted one by one,
-//! and the rest is binned by the next bits; at the last bit every candidate of a bucket counts. Each triangle is found at its three
+//! Enters: the edge list with each edge in both directions. Algorithm 1: the list is sorted, which gives the vertices' lists. Each
+//! vertex of degree `d` has `d (d - 1) / 2` wedges; for each wedge, the edge that would close it is written to the candidates E', at
+//! the place that a scan of the numbers of wedges gives. Algorithm 2: E and E' are binned together by the highest bits of both
+//! vertices (stable); buckets that are empty on one side are dropped, those with few keys on a side are compared key by key, and the
+//! rest is binned by the next bits; after the last bit every candidate in a bucket counts. Each triangle is found at its three
 //! corners, so the sum is divided by three.
 //!
-//! Choices where the paper is silent or names it as future work: candidates come in batches, so E' never is there as a whole, and
-//! a vertex's wedges may be cut by a batch. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text
-//! says on both). No dynamic parallelism: one level of all buckets is one launch of each kernel. E holds each edge once, larger
-//! vertex first, and so are candidates written. The `p` threads of the paper are warps, each with a tile of a bucket. Which parts
-//! go on to the next level is listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper
-//! takes CUB's).
+//! Choices where the paper is silent or mentions future work: candidates are made in batches, so E' is never complete in memory, and
+//! a vertex's wedges may be split between batches. A bucket with few keys on either side is counted (line 9 of Algorithm 2; the text
+//! requires it of both). No dynamic parallelism: each kernel is launched once for all buckets of a level. E holds each edge once, larger
+//! vertex first, and so do the candidates. The `p` threads of the paper are warps, each with a tile of a bucket. The parts that
+//! continue on the next level are listed by an atomic counter; their order does not matter. The sort is that of `polak` (the paper
+//! uses CUB's).
 //!
-//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and at a time either the sort's `33 m` or the binning's
+//! Whole graphs only. Device bytes: `8 m` successors, `8 m` E, `12 n`, and either the sort's `33 m` or, later, the binning's
 //! `16 m`, 16 a candidate of a batch, and counts of tiles and buckets. Time: `O(wedges x log n)`, where
-//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of less than 2^32 entries.
+//! wedges are those of the undirected graph, and for each batch `O(m log n)`. Lists of fewer than 2^32 entries.
 
 mod bins;
 
@@ -29,12 +29,12 @@ use trimill_kernels::{ArenaLayout, Counted, Error, Footprint, ResidentSlices, Re
 
 use bins::Bins;
 
-/// How to count.
+/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Bits of a level, half of them of each vertex: 2, 4, 6 or 8.
+    /// Bits of a level, half of them for each vertex: 2, 4, 6 or 8.
     pub radix_bits: u32,
-    /// Buckets with at most so many keys on a side are counted one by one.
+    /// In buckets with at most this many keys on a side, keys are compared one by one.
     pub threshold: u32,
     /// Candidates of a batch; none: four times the edges, between 2^20 and 2^30.
     pub batch: Option<u32>,
@@ -46,7 +46,7 @@ impl Default for Options {
     }
 }
 
-/// Bytes that it takes whatever the graph: those of the smallest batch, with its tiles.
+/// Bytes that it takes for any graph: those of the smallest batch, with its tiles.
 const FIXED: u64 = 17 << 20;
 
 impl Options {
@@ -55,7 +55,7 @@ impl Options {
     }
 }
 
-/// Where everything lies, from the arena's beginning.
+/// Where all data is, from the arena's beginning.
 #[derive(Debug, Clone, Copy)]
 struct Pieces {
     node: u64,
@@ -90,7 +90,7 @@ fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Piece
     })
 }
 
-/// What it takes: with the batch that is chosen by itself, up to four candidates an edge.
+/// Its footprint with the default batch, up to four candidates an edge.
 pub(super) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 116,
     per_local: 13,
@@ -100,7 +100,7 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     of_budget: None,
 };
 
-/// The bytes of device memory that it takes.
+/// The device bytes that it takes.
 pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
     bytes_of(|layout| lay(layout, options, size))
 }
@@ -109,9 +109,9 @@ pub(super) struct RadixBinning {
     options: Options,
     size: Size,
     pieces: Pieces,
-    /// Where the edges are copied to.
+    /// Destinations of the copied edges.
     keys: [u64; 3],
-    /// Rows and bytes that came.
+    /// Rows and bytes received.
     rows: u64,
     bytes: u64,
 }

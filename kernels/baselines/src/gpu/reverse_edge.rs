@@ -1,14 +1,14 @@
 //! Method `reverse-edge`: the GPU program of the reverse-edge forward algorithm.
 //!
-//! Enters: vertices numbered by falling degree, each edge once, at its end of larger number (see the paper's figure; its fifth
-//! step of preprocessing names the other end), lists ascending. Three arrays go to the device when they are ready: `successor`,
-//! all lists one after another; `index`, where each begins; `tail`, whose list an entry of `successor` is in. A thread an edge
-//! merges the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`;
-//! these are summed. Blocks of 256 threads. With [`Options::streams`] the edges are dealt to so many queues in equal shares, a
-//! kernel each; the paper tries 16.
+//! Enters: vertices numbered by falling degree; each edge once, in the list of its end of larger number (see the paper's figure; its
+//! fifth step of preprocessing names the other end); lists ascending. Three arrays go to the device: `successor`, all lists one after
+//! another; `index`, where each list begins; `tail`, the vertex whose list an entry of `successor` is in. One thread per edge merges
+//! the lists of its two ends, as the paper's serial programs do, and writes what it found to the edge's place in `result`; these are
+//! summed. Blocks of 256 threads. With [`Options::streams`] the edges are divided equally among that many queues, with a kernel each;
+//! the paper tries 16.
 //!
-//! The paper holds whole graphs. Here `successor` and `index` are the resident section, and a list that is not local is read in
-//! the row block; a row block counts the edges whose successor it covers, and each row block's results are summed by themselves.
+//! The paper holds whole graphs. Here `successor` and `index` are the resident section, and lists of proxies are read from the row
+//! block; a row block counts the edges whose successor it covers, and its results are summed separately.
 //!
 //! Device bytes: 12 an arc (successor, tail, result), 8 a local, one row block. `O(m^1.5)` time, and a thread for each edge in
 //! each row block.
@@ -22,12 +22,12 @@ use super::primitives::{self, SUM_BYTES, Width};
 use super::rows::Sections;
 use super::{ROUNDING, Work, bytes_of};
 
-/// How to count.
+/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Threads of a block.
     pub block_threads: u32,
-    /// Queues that the edges are dealt to.
+    /// Queues among which the edges are divided.
     pub streams: u32,
 }
 
@@ -38,10 +38,10 @@ impl Default for Options {
     }
 }
 
-/// The paper's several streams.
+/// The paper's number of streams.
 pub const STREAMS: u32 = EXTRA_QUEUES as u32;
 
-/// Entries of `tail` that are made and copied together.
+/// Number of entries of `tail` that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
 struct Pieces {
@@ -57,11 +57,11 @@ fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Pieces> {
     Ok(Pieces { sections, tail: take(4 * size.arcs)?, result: take(4 * size.arcs)?, sums: take(SUM_BYTES)? })
 }
 
-/// What it takes.
+/// Its footprint.
 pub(super) const FOOTPRINT: Footprint =
     Footprint { per_resident_arc: 12, per_local: 8, per_numbered: 0, fixed: ROUNDING, row_blocks: 1, of_budget: None };
 
-/// The bytes of device memory that it takes.
+/// The device bytes that it takes.
 pub(super) fn device_bytes(size: &Size) -> u64 {
     bytes_of(|layout| lay(layout, size))
 }
@@ -70,7 +70,7 @@ pub(super) struct ReverseEdge {
     options: Options,
     arcs: u64,
     pieces: Pieces,
-    /// Rows and successors that came.
+    /// Rows and successors received.
     rows: u32,
     successors: u64,
 }
@@ -86,7 +86,7 @@ impl ReverseEdge {
                 "blocks of {block_threads} threads, {streams} streams; expected a multiple of 32 up to 1024, and up to {STREAMS}"
             )));
         }
-        // So that making the queues is no part of what is timed.
+        // Creates the queues now, so that no timing includes that.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
         let base = machine.engine.address();
         let Pieces { sections, tail, result, sums } = lay(machine.engine.layout(), &size)?;

@@ -1,4 +1,4 @@
-//! The rows of a partition on the device, for the methods that count row block by row block: the resident section, and one row block.
+//! The rows of a partition on the device, for methods that count row block by row block: the resident section and one row block.
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
@@ -40,20 +40,20 @@ impl Rows {
     }
 }
 
-/// Where the sections lie.
+/// The addresses of the sections.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sections {
     resident: Rows,
-    /// Where [`Rows`] are for the kernels.
+    /// Address of the kernels' copy of [`Rows`].
     pub(super) rows: u64,
     slot: u64,
-    /// Rows and successors that came.
+    /// Rows and successors received.
     locals: u64,
     arcs: u64,
 }
 
 impl Sections {
-    /// Takes their memory: 4 bytes an arc, 8 a local, a row block; places count from the arena's beginning.
+    /// Takes their memory: 4 bytes an arc, 8 a local, a row block. Addresses are relative to the arena's beginning.
     pub(super) fn lay(layout: &mut ArenaLayout, size: &Size) -> Result<Self> {
         let mut take = |bytes| layout.take(bytes).map(|piece| piece.offset);
         let resident = Rows {
@@ -65,7 +65,7 @@ impl Sections {
         Ok(Self { resident, rows: take(80)?, slot: take(size.row_block_limit)?, locals: 0, arcs: 0 })
     }
 
-    /// The same at an address.
+    /// The same, moved to an address.
     pub(super) fn at(self, base: u64) -> Self {
         let resident = Rows {
             offsets: base + self.resident.offsets,
@@ -93,7 +93,7 @@ impl Sections {
         Ok(())
     }
 
-    /// Copies a row block in place of the one before, with which all kernels are done.
+    /// Copies a row block over the one before, which no kernel uses any more.
     pub(super) fn row_block<E: Engine>(
         &mut self,
         machine: &mut Machine<'_, E>,
@@ -108,7 +108,7 @@ impl Sections {
         };
         machine.start_clock()?;
         if !row_block.all_local {
-            // Widest first, so that each begins at a multiple of its width.
+            // Widest elements first, so that each slice is aligned.
             let (words, ranks): (&[u8], &[u8]) = (cast_slice(row_block.local_words), cast_slice(row_block.local_ranks));
             let (offsets, successors): (&[u8], &[u8]) =
                 (cast_slice(row_block.offsets), cast_slice(row_block.successors));
@@ -146,7 +146,7 @@ mod tests {
         let ours: Vec<_> =
             text.split(['{', ',']).filter_map(|field| field.split_once(':').map(|(name, _)| name.trim())).collect();
         assert_eq!(names, ours);
-        // In the order in which they are sent.
+        // In the order in which they are copied.
         let numbered = Rows {
             offsets: 0,
             successors: 1,

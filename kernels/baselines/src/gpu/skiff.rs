@@ -3,8 +3,8 @@
 //! Every row becomes a hash trie of 32-wide nodes (`cuda/skiff.cu` has its layout and the optimistic policy by which it is built).
 //! An edge is counted by probing the trie of the shorter of its two rows with the entries of the longer one.
 //!
-//! The level array has an entry for each number of levels that a trie of so many keys would have, `log_32` of the longest row:
-//! where the rows of that level begin in an order by levels. Three organisations of threads (section IV-B):
+//! The level of a row is the number of levels of a 32-wide trie of its keys, at most `log_32` of the longest row. The level array has
+//! an entry for each level: where its rows begin in an order by levels. Three organisations of threads (section IV-B):
 //!
 //! | organisation | a vertex of `d` edges, or a level of `D` |
 //! | --- | --- |
@@ -12,21 +12,21 @@
 //! | `block-index` | `D / 32` blocks for a level of the array |
 //! | `warp-index` | `D / 32` warps for a level of the array |
 //!
-//! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as there is memory for, and each slice counts the edges
-//! whose hashed row it has. The slices of `block-degree` are runs of rows in falling degree with about equal sums of degrees, those
-//! of the other two follow the level array.
+//! Graphs that do not fit (IV-B): the tries are built in slices of as many rows as memory allows, and each slice counts the edges whose
+//! hashed row is in it. The slices of `block-degree` are runs of rows in falling degree with about equal sums of degrees; those of
+//! the other two follow the level array.
 //!
 //! Choices where the paper is silent or contradicts itself: Algorithm 3 moves items between buckets (hopscotch) while section IV-A
-//! links nodes; the nodes of IV-A are built here. Tries are built once for all edges of a row instead of once an edge, a warp a
-//! trie as in Figure 11, so that a node's link is the only thing that lanes compete for. A trie has as many first nodes as could
-//! just hold its keys, rounded up to a power of two, and room for every node that its chains can come to. The hash is the
-//! remainder. A node is a line of the cache (IV-C), and a warp takes an edge, its lanes the probes.
+//! links nodes; the nodes of IV-A are built here. A trie is built once for all edges of its row instead of once per edge, by one warp
+//! as in Figure 11, so that lanes compete for a node's link only. A trie has the number of first nodes that could just hold its keys,
+//! rounded up to a power of two, and space for every node that its chains may need. The hash is the remainder. A node is a cache line
+//! (IV-C), and a warp takes an edge, its lanes the probes.
 //!
-//! The paper holds whole graphs; here the rows of a row block are hashed beside the resident ones, and a row block counts the
-//! edges whose successor it covers. Resident tries are built again for each row block.
+//! The paper holds whole graphs; here the rows of a row block are hashed in addition to the resident ones, and a row block counts the
+//! edges whose successor it covers. Resident tries are rebuilt for each row block.
 //!
-//! Device bytes: 4 an arc, 8 a local, 12 or 8 for its place in the organisation, 8 for its trie's, a row block and twice its
-//! offsets, and 132 a node, of which there are `1 + 3 d / 32` for a row of `d` at most; at least those of one row. Host: 12 bytes
+//! Device bytes: 4 an arc; for a local 8, 12 or 8 for its place in the organisation, and 8 for the place of its trie; a row block and
+//! twice its offsets; and 132 a node, of which a row of `d` has at most `1 + 3 d / 32`; at least the nodes of one row. Host: 12 bytes
 //! a row.
 
 mod organise;
@@ -44,26 +44,26 @@ use super::{ROUNDING, Work, bytes_of};
 
 use organise::{Organised, nodes, slices};
 
-/// How threads are dealt to edges.
+/// How edges are distributed over threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Organisation {
-    /// Blocks by the degree of a vertex.
+    /// The number of blocks follows the degree of a vertex.
     BlockDegree,
-    /// Blocks by the level array.
+    /// The number of blocks follows the level array.
     BlockIndex,
-    /// Warps by the level array: the fastest on most of the paper's graphs.
+    /// The number of warps follows the level array: the fastest on most of the paper's graphs.
     #[default]
     WarpIndex,
 }
 
-/// How to count.
+/// The options of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How threads are dealt to edges.
+    /// How edges are distributed over threads.
     pub organisation: Organisation,
     /// Threads of a block.
     pub block_threads: u32,
-    /// The most nodes on the device at a time; none: as many as there is memory for.
+    /// The most nodes on the device at a time; `None`: as many as memory allows.
     pub nodes: Option<u32>,
 }
 
@@ -73,13 +73,13 @@ impl Default for Options {
     }
 }
 
-/// Blocks of a launch, at most: what is left is dealt to the same ones again.
+/// The most blocks of a launch; if there are more units, blocks take several.
 const BLOCKS: u64 = 1 << 16;
 
-/// Bytes that it takes whatever the partition.
+/// Bytes that it takes for any partition.
 const FIXED: u64 = 8 * BLOCKS + SUM_BYTES;
 
-/// Bytes for each local or proxy: where its trie is, its place in a slice, and its share of the longest trie that could be.
+/// Bytes for each local or proxy: the place of its trie, its place in a slice, and its share of the longest possible trie.
 const PER_NUMBERED: u64 = 8 + 13;
 
 /// Bytes of a node: its items and its link.
@@ -87,10 +87,10 @@ const NODE: u64 = 4 * 32 + 4;
 
 struct Pieces {
     sections: Sections,
-    /// Of `block-degree` the units, of the others the order and the starts.
+    /// For `block-degree` the units, for the others the order and the starts.
     units: u64,
     starts: u64,
-    /// For each row where its trie begins, and the rows of a slice.
+    /// The first node of each row's trie, and the rows of a slice.
     base: u64,
     places: u64,
     results: u64,
@@ -104,7 +104,7 @@ fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Res
         Organisation::BlockDegree => (8 * (size.arcs / 32 + size.locals), 0),
         _ => (4 * size.locals, 8 * (size.locals + 1)),
     };
-    // A row block has at most as many rows as there are proxies and locals, and as its bytes hold offsets.
+    // A row block has at most as many rows as there are proxies and locals, and as its bytes can hold offsets.
     let rows = 4 * (size.locals + u64::from(size.numbered).min(size.row_block_limit / 4));
     Ok(Pieces {
         sections,
@@ -117,7 +117,7 @@ fn lay(layout: &mut ArenaLayout, size: &Size, organisation: Organisation) -> Res
     })
 }
 
-/// What it takes: with the tries of all resident rows, and room for the longest one that any row could have.
+/// Its footprint, with the tries of all resident rows and the longest possible trie of one row.
 pub(super) const FOOTPRINT: Footprint = Footprint {
     per_resident_arc: 17,
     per_local: 28 + NODE,
@@ -127,22 +127,22 @@ pub(super) const FOOTPRINT: Footprint = Footprint {
     of_budget: None,
 };
 
-/// The bytes of device memory without which it does not begin: with the trie of a row as long as any could be.
+/// The least device bytes with which it begins: with the longest possible trie of one row.
 pub(super) fn device_bytes(options: &Options, size: &Size) -> u64 {
     bytes_of(|layout| lay(layout, size, options.organisation)) + NODE * nodes(longest(size)) + 2 * ALIGNMENT
 }
 
-/// As many keys as a row could have.
+/// The most keys that a row can have.
 fn longest(size: &Size) -> u32 {
     u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.row_block_limit / 4)) as u32
 }
 
-/// Nodes for all rows that have keys.
+/// Nodes of the tries of all rows that have keys.
 fn of_all(lengths: &[u32]) -> u64 {
     lengths.iter().filter(|&&length| length > 0).map(|&length| nodes(length)).sum()
 }
 
-/// Where the nodes lie, and how many there are room for.
+/// Where the nodes are, and how many fit.
 #[derive(Debug, Clone, Copy)]
 struct Tries {
     items: u64,
@@ -156,7 +156,7 @@ pub(super) struct Skiff {
     pieces: Pieces,
     /// The length of each local's row.
     lengths: Vec<u32>,
-    /// Once all of these are known.
+    /// Set once all lengths are known.
     organised: Option<Organised>,
     tries: Option<Tries>,
 }
@@ -186,8 +186,8 @@ impl Skiff {
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
 
-    /// Takes the memory for nodes, once: as many as all resident rows need and one row as long as any could be, or fewer where
-    /// this is the only row block and needs fewer, or where fewer are left.
+    /// Takes the memory for nodes, once: as many as all resident rows and one row of the greatest possible length need, or fewer if
+    /// this is the only row block and needs fewer, or if less memory is left.
     fn take_nodes<E: Engine>(&mut self, machine: &mut Machine<'_, E>, needed: u64, only: bool) -> Result<Tries> {
         if let Some(tries) = self.tries {
             return Ok(tries);
@@ -205,7 +205,7 @@ impl Skiff {
         Ok(tries)
     }
 
-    /// Builds the tries of some rows, which need so many nodes.
+    /// Builds the tries of some rows.
     fn build<E: Engine>(
         &self,
         machine: &mut Machine<'_, E>,
@@ -230,7 +230,7 @@ impl Skiff {
         machine.run("skiff_build", many * 32, &arguments)
     }
 
-    /// Blocks for so many units.
+    /// Blocks for `units` units.
     fn blocks(&self, units: u64) -> u64 {
         let of_a_block = match self.options.organisation {
             Organisation::WarpIndex => u64::from(self.options.block_threads / 32),
@@ -239,7 +239,7 @@ impl Skiff {
         units.div_ceil(of_a_block).clamp(1, BLOCKS)
     }
 
-    /// Counts the edges whose hashed row has its trie now.
+    /// Counts the edges whose hashed row is in the current slice.
     fn count<E: Engine>(&self, machine: &mut Machine<'_, E>, organised: &Organised, tries: Tries) -> Result<()> {
         let Pieces { sections, units, starts, base, results, .. } = self.pieces;
         let threads = self.options.block_threads;

@@ -1,4 +1,4 @@
-//! Every method against brute force, its kernels run on the host. The same on a GPU: `tests/gpu.rs`.
+//! Every method against brute force, with its kernels run on the host. The same on a GPU: `tests/gpu.rs`.
 
 mod footprints;
 mod primitives;
@@ -10,7 +10,7 @@ use trimill_kernels::row_block_bytes;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
-/// Counts in an arena of `spare` bytes more than is said to suffice. Resident runs are short.
+/// Counts in an arena of `spare` bytes more than the least. Resident runs are short.
 fn count(
     method: &GpuMethod,
     share: Share,
@@ -35,7 +35,7 @@ fn count(
     Ok(counted)
 }
 
-/// Counts whole graphs and partitions in row blocks of both kinds.
+/// Checks the counts of whole graphs and of partitions, with row blocks of both kinds.
 fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
     if !has_compiler() {
         return;
@@ -62,7 +62,7 @@ fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
     }
 }
 
-/// A clique, a path, a star whose hub is first, vertices without edges, and graphs with skew and long rows.
+/// A clique, a path, a star whose hub is first, isolated vertices, and skewed graphs with long rows.
 fn graphs() -> Vec<Partition> {
     vec![
         Partition::whole((0..45u32).map(|b| (0..b).collect()).collect()),
@@ -96,7 +96,7 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let method = GpuMethod::Polak(polak::Options::default());
     let share = |index| {
         let counted = count(&method, Share { index, of: 3 }, &partition, &row_blocks, 0).unwrap();
-        // Room for edges in one direction only.
+        // Enough memory for edges in one direction only.
         assert_eq!(counted.copied_bytes, 8 * partition.size(0).arcs);
         counted.triangles
     };
@@ -119,7 +119,7 @@ fn skiffs(nodes: Option<u32>) -> [GpuMethod; 3] {
 #[test]
 fn skiff_counts() {
     agrees(&skiffs(None), 1 << 16, &graphs());
-    // With no room to spare.
+    // With the least memory.
     agrees(&skiffs(None)[1..2], 0, &graphs()[7..]);
 }
 
@@ -130,7 +130,7 @@ fn skiff_chains_nodes_when_all_keys_fall_into_one() {
     // One item for all keys: steps are multiples of the width times the first nodes (1, 2, 4, 8). Chains of 1 to 7 nodes.
     let chained = [(32, 32), (33, 64), (64, 64), (100, 128), (128, 128), (150, 128), (200, 64)];
     rows.extend(chained.map(|(many, step)| keys(many, step)));
-    // Longer than any of them, and with an arc to each.
+    // A row longer than any of them, with an arc to each.
     rows.push((0..20_007).collect());
     let partition = Partition::whole(rows);
     assert_eq!(partition.triangles(), chained.iter().map(|&(many, _)| u64::from(many)).sum());
@@ -150,7 +150,7 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
         for method in skiffs(Some(nodes)) {
             let counted = count(&method, Share::ALL, &partition, &row_blocks, 1 << 20).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
-            // The double's clock takes a second for each slice of rows.
+            // The test double's clock counts a second for each slice of rows.
             assert!(counted.kernel_seconds > if nodes < 100 { 6.0 } else { 1.0 }, "{counted:?}");
         }
     }
@@ -171,14 +171,15 @@ fn radix_binning_counts() {
 #[test]
 fn radix_binning_reaches_the_last_level_and_cuts_wedges_anywhere() {
     let graphs = [random(2, 100, 8, 1, 1.0), Partition::whole((0..20u32).map(|b| (0..b).collect()).collect())];
-    // Threshold 0: nothing is counted one by one, and every candidate goes on to the last bit.
+    // Threshold 0: no keys are compared one by one, and every candidate continues to the last bit.
     agrees(&[binning(2, 0, Some(3000)), binning(4, 0, Some(1 << 14)), binning(8, 0, Some(500))], 0, &graphs);
     agrees(&[binning(6, 2, Some(701))], 0, &graphs);
 }
 
 #[test]
 fn radix_binning_drops_what_has_nothing_on_the_other_side() {
-    // Stars: many candidates and not one edge in their buckets. A bipartite graph: candidates between sides that have none.
+    // A star: many candidates without any edge in their buckets. A bipartite graph: no edge has both ends on one side, where all
+    // candidates are.
     let star = Partition::whole((0..300u32).map(|b| (0..b.min(1)).collect()).collect());
     let bipartite = Partition::whole((0..60u32).map(|b| if b < 30 { vec![] } else { (0..30).collect() }).collect());
     agrees(&[binning(4, 0, Some(1 << 16)), binning(6, 32, Some(1 << 16))], 0, &[star, bipartite]);

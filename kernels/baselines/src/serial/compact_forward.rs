@@ -1,9 +1,9 @@
 //! `compact-forward`: M. Latapy, 'Main-memory triangle computations for very large (sparse (power-law)) graphs' (TCS 407, 2008).
 //!
-//! Every vertex has all its neighbours in ascending order, so each edge is kept twice. Vertices `v` are met in ascending numbers;
-//! for each neighbour `u > v` both lists are merged as long as the next entries of both lie below `v`.
+//! Every vertex has a list of all its neighbours in ascending order, so each edge is stored twice. Vertices `v` are visited in
+//! ascending order; for each neighbour `u > v` both lists are merged as long as the next entries of both are below `v`.
 //!
-//! `O(m^1.5)` time. Lists are made in order: the smaller neighbours are the row, the larger ones come as their rows are read.
+//! `O(m^1.5)` time. Lists need no sorting: a vertex's smaller neighbours are its row, the larger ones are appended as their rows are read.
 
 use std::cmp::Ordering;
 
@@ -46,7 +46,7 @@ impl Lists for CompactForward {
     }
 }
 
-/// What two ascending lists have in common below `v`.
+/// The number of common entries below `v` of two ascending lists.
 fn common_below(v: u32, of_u: &[u32], of_v: &[u32]) -> u64 {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < of_u.len() && j < of_v.len() && of_u[i] < v && of_v[j] < v {

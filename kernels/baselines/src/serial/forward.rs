@@ -1,8 +1,8 @@
 //! `forward`: T. Schank, D. Wagner, 'Finding, Counting and Listing all Triangles in Large Graphs' (WEA 2005).
 //!
-//! Vertices are met in falling degree, number 0 first. Each edge is kept at its end of smaller number, in no order that is used.
-//! When `v` is met, for each `u` in its list the sets `A(u)` and `A(v)` are intersected and `v` is added to `A(u)`. So `A(u)` holds
-//! those neighbours of `u` that were met before, and it grows: that is the method's price.
+//! Vertices are visited in falling degree order, number 0 first. Each edge is in the list of its end of smaller number; the order of
+//! the list does not matter. When `v` is visited, for each `u` in its list the sets `A(u)` and `A(v)` are intersected and `v` is added
+//! to `A(u)`. So `A(u)` holds the neighbours of `u` that were visited before; that it grows is the method's cost.
 //!
 //! `O(m^1.5)` time. `A` needs no sorting, since vertices are added in ascending order.
 
@@ -14,7 +14,7 @@ use super::{Lists, common, vectors};
 pub(super) struct Forward {
     /// For each vertex its neighbours of larger number.
     later: Vec<Vec<u32>>,
-    /// For each vertex its neighbours that were met.
+    /// For each vertex its neighbours that were visited.
     met: Vec<Vec<u32>>,
 }
 
@@ -27,7 +27,7 @@ impl Forward {
         for a in 0..vertices {
             resident_row(resident, a).iter().for_each(|&b| later[b as usize].push(a as u32));
         }
-        // In the end they are the rows, so they need not grow by doubling.
+        // In the end they are the rows, so their sizes are known.
         let met = (0..vertices).map(|a| Vec::with_capacity(resident_row(resident, a).len())).collect();
         Self { met, later }
     }

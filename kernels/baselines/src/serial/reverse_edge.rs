@@ -1,12 +1,12 @@
-//! `reverse-edge`: the reverse-edge forward algorithm, an improved compact-forward that keeps each edge once.
+//! `reverse-edge`: the reverse-edge forward algorithm, an improved compact-forward that stores each edge once.
 //!
-//! Every vertex has its neighbours of smaller number in ascending order. A vertex `max` is taken, then `mid` from its list, and
-//! what both lists have in common are the corners `min`.
+//! Every vertex has a list of its neighbours of smaller number in ascending order. For each vertex `max` and each `mid` in its list,
+//! the common entries of both lists are the corners `min`.
 //!
-//! The paper's figure and its comparison with compact-forward keep an edge at its end of larger number, as here; its fifth step of
-//! preprocessing names the smaller one. With that, the lists of hubs would be as long as their degrees, so the figure was followed.
+//! The paper's figure and its comparison with compact-forward store an edge at its end of larger number, as here; its fifth step of
+//! preprocessing names the smaller one. With that, the lists of hubs would be as long as their degrees, so this follows the figure.
 //!
-//! `O(m^1.5)` time. A list is a vector of its own, as there: the array that joins them all is `reverse-edge-serial`.
+//! `O(m^1.5)` time. Each list is a vector of its own, as in the paper; `reverse-edge-serial` has one array for all lists.
 
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 

@@ -1,9 +1,9 @@
-//! `reverse-edge-serial`, in the paper 'serial CUDA': the GPU program of `reverse-edge` carried out edge by edge.
+//! `reverse-edge-serial`, in the paper 'serial CUDA': the GPU program of `reverse-edge`, edge by edge on one thread.
 //!
-//! Three arrays: `successor`, all lists one after another, `index`, where each begins, and `tail`, of which list an entry of
-//! `successor` is. One loop over the edges takes the place of the kernel; it needs no second loop over the entries of a list.
+//! Three arrays: `successor`, all lists one after another; `index`, where each begins; `tail`, the vertex whose list an entry of
+//! `successor` is in. One loop over the edges replaces the kernel; no outer loop over the vertices is needed.
 //!
-//! `O(m^1.5)` time, and for each row block a pass over all edges. `successor` and `index` are the resident section as it stands.
+//! `O(m^1.5)` time, and a pass over all edges for each row block. `successor` and `index` are the resident section itself.
 
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 

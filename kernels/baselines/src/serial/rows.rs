@@ -1,16 +1,16 @@
-//! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
+//! Finds the rows of the successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
 use trimill_kernels::{ResidentSlices, RowBlockSlices};
 
 /// Where a successor's row is.
 pub(super) enum RowLocation<'a> {
-    /// In the resident section: so many rows after its first.
+    /// In the resident section: the index of the row.
     Resident(usize),
     /// In the row block: the row itself.
     RowBlock(&'a [u32]),
 }
 
-/// The row of a local, the resident section being one run.
+/// The row of a local, where the resident section is one run.
 pub(super) fn resident_row<'a>(resident: &ResidentSlices<'a>, local: usize) -> &'a [u32] {
     &resident.successors[resident.offsets[local] as usize..resident.offsets[local + 1] as usize]
 }
@@ -32,7 +32,7 @@ pub(super) fn place<'a>(row_block: &RowBlockSlices<'a>, b: u32) -> RowLocation<'
     if word >> (number % 64) & 1 == 1 { RowLocation::Resident(first + before) } else { row(number - before) }
 }
 
-/// The entries of an ascending row that lie in the row block's range.
+/// The entries of an ascending row that are in the row block's range.
 pub(super) fn covered<'r>(row: &'r [u32], row_block: &RowBlockSlices<'_>) -> &'r [u32] {
     let start = row.partition_point(|&b| b < row_block.range.start);
     let end = row.partition_point(|&b| b < row_block.range.end);

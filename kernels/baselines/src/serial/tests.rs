@@ -1,4 +1,4 @@
-//! Every method on graphs with and without skew, whole and in partitions, against the count by pairs of successors.
+//! Every method on skewed and uniform graphs, whole and in partitions, against brute force over pairs of successors.
 
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 

@@ -1,4 +1,4 @@
-//! Flags that several commands share, and the job's tables that they stand for.
+//! Flags that several commands share, and their conversion to a job's tables.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::help;
-use trimill::bytes::Bytes;
-use trimill::input::Header;
-use trimill::input::format::Format;
-use trimill::job::file::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
-use trimill::job::{Backend, Devices, Partitioner, Parts, Prune, SpillTo};
+use trimill::Bytes;
+use trimill::Format;
+use trimill::program::Header;
+use trimill::program::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
+use trimill::program::{Parts, SpillTo};
+use trimill::{Backend, Devices, Partitioner, Prune};
 
 /// What is counted.
 #[derive(Debug, Clone, Args)]
@@ -174,7 +175,7 @@ impl InputArgs {
 }
 
 impl HostArgs {
-    /// Puts the host's flags where a job file has them.
+    /// Puts the host's flags into a job's tables.
     pub(crate) fn fill(&self, tables: &mut Tables) {
         tables.memory.host = self.host_memory;
         tables.count.threads = self.threads;
@@ -184,7 +185,7 @@ impl HostArgs {
 }
 
 impl SettingArgs {
-    /// Puts the settings where a job file has them.
+    /// Puts the settings into a job's tables.
     pub(crate) fn fill(&self, tables: &mut Tables) {
         tables.partition = PartitionTable {
             partitioner: Some(self.partitioner.clone()),
@@ -199,7 +200,7 @@ impl SettingArgs {
 }
 
 impl JobArgs {
-    /// The same as a job's tables; spill and output stay as they are by default.
+    /// The same as a job's tables; spill and output keep their defaults.
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         tables.count.method.clone_from(&self.method);

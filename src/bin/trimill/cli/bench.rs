@@ -7,12 +7,12 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{HostArgs, SettingArgs, help};
-use trimill::error::{Error, Result};
-use trimill::input::Header;
-use trimill::input::format::Format;
-use trimill::job::file::{InputTable, Tables};
-use trimill::job::job::STANDARD_INPUT;
-use trimill::request::{BenchGraph, BenchRequest};
+use trimill::Format;
+use trimill::program::Header;
+use trimill::program::STANDARD_INPUT;
+use trimill::program::{BenchGraph, BenchRequest};
+use trimill::program::{InputTable, Tables};
+use trimill::{Error, Result};
 
 /// `trimill bench`
 #[derive(Debug, Args)]
@@ -89,14 +89,15 @@ fn seconds(typed: &str) -> Result<Duration, String> {
 }
 
 impl BenchCommand {
-    /// What is asked for.
+    /// The request.
     ///
     /// # Errors
-    /// [`trimill::error::Kind::Usage`]: standard input, or not as many counts as graphs.
+    /// [`trimill::Kind::Usage`]: standard input, or not as many counts as graphs.
     pub(crate) fn request(&self) -> Result<BenchRequest> {
         if self.graphs.iter().any(|graph| graph.as_os_str() == STANDARD_INPUT) {
-            return Err(Error::usage("standard input (`-`) cannot be counted again and again")
-                .advice("write it to a file first"));
+            return Err(
+                Error::usage("standard input (`-`) cannot be counted several times").advice("write it to a file first")
+            );
         }
         if !self.expect.is_empty() && self.expect.len() != self.graphs.len() {
             return Err(Error::usage(format!(
@@ -104,7 +105,7 @@ impl BenchCommand {
                 self.expect.len(),
                 self.graphs.len()
             ))
-            .expected("one for each graph, parted by commas, in the order of the graphs"));
+            .expected("one for each graph, separated by commas, in the order of the graphs"));
         }
         let mut settings = Tables::default();
         self.settings.fill(&mut settings);

@@ -7,14 +7,14 @@ use std::str::FromStr;
 use clap::{Args, Subcommand};
 
 use super::{HostArgs, help};
-use trimill::bytes::Bytes;
-use trimill::error::Result;
-use trimill::generate::{Family, StarKind, parse_leaves};
-use trimill::input::Header;
-use trimill::input::format::Format;
-use trimill::job::Job;
-use trimill::job::file::{InputTable, Tables};
-use trimill::request::GenerateRequest;
+use trimill::Bytes;
+use trimill::Format;
+use trimill::Result;
+use trimill::program::GenerateRequest;
+use trimill::program::Header;
+use trimill::program::Job;
+use trimill::program::{Family, StarKind, parse_leaves};
+use trimill::program::{InputTable, Tables};
 
 /// `trimill generate`
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ fn edge_file(typed: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(typed);
     match path.extension().and_then(|suffix| suffix.to_str()) {
         Some("bin" | "txt") => Ok(path),
-        _ => Err("the suffix tells no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
+        _ => Err("the suffix names no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
     }
 }
 
@@ -60,7 +60,7 @@ impl FromStr for Leaves {
     }
 }
 
-/// A graph that another is made of.
+/// A graph from which another one is made.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GraphArgs {
     /// The graph's file; it is cleaned first
@@ -125,7 +125,7 @@ pub(crate) enum FamilyCommand {
         /// Copies of each vertex
         #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
         copies: u64,
-        /// Permute the ids of the product by this seed: else copies of a vertex have consecutive ids
+        /// Permute the ids of the product with this seed; without it, copies of a vertex have consecutive ids
         #[arg(long, value_name = "SEED")]
         permute: Option<u64>,
         #[command(flatten)]
@@ -144,7 +144,7 @@ pub(crate) enum FamilyCommand {
         #[allow(missing_docs)]
         file: FileArgs,
     },
-    /// A ring where each vertex touches the K next ones
+    /// A ring where each vertex is joined to the K next ones
     RingLattice {
         /// Vertices; more than 3 * K for the known count
         #[arg(long, value_name = "N")]
@@ -234,10 +234,10 @@ impl GraphArgs {
 }
 
 impl GenerateCommand {
-    /// What the engine is asked for, and whether the answer is JSON.
+    /// The request to the engine, and whether the result is printed as JSON.
     ///
     /// # Errors
-    /// [`trimill::error::Kind::Usage`].
+    /// [`trimill::Kind::Usage`].
     pub(crate) fn request(self) -> Result<(GenerateRequest, bool)> {
         use FamilyCommand as C;
         let mut base = None;

@@ -67,7 +67,7 @@ Examples:
   trimill count /scratch/crawl --device-memory 4GiB
 
 Leaves one file for each partition, and a manifest; docs/spill-format.md describes them. `trimill
-count` takes the directory in place of a graph, as often as wanted, and reads no other file.";
+count` takes the directory in place of a graph, any number of times, and reads no other file.";
 
 /// Under `trimill inspect --help`.
 pub(crate) const INSPECT: &str = "\

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::checks::check_comparison;
 use super::{Context, Outcome, count};
 use crate::cli::BenchCommand;
-use trimill::bench::child::{follow_parent, serve};
-use trimill::disk;
-use trimill::engine::Engine;
-use trimill::error::{Error, Kind, Result};
-use trimill::report::bench::BenchReport;
-use trimill::report::{bench_table, chart, files};
+use trimill::program::BenchReport;
+use trimill::program::Engine;
+use trimill::program::disk;
+use trimill::program::{bench_table, chart, files};
+use trimill::program::{follow_parent, serve};
+use trimill::{Error, Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_comparison(&command.settings)?;
@@ -21,7 +21,7 @@ pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Con
     }
     let control = context.control.clone();
     let mut latest = None;
-    // A file that cannot be written is no reason to lose what the other graphs are about to show.
+    // A file that cannot be written must not end the comparison on the other graphs.
     let compared = engine.bench(&request, &control, &mut |report| {
         if let Err(error) = write(command, report, Moment::Midway) {
             tracing::warn!("{error}");
@@ -31,7 +31,7 @@ pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Con
     });
     let (report, ended) = match (compared, latest) {
         (Ok(report), _) => (report, None),
-        // What was measured before is worth being seen.
+        // Show what was measured before the error.
         (Err(error), Some(report)) => (report, Some(error)),
         (Err(error), None) => return Err(error),
     };
@@ -59,7 +59,7 @@ pub(super) fn child(engine: &dyn Engine, context: &mut Context<'_>) -> Result<Ou
 /// When the files of a comparison are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// After a graph: only files, of which the next report replaces the last one.
+    /// After a graph: only into regular files, which the next report replaces.
     Midway,
     End,
 }
@@ -85,18 +85,18 @@ fn parent(file: &Path) -> &Path {
     file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A wrong count outweighs all else. A method that cannot run is no fault, unless none can.
+/// A wrong count takes precedence. A method that cannot run is not an error, unless none can.
 fn outcome(report: &BenchReport, context: &mut Context<'_>) -> Outcome {
     let mut worst = None;
     for (graph, title) in report.graphs.iter().zip(report.titles()) {
         if let Some(problem) = &graph.problem {
-            context.complain(&format!("{title}: {}", problem.message));
+            context.print_error_text(&format!("{title}: {}", problem.message));
             worst = worst.max(Some(kind(&problem.kind)));
             continue;
         }
         for method in &graph.methods {
             if let Some(wrong) = bench_table::wrong(method, graph) {
-                context.complain(&format!("{title}: {}@{}: {wrong}", method.method, method.backend));
+                context.print_error_text(&format!("{title}: {}@{}: {wrong}", method.method, method.backend));
             }
         }
         if graph.methods.iter().all(|method| method.runs.is_empty()) {
@@ -109,7 +109,7 @@ fn outcome(report: &BenchReport, context: &mut Context<'_>) -> Outcome {
     if report.any_wrong() { Some(Kind::Data) } else { worst }
 }
 
-/// The kind that is called `name`; what a child process suffered is the machine's fault.
+/// The kind that is called `name`; a timeout or crash of a child process counts as a lack of resources.
 fn kind(name: &str) -> Kind {
     match name {
         "data" => Kind::Data,

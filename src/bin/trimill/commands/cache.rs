@@ -2,9 +2,9 @@
 
 use super::{Context, Outcome};
 use crate::cli::CacheCommand;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::request::RemoveRequest;
+use trimill::Result;
+use trimill::program::Engine;
+use trimill::program::RemoveRequest;
 
 pub(super) fn run(engine: &dyn Engine, command: CacheCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (report, what, as_json) = match command {

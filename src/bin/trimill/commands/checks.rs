@@ -1,19 +1,20 @@
 //! Settings without effect, and outputs that would replace another job's result: refused before anything is read.
 
 use crate::cli::SettingArgs;
-use trimill::count::method::Choice;
-use trimill::error::{Error, Result};
-use trimill::job::file::Tables;
-use trimill::job::{Backend, BatchJob, Job, Partitioner};
-use trimill::report::files;
-use trimill::run_dir;
+use trimill::program::Choice;
+use trimill::program::Tables;
+use trimill::program::files;
+use trimill::program::run_dir;
+use trimill::program::{BatchJob, Job};
+use trimill::{Backend, Partitioner};
+use trimill::{Error, Result};
 
 /// Checks the method of `job`, and the settings that mean something to some backends, methods and partitioners only. One
-/// that is `stated` for this very job is refused where it would have no effect; one that comes with the settings of many jobs
-/// is left out.
+/// that is `stated` for this very job is refused where it would have no effect; one from the settings of many jobs is
+/// ignored.
 ///
 /// # Errors
-/// [`trimill::error::Kind::Usage`].
+/// [`trimill::Kind::Usage`].
 pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| match &name {
@@ -28,7 +29,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     let partitioner = format!("on the partitioner {}", job.partitioner);
     let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
     let metis = matches!(job.partitioner, Partitioner::Metis { .. });
-    let in_vain = [
+    let without_effect = [
         (cpu && count.devices.is_some(), "--devices (count.devices)", &by, "a GPU"),
         (cpu && count.block_threads.is_some(), "--block-threads (count.block_threads)", &by, "a GPU"),
         (cpu && count.tile.is_some(), "--tile (count.tile)", &by, "a GPU"),
@@ -40,7 +41,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
             "the partitioner metis",
         ),
     ];
-    if let Some((_, setting, on, instead)) = in_vain.into_iter().find(|(in_vain, ..)| *in_vain) {
+    if let Some((_, setting, on, instead)) = without_effect.into_iter().find(|(without_effect, ..)| *without_effect) {
         let error = Error::usage(format!("{setting} has no effect {on}"));
         return Err(of_job(error.expected(instead).advice("leave it out")));
     }
@@ -50,22 +51,22 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     Ok(())
 }
 
-/// The same for all jobs of a batch, and [`free_output`].
+/// The same for all jobs of a batch, and [`check_output_is_free`].
 ///
 /// # Errors
-/// [`trimill::error::Kind::Usage`].
-pub(super) fn settle_all(jobs: &mut [BatchJob]) -> Result<()> {
+/// [`trimill::Kind::Usage`].
+pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     for BatchJob { job, stated, .. } in &mut *jobs {
         check(job, stated)?;
     }
-    jobs.iter().try_for_each(|entry| free_output(&entry.job))
+    jobs.iter().try_for_each(|entry| check_output_is_free(&entry.job))
 }
 
-/// Refuses to write over a result, unless that is asked for, or it is this job's own, which goes on in its run directory.
+/// Refuses to overwrite a result, unless that is asked for, or it is this job's own, which is resumed in its run directory.
 ///
 /// # Errors
-/// [`trimill::error::Kind::Usage`].
-pub(super) fn free_output(job: &Job) -> Result<()> {
+/// [`trimill::Kind::Usage`].
+pub(super) fn check_output_is_free(job: &Job) -> Result<()> {
     let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
     match job.output.as_deref().filter(|_| !job.force && !goes_on).and_then(files::result_in) {
         None => Ok(()),
@@ -79,7 +80,7 @@ pub(super) fn free_output(job: &Job) -> Result<()> {
 /// Refuses settings of a comparison that would have no effect.
 ///
 /// # Errors
-/// [`trimill::error::Kind::Usage`].
+/// [`trimill::Kind::Usage`].
 pub(super) fn check_comparison(flags: &SettingArgs) -> Result<()> {
     if flags.metis_contract.is_some() && !matches!(flags.partitioner, Partitioner::Metis { .. }) {
         return Err(Error::usage(format!("--metis-contract has no effect on the partitioner {}", flags.partitioner))

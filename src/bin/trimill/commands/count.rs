@@ -2,17 +2,18 @@
 
 use super::{Context, Outcome, checks, job_of};
 use crate::cli::CountCommand;
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::job::Job;
-use trimill::report::{RunResult, files, result_table};
-use trimill::run_dir::resumable;
-use trimill::threads::{WORKER, guarded};
+use trimill::Control;
+use trimill::Result;
+use trimill::RunResult;
+use trimill::program::Engine;
+use trimill::program::Job;
+use trimill::program::with_resume_advice;
+use trimill::program::{WORKER, guarded};
+use trimill::program::{files, result_table};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;
-    checks::free_output(&job)?;
+    checks::check_output_is_free(&job)?;
     let Counted { result, written } = count(engine, &job, &context.control)?;
     let short = context.terminal;
     let said = context.report(command.json, &result, |result| result_table::result(result, short));
@@ -21,20 +22,20 @@ pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Con
     Ok(unwritten.map(|error| error.kind()))
 }
 
-/// A result, which is the answer whatever became of its files.
+/// A result, and whether its files could be written; it is printed in any case.
 pub(super) struct Counted {
     pub(super) result: RunResult,
     pub(super) written: Result<()>,
 }
 
-/// Counts `job` and writes its output files; the directory is tried before the work.
+/// Counts `job` and writes its output files; checks the output directory first.
 pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result<Counted> {
     if let Some(dir) = &job.output {
         files::prepare_result(dir)?;
     }
-    // A thread that panics ends its job and not the batch; what the job left is gone or can be resumed.
-    let result =
-        guarded(WORKER, || engine.count(job, control)).map_err(|panic| resumable(panic, job.run_dir.as_deref()))??;
+    // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
+    let result = guarded(WORKER, || engine.count(job, control))
+        .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))??;
     let write = |dir| guarded(WORKER, || files::write(dir, &result)).and_then(|written| written);
     let written = job.output.as_deref().map_or(Ok(()), write);
     Ok(Counted { result, written })

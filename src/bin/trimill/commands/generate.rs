@@ -2,9 +2,9 @@
 
 use super::{Context, Outcome};
 use crate::cli::GenerateCommand;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::report::GenerateReport;
+use trimill::Result;
+use trimill::program::Engine;
+use trimill::program::GenerateReport;
 
 pub(super) fn run(engine: &dyn Engine, command: GenerateCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let (request, as_json) = command.request()?;

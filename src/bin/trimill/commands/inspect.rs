@@ -1,11 +1,11 @@
-//! `trimill inspect` and `trimill doctor`: what is there.
+//! `trimill inspect` and `trimill doctor`
 
 use super::{Context, Outcome};
 use crate::cli::{DoctorCommand, InspectCommand};
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::report::{DoctorReport, json_text};
-use trimill::request::{DoctorRequest, InspectRequest};
+use trimill::Result;
+use trimill::program::Engine;
+use trimill::program::{DoctorReport, json_text};
+use trimill::program::{DoctorRequest, InspectRequest};
 
 pub(super) fn run(engine: &dyn Engine, command: &InspectCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let request = InspectRequest { path: command.spill.clone(), verify: command.verify };

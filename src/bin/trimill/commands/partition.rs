@@ -2,9 +2,9 @@
 
 use super::{Context, Outcome, job_of};
 use crate::cli::PartitionCommand;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::report::{PartitionReport, files};
+use trimill::Result;
+use trimill::program::Engine;
+use trimill::program::{PartitionReport, files};
 
 pub(super) fn run(engine: &dyn Engine, command: &PartitionCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let job = job_of(&command.tables())?;

@@ -2,9 +2,9 @@
 
 use super::{Context, Outcome, job_of};
 use crate::cli::PlanCommand;
-use trimill::engine::Engine;
-use trimill::error::{Kind, Result};
-use trimill::report::plan;
+use trimill::program::Engine;
+use trimill::program::plan;
+use trimill::{Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &PlanCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let report = engine.plan(&job_of(&command.tables())?, &context.control)?;

@@ -1,27 +1,27 @@
 //! `trimill run`: the jobs of a file, one after another.
 //!
-//! What is wrong with the file itself is refused before the first job. A job that fails is told of on standard error and in the
-//! summary, and the next one starts; a result whose files cannot be written is printed all the same; being stopped ends the
-//! batch. The outcome is the worst of all jobs.
+//! Errors in the file itself are reported before the first job. A job that fails is reported on standard error and in the summary,
+//! and the next one starts; a result whose files cannot be written is printed all the same; an interruption ends the batch.
+//! The outcome is the worst of all jobs.
 
 use std::time::Instant;
 
 use super::count::Counted;
 use super::{Context, Outcome, checks, count};
 use crate::cli::RunCommand;
-use trimill::bytes::Bytes;
-use trimill::engine::Engine;
-use trimill::error::{Kind, Result};
-use trimill::job::{Batch, BatchJob, Job};
-use trimill::report::batch::{SummaryLine, summary};
-use trimill::report::failure::{Failure, kind_name};
-use trimill::report::table::{Column, grid, or_dash};
-use trimill::report::{json, result_table};
-use trimill::text::{printable, shown};
+use trimill::Bytes;
+use trimill::program::Engine;
+use trimill::program::{Batch, BatchJob, Job};
+use trimill::program::{Column, grid, or_dash};
+use trimill::program::{Failure, kind_name};
+use trimill::program::{SummaryLine, summary};
+use trimill::program::{json, result_table};
+use trimill::program::{printable, shown};
+use trimill::{Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
-    checks::settle_all(&mut batch.jobs).map_err(|error| error.or_at(&command.file))?;
+    checks::check_all(&mut batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {
         return check(&batch, command.json, context);
     }
@@ -69,7 +69,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
     }
     let summary = printable(&summary(&lines)).into_owned();
     if command.json {
-        // Nothing is lost when nobody reads it: the answers are on standard output.
+        // Nothing is lost if this cannot be written: the results are on standard output.
         let _ = context.err.write_all(summary.as_bytes());
     } else {
         context.say(&summary)?;
@@ -77,7 +77,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
     Ok(worst)
 }
 
-/// Prints what would run; asks for the files of every job.
+/// Prints what would run; checks the files of every job.
 fn check(batch: &Batch, as_json: bool, context: &mut Context<'_>) -> Result<Outcome> {
     let mut worst = None;
     for BatchJob { name, job, .. } in &batch.jobs {

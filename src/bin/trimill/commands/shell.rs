@@ -4,12 +4,12 @@ use clap::CommandFactory;
 
 use super::{Context, Outcome};
 use crate::cli::Cli;
-use trimill::error::{Error, Result};
-use trimill::job::suggest;
-use trimill::report::json::unwritten;
+use trimill::program::suggest;
+use trimill::program::unwritten;
+use trimill::{Error, Result};
 
 pub(super) fn completions(shell: clap_complete::Shell, context: &mut Context<'_>) -> Result<Outcome> {
-    // Through a buffer: the generator would panic where nobody reads.
+    // Through a buffer: the generator panics if its output is closed.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "trimill", &mut script);
     context.say(&String::from_utf8_lossy(&script))

@@ -1,4 +1,4 @@
-//! The commands over an engine that counts nothing and remembers what it was asked.
+//! The commands with an engine that counts nothing and records its requests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::cell::RefCell;
@@ -9,18 +9,19 @@ use clap::Parser;
 
 use super::{Context, Outcome};
 use crate::cli::Cli;
-use trimill::bytes::Bytes;
-use trimill::control::Control;
-use trimill::engine::Engine;
-use trimill::error::{Error, Kind, Result};
-use trimill::job::Job;
-use trimill::report::{
-    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PartitionResult, PlanReport,
-    PlannedPartition, RunResult, VerifyReport,
+use trimill::Bytes;
+use trimill::Control;
+use trimill::program::Engine;
+use trimill::program::Job;
+use trimill::program::{
+    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PlannedPartition,
+    VerifyReport,
 };
-use trimill::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use trimill::program::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use trimill::{Error, Kind, Result};
+use trimill::{PartitionResult, PlanReport, RunResult};
 
-/// Answers every job with 7 triangles, but some seeds mean an accident instead.
+/// Answers every job with 7 triangles, except that some seeds cause an error.
 #[derive(Default)]
 struct Fake {
     asked: RefCell<Vec<String>>,
@@ -42,7 +43,7 @@ impl Engine for Fake {
                 control.stop();
                 control.check()?;
             }
-            // The directory for the result goes while the job counts.
+            // The directory for the result is removed while the job counts.
             104 => std::fs::remove_dir_all(job.output.as_ref().unwrap())
                 .and_then(|()| std::fs::write(job.output.as_ref().unwrap(), "in the way"))
                 .unwrap(),
@@ -73,7 +74,7 @@ impl Engine for Fake {
         done: &mut dyn FnMut(&BenchReport) -> Result<()>,
     ) -> Result<BenchReport> {
         self.note(format!("bench {:?} {:?} {} {:?}", request.methods, request.baseline, request.runs, request.timeout));
-        let mut report = trimill::report::bench::example::example();
+        let mut report = trimill::program::example();
         let methods = &mut report.graphs[0].methods;
         match request.methods.first().map(String::as_str) {
             Some("right") => methods.truncate(2),
@@ -128,7 +129,7 @@ impl Run {
     }
 }
 
-/// Runs a command line whose words are parted by blanks, in which `@` stands for the directory.
+/// Runs a command line whose words are separated by blanks, in which `@` stands for the directory.
 fn run(dir: &Path, line: &str) -> Run {
     let words = line.split(' ').map(|word| word.replace('@', dir.to_str().unwrap()));
     let cli = Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words)).unwrap();
@@ -155,7 +156,7 @@ fn count_answers_as_a_table_as_json_and_in_files() {
     let json = run(&dir, "count @/g.txt --json --output @/out");
     let result: RunResult = serde_json::from_str(&json.out).unwrap();
     assert_eq!((result.triangles, result.job), (7, None));
-    assert_eq!(trimill::report::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
+    assert_eq!(trimill::program::json::read_result(&dir.join("out/result.json")).unwrap().triangles, 7);
     assert!(dir.join("out/partitions.tsv").is_file());
 }
 
@@ -197,7 +198,7 @@ fn a_result_is_not_written_over_unless_that_is_asked_for() {
         assert_eq!((refused.kind(), refused.asked.len()), (Some(Kind::Usage), 0));
     }
     assert_eq!(run(&dir, "run @/b.toml --set output.force=true").kind(), None);
-    // A job that goes on in its run directory goes on with its output, too.
+    // A job that is resumed in its run directory may replace its output, too.
     std::fs::create_dir(dir.join("r")).unwrap();
     let resumed = "count @/g.txt --output @/out --run-dir @/r";
     assert_eq!(run(&dir, resumed).kind(), Some(Kind::Usage));
@@ -206,7 +207,7 @@ fn a_result_is_not_written_over_unless_that_is_asked_for() {
 }
 
 #[test]
-fn settings_without_effect_are_refused_where_they_are_said_of_the_job_itself() {
+fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     let (_guard, dir) = folder();
     let jobs = "[defaults]\ninput.path='g.txt'\ncount={ tile=64, devices=[0] }\npartition.metis.contract=4\n\
                 [[job]]\ncount.backend='cpu'\n[[job]]\ncount.method='lstc'\npartition.partitioner='metis'\n";
@@ -262,7 +263,7 @@ fn errors_keep_their_kinds() {
 }
 
 #[test]
-fn a_plan_that_does_not_fit_is_said_and_is_a_lack_of_resources() {
+fn a_plan_that_does_not_fit_is_printed_and_is_a_lack_of_resources() {
     let (_guard, dir) = folder();
     let fits = run(&dir, "plan @/g.txt --device-memory 1000");
     assert_eq!(fits.kind(), None);
@@ -283,7 +284,7 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
     let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
-    assert_eq!((&printed, &kept), (&trimill::report::bench::example::example(), &printed));
+    assert_eq!((&printed, &kept), (&trimill::program::example(), &printed));
     assert!(std::fs::read_to_string(dir.join("new/b.svg")).unwrap().starts_with("<svg"));
     let late = run(&dir, "bench @/g.txt --methods late");
     assert_eq!(late.kind(), Some(Kind::Resource));

@@ -2,9 +2,9 @@
 
 use super::{Context, Outcome, job_of};
 use crate::cli::VerifyCommand;
-use trimill::engine::Engine;
-use trimill::error::Result;
-use trimill::report::VerifyReport;
+use trimill::Result;
+use trimill::program::Engine;
+use trimill::program::VerifyReport;
 
 pub(super) fn run(engine: &dyn Engine, command: &VerifyCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let report = engine.verify(&job_of(&command.tables())?, &context.control)?;

@@ -1,7 +1,7 @@
 //! Algorithm 2 without recursion: all buckets of a level are binned together, level after level.
 //!
-//! A bucket is a range of E and a range of E'. Both lists go from one buffer to the other at each level, and shrink as parts are dropped
-//! or counted. The host reads how many tiles a level has and how many buckets the next one, nothing else.
+//! A bucket is a range of E and a range of E'. At each level both lists move from one buffer to the other, and shrink as parts are
+//! dropped or counted. The host reads only the number of tiles of a level and the number of buckets of the next one.
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
@@ -12,7 +12,7 @@ use super::Options;
 use crate::gpu::machine::Machine;
 use crate::gpu::primitives::{BIN_TILE, Width, bits, scan, scan_bytes};
 
-/// What one of the two lists needs.
+/// The data of one of the two lists.
 #[derive(Debug, Clone, Copy)]
 struct Side {
     buffers: [u64; 2],
@@ -39,7 +39,7 @@ pub(super) struct Bins {
 }
 
 impl Side {
-    /// `len` keys in at most `buckets` buckets, `bins` parts each.
+    /// For `len` keys in at most `buckets` buckets of `bins` parts each.
     fn lay(layout: &mut ArenaLayout, len: u64, buckets: u64, bins: u64) -> Result<Self> {
         let counts = (len / BIN_TILE + buckets) * bins + 1;
         let sums = scan_bytes(counts, Width::U32).max(scan_bytes(buckets + 1, Width::U32));
@@ -76,7 +76,7 @@ impl Side {
         let all = scan(machine, self.firsts, buckets + 1, Width::U32, self.sums)?;
         let tiles = u64::from(machine.read_u32(all)?);
         let counts = tiles << (2 * bits);
-        // One more than there are counts, so that the last part ends somewhere.
+        // One more count, for the end of the last part.
         machine.fill(self.counts + 4 * counts, 0, 4)?;
         let bucket_of = [ranges, buckets, self.firsts, tiles, shift, bits, self.counts];
         machine.run("bin_count", 32 * tiles, &[&[from], &bucket_of[..]].concat())?;
@@ -89,7 +89,7 @@ impl Bins {
     pub(super) fn lay(layout: &mut ArenaLayout, options: &Options, size: &Size) -> Result<Self> {
         let (len, batch) = (size.arcs, options.batch(size));
         let half = options.radix_bits / 2;
-        // A bucket that goes on has more keys than the threshold on both sides; the first one is there whatever it has.
+        // A bucket that continues has more keys than the threshold on both sides; the first bucket always exists.
         let buckets = len.min(batch) / (u64::from(options.threshold) + 1) + 1;
         let bins = 1 << options.radix_bits;
         Ok(Self {
@@ -104,18 +104,18 @@ impl Bins {
         })
     }
 
-    /// The same at an address.
+    /// The same, moved to an address.
     pub(super) fn at(self, base: u64) -> Self {
         let (edges, wedges) = (self.edges.at(base), self.wedges.at(base));
         Self { edges, wedges, listed: base + self.listed, closed: base + self.closed, ..self }
     }
 
-    /// Where a batch of candidates is to be written.
+    /// Where to write a batch of candidates.
     pub(super) fn candidates(&self) -> u64 {
         self.wedges.buffers[1]
     }
 
-    /// Nothing is counted yet.
+    /// Sets the count to zero.
     pub(super) fn begin<E: Engine>(&self, machine: &mut Machine<'_, E>) -> Result<()> {
         machine.fill(self.closed, 0, 8)
     }

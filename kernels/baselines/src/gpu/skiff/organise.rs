@@ -1,4 +1,4 @@
-//! Which threads take which edges, and which rows have their tries on the device together.
+//! Distributes edges over threads, and rows over the slices whose tries are on the device together.
 
 use bytemuck::cast_slice;
 use trimill_kernels::engine::Engine;
@@ -8,13 +8,13 @@ use super::{NODE, Organisation};
 
 use crate::gpu::machine::Machine;
 
-/// Entries that are made and copied together.
+/// Number of entries that are made and copied together.
 const CHUNK: usize = 1 << 20;
 
-/// What is on the device for an organisation.
+/// The data of an organisation on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Organised {
-    /// So many units of 32 edges of one vertex.
+    /// The number of units, of 32 edges of one vertex each.
     Units(u64),
     /// The level array.
     Levels(Vec<Level>),
@@ -29,7 +29,7 @@ pub(super) struct Level {
 }
 
 impl Organised {
-    /// The units of a launch, at most.
+    /// The most units of a launch.
     pub(super) fn most_units(&self) -> u64 {
         match self {
             Self::Units(many) => *many,
@@ -37,7 +37,7 @@ impl Organised {
         }
     }
 
-    /// Makes and copies what kernels need for rows of these lengths.
+    /// Makes and copies this data for rows of these lengths.
     pub(super) fn send<E: Engine>(
         machine: &mut Machine<'_, E>,
         organisation: Organisation,
@@ -80,28 +80,28 @@ impl Organised {
     }
 }
 
-/// Levels of a trie of so many keys, less one: keys are 32 to a node, and nodes 32 to a node above.
+/// Levels of a trie of `length` keys, less one: a node has 32 keys, and a node above it 32 nodes.
 fn level(length: u32) -> u32 {
     (1..).find(|&levels| u64::from(length) <= 32u64.saturating_pow(levels)).unwrap_or(1) - 1
 }
 
-/// All rows by their levels, within a level as they were.
+/// All rows sorted by level (stable).
 fn by_levels(lengths: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
     order.sort_by_key(|&row| level(lengths[row as usize]));
     order
 }
 
-/// The most nodes that the trie of a row of so many keys comes to: its first ones, and those of its chains. Each node of a chain
-/// follows a full one.
+/// The most nodes that the trie of a row of `length` keys can have: its first ones, and those of its chains, each of which follows a
+/// full node.
 pub(super) fn nodes(length: u32) -> u64 {
     u64::from(length.div_ceil(32).max(1).next_power_of_two()) + u64::from(length.saturating_sub(1) / 32)
 }
 
-/// Cuts the rows that have keys into slices of at most `room` nodes.
+/// Divides the rows that have keys into slices of at most `room` nodes.
 ///
 /// # Errors
-/// [`Error::Budget`] where a row alone is larger.
+/// [`Error::Budget`] if a single row needs more.
 pub(super) fn slices(organisation: Organisation, lengths: &[u32], room: u64) -> Result<Vec<Vec<u32>>> {
     let order = match organisation {
         Organisation::BlockDegree => (0..lengths.len() as u32).collect(),
@@ -141,7 +141,7 @@ mod tests {
     fn a_trie_has_room_for_its_keys_wherever_they_fall() {
         assert_eq!([1, 32, 33, 64, 65, 1024, 1025].map(nodes), [1, 1, 3, 3, 6, 63, 96]);
         for length in 1..5000u32 {
-            // All in one chain: a node for each 32, of which one is a first node.
+            // All keys in one chain: a node for each 32, of which one is a first node.
             let firsts = u64::from(length.div_ceil(32).next_power_of_two());
             assert!(nodes(length) - firsts + 1 >= u64::from(length.div_ceil(32)));
             assert!(nodes(length) <= 1 + 3 * u64::from(length) / 32);

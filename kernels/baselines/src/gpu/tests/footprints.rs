@@ -1,4 +1,4 @@
-//! Footprints cover what is taken, and not much more.
+//! Footprints are at least what is taken, and not much more.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn footprints_cover_what_is_taken_and_not_much_more() {
                     let size = Size { locals, arcs, numbered: (locals + proxies) as u32, row_block_limit };
                     let (promised, taken) = (footprint.least(&size), method.least_bytes(&size));
                     assert!(taken <= promised, "{method:?} {size:?}: {taken} of {promised}");
-                    // Tries of all rows are promised, that of one is what it does not begin without.
+                    // The footprint has the tries of all rows, the least bytes have the longest trie of one row.
                     let tries = match method {
                         GpuMethod::Skiff(_) => 13 * arcs + 132 * locals + footprint.per_numbered * (locals + proxies),
                         _ => 0,

@@ -1,4 +1,4 @@
-//! Scans, sums and the sort against the standard library.
+//! Scans, sums and the sort against loops and the standard library.
 
 use bytemuck::{cast_slice, cast_slice_mut};
 

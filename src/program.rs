@@ -1,0 +1,43 @@
+//! What the program of this package uses beside the front page: jobs made from tables of options, the trait [`Engine`] that carries
+//! them out, and reports as text. It is no part of the library's interface and changes without notice.
+
+pub use crate::bench::child::{follow_parent, serve};
+pub use crate::control::{NOTE, Silent};
+pub use crate::count::method::{Choice, Method};
+pub use crate::engine::Engine;
+pub use crate::execute::machine::own_process;
+pub use crate::generate::{Family, StarKind, parse_leaves};
+pub use crate::input::Header;
+pub use crate::job::file::{
+    CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, RunTable, SpillTable, Tables, WorkTable,
+};
+pub use crate::job::job::STANDARD_INPUT;
+pub use crate::job::overrides::Override;
+pub use crate::job::schema::schema;
+pub use crate::job::{Batch, BatchJob, Job, Parts, SpillTo, suggest};
+pub use crate::mapped::{end_at_once, report_failed_reads};
+pub use crate::pipeline::Pipeline;
+pub use crate::report::batch::{SummaryLine, summary};
+#[cfg(feature = "testing")]
+pub use crate::report::bench::example::example;
+pub use crate::report::failure::{Failure, kind_name};
+pub use crate::report::json::unwritten;
+pub use crate::report::table::{Column, grid, or_dash, seconds, thousands};
+pub use crate::report::{
+    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PlannedPartition,
+    VerifyReport, bench_table, chart, files, json, json_text, plan, result_table,
+};
+pub use crate::request::{BenchGraph, BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+pub use crate::run_dir::with_resume_advice;
+pub use crate::text::{printable, shown};
+pub use crate::threads::{WORKER, guarded};
+
+/// Files that the program writes itself.
+pub mod disk {
+    pub use crate::disk::{check_output, directory_of_output, make_dir, write_outputs};
+}
+
+/// Whether a job has begun in a directory.
+pub mod run_dir {
+    pub use crate::run_dir::is_started;
+}

@@ -1,0 +1,17 @@
+//! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
+
+macro_rules! stages {
+    ($($stage:ident)*) => {
+        $(
+            #[allow(missing_docs)]
+            pub mod $stage {
+                pub use crate::$stage::*;
+            }
+        )*
+    };
+}
+
+stages! {
+    assign bench bytes cache clean control count disk engine error execute generate graph input job mapped memory orient partition
+    pipeline plan prepare rates report request run_dir sealed spill stream text threads
+}
