@@ -1,4 +1,4 @@
-//! Files mapped into memory, large pages, and the allocator's settings: the only file of this crate with `unsafe` code.
+//! Files mapped into memory, large pages, prefetches, and the allocator's settings: the only file of this crate with `unsafe` code.
 //!
 //! Pages of a mapped file count as memory of the process while they are resident, so a big file is read through a [`Window`]
 //! that is dropped after use.
@@ -101,6 +101,19 @@ impl Deref for Window {
     fn deref(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |(_, map)| map)
     }
+}
+
+/// Asks the processor to load `values[i]`, if there is one, into its caches.
+#[inline(always)]
+pub fn prefetch<T>(values: &[T], i: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(i) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch changes no memory, and the address is that of a value.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, i);
 }
 
 /// Shorter arrays do not get large pages, which would save little and waste up to a page.

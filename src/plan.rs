@@ -1,6 +1,6 @@
 //! Planning: how many partitions, how large their row blocks, what each will take, and whether it fits.
 //!
-//! Enters: an oriented graph, how to cut it, the footprint of the counting method and the budget. Leaves: a [`Plan`] whose
+//! Input: an oriented graph, how to cut it, the footprint of the counting method and the budget. Output: a [`Plan`] whose
 //! partitions all fit, before any is built.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! Reports: the results of the commands as values, as JSON and as tables.
 //!
-//! Enters: values that the stages fill in. Leaves: text on standard output, files in an output directory. A report is
+//! Input: values that the stages fill in. Output: text on standard output, files in an output directory. A report is
 //! plain data: it can be written, read and checked.
 
 pub mod batch;

@@ -1,6 +1,6 @@
 //! Spills: partitions on disk, encoded, compressed and checksummed.
 //!
-//! Enters: a partition's header, the ranks of its vertices, and their rows, encoded as they are filtered ([`CodedRows`]). Leaves: one
+//! Input: a partition's header, the ranks of its vertices, and their rows, encoded as they are filtered ([`CodedRows`]). Output: one
 //! file a partition, and a manifest that names the files of a job. `docs/spill-format.md` has the layout byte by byte.
 //!
 //! Invariants: a file has its final name, and a valid header, only when it is complete. Every byte is under a checksum: the

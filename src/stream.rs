@@ -1,6 +1,6 @@
 //! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
 //!
-//! Enters: a [`PartitionSource`] (a spill, or a rank range). Leaves: its triangles, and its peak memory. One reader thread reads
+//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. One reader thread reads
 //! and decodes; two row block buffers, which the backend may lend, circulate between it and the counter, so while one row block
 //! is counted the next one is decoded, and never more than two exist. The resident section is handed over whole or, where the
 //! device has memory of its own, in runs of bounded size.

@@ -138,7 +138,7 @@ fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
         ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with code 7: the last word"),
         ("kill -KILL $$", 60.0, "crash", "by signal 9"),
         ("exec sleep 60", 0.2, "timeout", "stopped after 0.2 s"),
-        ("read job; echo \"$job\"; exec sleep 60", 60.0, "crash", "no result"),
+        ("read job; echo \"$job\"; exec sleep 60", 60.0, "crash", "not a result"),
         (
             r#"read job; echo '{"schema_version":1,"version":"0","job":null,"error":{"kind":"resource","message":"no room"}}'; read job"#,
             60.0,

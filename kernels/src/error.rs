@@ -105,7 +105,7 @@ pub enum Error {
         /// The driver's description.
         reason: String,
     },
-    /// The device is gone or needs a reset; nothing more can be done with it in this process.
+    /// The device is lost or needs a reset; this process cannot use it any more.
     #[error("the GPU was lost: {doing}: {reason}; see what nvidia-smi and the system's log say")]
     DeviceLost {
         /// The operation during which it was noticed.

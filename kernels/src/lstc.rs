@@ -1,7 +1,7 @@
 //! Method `lstc` on a device: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), counted a row block at
 //! a time. The head of `cuda/lstc.cu` says how the kernel's lines follow the paper's.
 //!
-//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose corner of largest number
+//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number
 //! is local.
 //!
 //! The resident section stays on the device; row blocks go through two slots, so the next one is copied while the kernel works on the

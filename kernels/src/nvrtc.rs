@@ -102,11 +102,11 @@ impl Nvrtc {
         let mut program = Program { nvrtc: self, handle: std::ptr::null_mut() };
         let create: Symbol<'_, Create> = self.function("nvrtcCreateProgram").map_err(failed)?;
         let nothing = std::ptr::null();
-        // SAFETY: `code` and `name` end in a zero and outlive the program; no headers are passed.
+        // SAFETY: `code` and `name` are zero-terminated and outlive the program; no headers are passed.
         check(unsafe { create(&mut program.handle, code.as_ptr(), name.as_ptr(), 0, nothing, nothing) })
             .map_err(failed)?;
         let compile: Symbol<'_, Compile> = self.function("nvrtcCompileProgram").map_err(failed)?;
-        // SAFETY: the program was just created; there are as many options as said, each ending in a zero.
+        // SAFETY: the program was just created; the number of options is right, and each is zero-terminated.
         if let Err(code) = check(unsafe { compile(program.handle, options.len() as c_int, options.as_ptr()) }) {
             let log = program.bytes("nvrtcGetProgramLogSize", "nvrtcGetProgramLog").unwrap_or_default();
             let log = CStr::from_bytes_until_nul(&log).map(|log| log.to_string_lossy().into_owned());

@@ -1,7 +1,7 @@
 //! Method `packed` on a device: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the
 //! shorter one are looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
 //!
-//! Enters: a partition's resident section and its row blocks in ascending order. Leaves: the triangles whose corner of largest number
+//! Input: a partition's resident section and its row blocks in ascending order. Output: the triangles whose corner of largest number
 //! is local.
 //!
 //! Successors are packed on the device as they arrive, and only the packed rows are kept. The resident section goes in steps through

@@ -172,7 +172,7 @@ impl RowBlockSlices<'_> {
     pub fn check(&self, next: u32, numbered: u32, locals: u32) -> Result<()> {
         let wrong = |what: &str| Err(Error::Section(format!("row block from {}: {what}", self.range.start)));
         if self.range.start != next || self.range.end < self.range.start || self.range.end > numbered {
-            return wrong("it does not follow on the one before");
+            return wrong("it does not begin where the one before ended");
         }
         let range = self.range.len() as u64;
         if self.offsets.first() != Some(&0) || self.offsets.last().map(|&last| u64::from(last)) != Some(self.arcs()) {
@@ -185,13 +185,13 @@ impl RowBlockSlices<'_> {
             range
         } else if self.offsets.len() as u64 == range + 1 {
             if !self.local_words.is_empty() || !self.local_ranks.is_empty() {
-                return wrong("words that tell locals are of no use where each number has its row");
+                return wrong("bits of local numbers, although each number has its row");
             }
             0
         } else {
             let words = range.div_ceil(64) as usize;
             if self.local_words.len() != words || self.local_ranks.len() != words {
-                return wrong("the words that tell locals are not as many as its range takes");
+                return wrong("the bits of local numbers do not cover its range");
             }
             let mut before = 0;
             for (word, &rank) in self.local_words.iter().zip(self.local_ranks) {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resident_sections_that_would_lead_astray_are_refused() {
+    fn invalid_resident_sections_are_refused() {
         // A partition of 4 vertices, 3 of them local with 4 arcs; a row with one arc came before.
         let size = Size { locals: 3, arcs: 4, numbered: 4, row_block_limit: 0 };
         let check = |offsets: &[u64], successors: &[u32]| {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn row_blocks_that_would_lead_astray_are_refused() {
+    fn invalid_row_blocks_are_refused() {
         let good = RowBlockSlices {
             range: 2..5,
             offsets: &[0, 1, 1],
@@ -281,17 +281,17 @@ mod tests {
         let all = RowBlockSlices { offsets: &[0], successors: &[], all_local: true, first_local: 2, ..good.clone() };
         assert_eq!(all.check(2, 5, 5), Ok(()));
         let wrong = [
-            (good.check(3, 5, 2), "follow"),
-            (good.check(2, 4, 2), "follow"),
+            (good.check(3, 5, 2), "where the one before"),
+            (good.check(2, 4, 2), "where the one before"),
             (good.check(2, 5, 1), "more locals"),
             (all.check(2, 5, 4), "more locals"),
             (RowBlockSlices { offsets: &[0, 1], ..good.clone() }.check(2, 5, 2), "its proxies"),
-            (RowBlockSlices { offsets: &[0, 1, 1, 1], ..good.clone() }.check(2, 5, 2), "of no use"),
-            (RowBlockSlices { offsets: &[0, 1, 1], ..every.clone() }.check(2, 5, 2), "words"),
+            (RowBlockSlices { offsets: &[0, 1, 1, 1], ..good.clone() }.check(2, 5, 2), "although each number"),
+            (RowBlockSlices { offsets: &[0, 1, 1], ..every.clone() }.check(2, 5, 2), "do not cover"),
             (RowBlockSlices { offsets: &[0, 1, 2], ..good.clone() }.check(2, 5, 2), "number of its successors"),
             (RowBlockSlices { offsets: &[0, 2, 1], ..good.clone() }.check(2, 5, 2), "descend"),
             (RowBlockSlices { offsets: &[], ..good.clone() }.check(2, 5, 2), "offsets"),
-            (RowBlockSlices { local_words: &[], ..good.clone() }.check(2, 5, 2), "words"),
+            (RowBlockSlices { local_words: &[], ..good.clone() }.check(2, 5, 2), "do not cover"),
             (RowBlockSlices { local_ranks: &[1], ..good.clone() }.check(2, 5, 2), "ranks"),
             (RowBlockSlices { local_words: &[0b011], ..good.clone() }.check(2, 5, 4), "its proxies"),
         ];

@@ -1,6 +1,6 @@
 //! Contiguous assignments: every part is an interval of ids, so the locality of the input's order is kept.
 //!
-//! Enters: the numbers of vertices and parts, and optionally a weight for each vertex. Leaves: the part of each vertex,
+//! Input: the numbers of vertices and parts, and optionally a weight for each vertex. Output: the part of each vertex,
 //! non-decreasing over the ids. Costs one pass for equal numbers, two for equal weights, and 4 bytes a vertex.
 
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! Assignments from files, as METIS and KaMinPar write them (`graph.part.8`), or as lines of `id part`.
 //!
-//! Enters: a text file, and the input's ids. Leaves: the part of each compact id, and the number of parts, which is the
+//! Input: a text file, and the input's ids. Output: the part of each compact id, and the number of parts, which is the
 //! largest part in the file plus one. Two forms, distinguished by the first line:
 //!
 //! - one column: line `i` (from 0) is the part of the vertex `first_id + i`; one line for each declared vertex in

@@ -1,6 +1,6 @@
 //! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
 //!
-//! Enters: a [`Graph`] and [`MetisOptions`]. Leaves: the part of each vertex and the number of edges cut. The algorithm is
+//! Input: a [`Graph`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. The algorithm is
 //! Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
 //!
 //! METIS changes the signal handling of its process, takes its random numbers from a process-wide generator, and cannot

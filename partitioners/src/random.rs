@@ -1,6 +1,6 @@
 //! Random assignment: every vertex draws its part independently and uniformly, as in LSTC.
 //!
-//! Enters: the number of vertices, the number of parts, a seed. Leaves: the part of each vertex. The generator is
+//! Input: the number of vertices, the number of parts, a seed. Output: the part of each vertex. The generator is
 //! ChaCha8 with the seed as its key; each block of 2^16 vertices has its own stream, so blocks are drawn in
 //! parallel and the result is the same on any number of threads and on any machine. Draws are exactly uniform
 //! (Lemire, 'Fast random integer generation in an interval', 2019). This is implemented here, so that no new version of a

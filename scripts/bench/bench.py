@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: graphs with a known count, runs of the program, tables and their archive."""
+"""Shared by the benchmark scripts: graphs with known counts, runs of the program, tables and their archive."""
 
 import argparse
 import datetime
@@ -24,17 +24,17 @@ REPEAT_BELOW_SECONDS = 60
 
 
 class Wrong(Exception):
-    """A result that is not what it must be."""
+    """A wrong result."""
 
 
 class Graph:
-    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times) or kingsN (king's moves on N x N fields, as
+    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times) or kingsN (king's moves on N x N squares, as
     kings500 or kings4k)."""
 
     def __init__(self, name):
         match = re.fullmatch(r"(kron|urand|crawl|kings)([1-9]\d*)(k?)", name)
         family, size = (match[1], int(match[2]) * (1000 if match[3] else 1)) if match else (None, 0)
-        # Each block of 2 x 2 fields has four triangles, and there are no others.
+        # Each block of 2 x 2 squares has four triangles, and there are no others.
         known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3,
                  "kings": 4 * (size - 1)**2}
         if known.get(family) is None:
@@ -52,10 +52,10 @@ class Graph:
 
 
 class Bench:
-    """Runs the program and keeps what it said."""
+    """Runs the program and keeps its output."""
 
     def __init__(self, options, command, method=None):
-        """`method` is what counts on a GPU, where a script measures one method whatever the program's default is."""
+        """`method`: the method on a GPU, for scripts that measure one method and not the program's default."""
         self.options = options
         self.method = method if options.backend == "cuda" else None
         folder = os.environ.get("TRIMILL_BIN_DIR")
@@ -76,7 +76,7 @@ class Bench:
         }
 
     def run(self, words):
-        """What the program answered, as JSON; None where it ended with an error or took too long."""
+        """The program's answer as JSON; None if it ended with an error or took too long."""
         words = [str(word) for word in words]
         start = time.monotonic()
         child = subprocess.Popen([self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ class Bench:
         try:
             answer, said = child.communicate(timeout=self.options.limit)
         except subprocess.TimeoutExpired:
-            # Interrupted rather than killed, so that it ends what it started.
+            # Interrupted, not killed, so that it ends its child processes.
             child.send_signal(signal.SIGINT)
             answer, said = child.communicate()
             said = f"stopped after {self.options.limit} s\n{said}"
@@ -106,7 +106,7 @@ class Bench:
         return text.replace(str(self.work), "WORK").replace(str(ROOT), ".")
 
     def flags(self, cache=None):
-        """What every command is given; with `cache` False, none is used."""
+        """The arguments of every command; with `cache` False, without a cache."""
         kept = ["--no-cache"] if cache is False else ["--cache-dir", cache or self.work / "cache"]
         method = ["--method", self.method] if self.method else []
         return ["--backend", self.options.backend, *method, *kept, "--work-dir", self.work / "tmp", "--json", "--quiet"]
@@ -134,7 +134,7 @@ class Bench:
         return self.checked(graph, self.must(["count", graph.path, *flags, *self.flags(cache)]))
 
     def counts(self, graph, *flags):
-        """The counts of a configuration; none where the program cannot do it."""
+        """The counts of a configuration; empty if the program cannot count it."""
         results = []
         while len(results) < self.options.runs:
             result = self.run(["count", graph.path, *flags, *self.flags()])
@@ -167,7 +167,7 @@ class Bench:
         beside.replace(output)
 
     def say(self, text):
-        """Prints a table, or a line in place of one, and keeps it."""
+        """Prints a table, or a line instead, and keeps it."""
         self.tables.append(text)
         print(text, end="\n\n", flush=True)
         self.save()

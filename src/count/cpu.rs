@@ -17,6 +17,7 @@
 
 mod hubs;
 mod pack;
+mod short;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
@@ -34,6 +35,7 @@ use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter,
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::lock;
+use crate::mapped::zeros;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
@@ -71,7 +73,7 @@ impl Cpu {
         let worker = || Mutex::new(Worker::new(numbered, self.room));
         Work {
             most_hubs: self.hubs.min(numbered),
-            cursors: vec![0; size.locals as usize],
+            cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             packed: Packed::None,
@@ -214,7 +216,7 @@ impl Work {
             self.workers.par_iter().for_each(|worker| lock(worker).allocate());
         }
         let (hubs, workers) = (&self.hubs, &self.workers);
-        let around = RowBlockContext { resident, packed: self.packed, range, successors, hubs };
+        let around = RowBlockContext { packed: self.packed, range, successors, hubs };
         self.triangles += runs(resident, &mut self.cursors)
             .into_par_iter()
             .with_max_len(1)

@@ -1,52 +1,73 @@
 //! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
+use crate::mapped::prefetch;
 use crate::partition::numbers::Numbers;
 use crate::partition::section::{Resident, RowBlockView, RowsLocation};
 
-/// Where a successor's row is.
-pub(super) enum RowLocation<'a> {
-    /// In the resident section, at this place.
-    Resident(usize),
-    /// In the row block: the row itself.
-    RowBlock(&'a [u32]),
-}
-
 /// Finds the row of a successor.
 pub(super) struct SuccessorRows<'a> {
-    resident: &'a Resident,
+    /// Where each resident row begins in `entries`; one more at the end.
+    offsets: &'a [u64],
+    /// The successors of all resident rows.
+    entries: &'a [u32],
     row_block: &'a RowBlockView<'a>,
     rows: RowsLocation,
 }
 
 impl<'a> SuccessorRows<'a> {
     pub(super) fn new(resident: &'a Resident, row_block: &'a RowBlockView<'a>) -> Self {
-        Self { resident, row_block, rows: Resident::rows_in(Numbers::List(&resident.numbers), row_block, None) }
-    }
-
-    /// Where the row of `b` is; `b` is a number in the row block's range.
-    #[inline(always)]
-    pub(super) fn place(&self, b: u32) -> RowLocation<'a> {
-        let place = b - self.row_block.range.start;
-        match &self.rows {
-            RowsLocation::Resident { first } => RowLocation::Resident(first + place as usize),
-            RowsLocation::RowBlock { .. } => RowLocation::RowBlock(self.row_block.row(place as usize)),
-            RowsLocation::Both { first, local } => {
-                let before = local.rank(place);
-                if local.contains(place) {
-                    RowLocation::Resident(first + before as usize)
-                } else {
-                    RowLocation::RowBlock(self.row_block.row((place - before) as usize))
-                }
-            }
-        }
+        let rows = Resident::rows_in(Numbers::List(&resident.numbers), row_block, None);
+        Self { offsets: &resident.offsets, entries: &resident.successors, row_block, rows }
     }
 
     /// The row of `b`; `b` is a number in the row block's range.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
-        match self.place(b) {
-            RowLocation::Resident(place) => self.resident.row(place),
-            RowLocation::RowBlock(row) => row,
+        let place = b - self.row_block.range.start;
+        match &self.rows {
+            RowsLocation::Resident { first } => self.resident(first + place as usize),
+            RowsLocation::RowBlock { .. } => self.row_block.row(place as usize),
+            RowsLocation::Both { first, local } => {
+                let before = local.rank(place);
+                match local.contains(place) {
+                    true => self.resident(first + before as usize),
+                    false => self.row_block.row((place - before) as usize),
+                }
+            }
         }
+    }
+
+    /// Prefetches where the row of `b` is, for [`Self::prefetch`].
+    #[inline(always)]
+    pub(super) fn prefetch_place(&self, b: u32) {
+        if let RowsLocation::Resident { first } = &self.rows {
+            prefetch(self.offsets, first + (b - self.row_block.range.start) as usize);
+        }
+    }
+
+    /// Prefetches the row of `b`, or its beginning.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, b: u32) {
+        if let RowsLocation::Resident { first } = &self.rows {
+            let i = first + (b - self.row_block.range.start) as usize;
+            prefetch(self.entries, self.offsets[i] as usize);
+            prefetch(self.entries, (self.offsets[i + 1] as usize).wrapping_sub(1));
+        }
+    }
+
+    /// How many entries are between the beginnings of resident row `i` and of the row of `b`; 0 if that is not resident.
+    pub(super) fn distance(&self, i: usize, b: u32) -> u64 {
+        match &self.rows {
+            RowsLocation::Resident { first } => {
+                self.offsets[first + (b - self.row_block.range.start) as usize].abs_diff(self.offsets[i])
+            }
+            RowsLocation::RowBlock { .. } | RowsLocation::Both { .. } => 0,
+        }
+    }
+
+    /// Row `i` of the resident section.
+    #[inline(always)]
+    pub(super) fn resident(&self, i: usize) -> &'a [u32] {
+        &self.entries[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 }

@@ -1,6 +1,6 @@
 //! The verifier: slow, simple, and without code in common with the stages that it checks.
 //!
-//! Enters: the arcs of a reader, in the ids of the input. Leaves: a [`Verdict`] with everything that a result says of the
+//! Input: the arcs of a reader, in the ids of the input. Output: a [`Verdict`] with everything that a result says of the
 //! graph as a whole. It neither cleans through buckets, nor orients, nor partitions: it sorts all arcs in memory, keeps for
 //! every vertex its full neighbourhood, and merges the two neighbourhoods of every edge. Each triangle is found three
 //! times, once for each of its edges.

@@ -1,6 +1,6 @@
 //! Builds several partitions in the same passes over the graph.
 //!
-//! Enters: the graph, some partitions. Leaves: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in
+//! Input: the graph, some partitions. Output: their spills. [`kept`] finds which vertices each partition keeps. Then one pass in
 //! rank order filters and encodes the rows of each file block for each partition, separately for locals and proxies. The rows
 //! are appended to the partition's spill in rank order, and a row block of proxies' rows ends where the next row would not fit
 //! ([`Cuts`]). Each pair of a partition and a file block is a task, so all threads have work however many partitions there are;

@@ -1,6 +1,6 @@
 //! Divides the host's memory once the graph is prepared: for counting, for building partitions, for planning them.
 //!
-//! Enters: a job and its graph. Leaves: a [`Division`], or the error that names the floor. The read buffers of all threads and a
+//! Input: a job and its graph. Output: a [`Division`], or the error that names the floor. The read buffers of all threads and a
 //! graph that is in memory come first; then the least that building a partition takes, where the job may build any; the rest
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 

@@ -1,6 +1,6 @@
 //! What `trimill count` does with a directory of kept spills: counts them, without the graph.
 //!
-//! Enters: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` wrote them. Leaves: the result that
+//! Input: a manifest and its spills, as `trimill partition` or `trimill count --keep-spill` wrote them. Output: the result that
 //! the graph itself gives. Each spill is checked against the manifest before it is counted, and is kept.
 
 use std::path::Path;

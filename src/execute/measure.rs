@@ -1,6 +1,6 @@
 //! Measures the rates of this machine, which `trimill doctor --measure` writes.
 //!
-//! Enters: a directory. Leaves: [`Rates`]. A Kronecker graph is generated there and counted by both streams on the cores and, where
+//! Input: a directory. Output: [`Rates`]. A Kronecker graph is generated there and counted by both streams on the cores and, where
 //! there is one, on the first GPU; the rates follow from the stage times of these jobs, the best of three runs. A file is
 //! written and read to measure the disk. Rates that cannot be measured, as those of a missing GPU, keep their defaults.
 

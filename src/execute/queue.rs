@@ -1,6 +1,6 @@
 //! The queue from which devices take partitions, and to which a device that fails returns those that it holds.
 //!
-//! Enters: items, from a builder that blocks while the queue is full. Leaves: each item to one taker at a time. An item is in
+//! Input: items, from a builder that blocks while the queue is full. Output: each item to one taker at a time. An item is in
 //! the taker's [`Taken`] until it is finished, so takers that find the queue empty wait as long as an item may be requeued.
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Runs the devices that count together, each in a thread of its own.
 //!
-//! Enters: backends, and a [`Queue`] of what they are to count. Leaves: each one's results, or the error of the job.
+//! Input: backends, and a [`Queue`] of what they are to count. Output: each one's results, or the error of the job.
 //!
 //! A device that fails requeues what it holds and takes no more; the others go on. Nothing is lost or counted twice: a count is
 //! added only when the whole item was counted, so the partial count of a requeued item is discarded. When the last device

@@ -1,6 +1,6 @@
 //! Resolves a job file: the jobs in their order, with defaults and overrides merged key by key.
 //!
-//! Enters: the path of a TOML file, the `--set`s, the `--only`s. Leaves: a [`Batch`] whose jobs have different names and
+//! Input: the path of a TOML file, the `--set`s, the `--only`s. Output: a [`Batch`] whose jobs have different names and
 //! different output directories. Anything wrong with the file as a whole is refused here, before a job runs; a missing
 //! input is an error of its own job only.
 

@@ -1,6 +1,6 @@
 //! A job as typed: tables whose keys are all optional.
 //!
-//! Enters: the text of a TOML file, or the flags of a command. Leaves: [`Tables`], which hold only what was typed;
+//! Input: the text of a TOML file, or the flags of a command. Output: [`Tables`], which hold only what was typed;
 //! defaults and checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
 //! name. Every table is a plain struct, and a variant with settings of its own has its own table
 //! (`[job.partition.metis]`), because tagged enums lose the position of an error.

@@ -1,6 +1,6 @@
 //! Finds what several partitions keep, in one pass over the rows in rank order.
 //!
-//! Enters: the graph, the partition of each vertex, some of the partitions. Leaves: for each of them a [`Kept`]. LSTC, Algorithm
+//! Input: the graph, the partition of each vertex, some of the partitions. Output: for each of them a [`Kept`]. LSTC, Algorithm
 //! 1, lines 5 and 6, and Algorithm 2. All marks of an arc `a -> b` follow from the partitions of its ends: `b` is pointed at
 //! where `a` is local, and each end is present where the other is local. At level `zero-indegree` a second pass, in falling rank
 //! order, keeps what the locals reach: arcs lead to smaller ranks, so whether a vertex is kept is known before its row is read,

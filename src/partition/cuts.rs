@@ -1,6 +1,6 @@
 //! Decides where a partition's row blocks end, row by row.
 //!
-//! Enters: the local number and the length of each kept proxy's row, ascending. Leaves: [`Cut`]s that tile the numbering, none
+//! Input: the local number and the length of each kept proxy's row, ascending. Output: [`Cut`]s that tile the numbering, none
 //! larger than the limit unless it is a single row. Memory: the cuts.
 
 use std::ops::Range;

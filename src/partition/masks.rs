@@ -1,6 +1,6 @@
 //! Which of 64 partitions each vertex is in, to size partitions without building them.
 //!
-//! Enters: the graph, the partition of each vertex, the first of 64 partitions. Leaves: [`Masks`]: for each rank a word whose bit
+//! Input: the graph, the partition of each vertex, the first of 64 partitions. Output: [`Masks`]: for each rank a word whose bit
 //! `p` tells whether its vertex is in the induced subgraph of partition `first + p`, and one for what pruning keeps of it. An arc
 //! is in exactly the partitions of the AND of its ends' words, and vertical counters add those up. One pass over the graph to
 //! make them, one to count, one more to prune at level `zero-indegree`; 16 bytes a vertex.

@@ -1,6 +1,6 @@
 //! The sizes of all partitions, before any is built.
 //!
-//! Enters: the graph, and the partition of each vertex. Leaves: for every partition the figures of LSTC's Tables 3 and 4: vertices
+//! Input: the graph, and the partition of each vertex. Output: for every partition the figures of LSTC's Tables 3 and 4: vertices
 //! and arcs of the induced subgraph and after pruning. Two passes over the graph for every 64 partitions (three at level
 //! `zero-indegree`, module `masks`); 16 bytes a vertex.
 

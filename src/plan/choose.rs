@@ -1,6 +1,6 @@
 //! Chooses the counting method with the shortest estimate on a device, from cheap statistics.
 //!
-//! Enters: the graph's size, the number of probes that its rows need, and for each method its footprint and its speed. Leaves: an
+//! Input: the graph's size, the number of probes that its rows need, and for each method its footprint and its speed. Output: an
 //! estimate for each; the least is chosen. Nothing is read, assigned or built.
 //!
 //! ```text

@@ -1,6 +1,6 @@
 //! Plans the partitions of an earlier start again, under the footprint and budgets of this one.
 //!
-//! Enters: how the graph was cut, and what else was recorded then. Leaves: the same partitions and what each takes now, or an
+//! Input: how the graph was cut, and what else was recorded then. Output: the same partitions and what each takes now, or an
 //! error with the budget that they need. Nothing is split or joined, since that would lose the results of counted partitions.
 
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The comparison of methods: the result of `trimill bench`.
 //!
-//! Enters: what the runs measured. Leaves: one JSON object, described in `docs/bench.md`; [`super::bench_table`] and
+//! Input: what the runs measured. Output: one JSON object, described in `docs/bench.md`; [`super::bench_table`] and
 //! [`super::chart`] make text and a picture of it.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The result of a count.
 //!
-//! Enters: what the stages measured. Leaves: one JSON object whose fields are documented in `docs/result.md`; fields
+//! Input: what the stages measured. Output: one JSON object whose fields are documented in `docs/result.md`; fields
 //! are only ever added. Invariants of a complete result ([`RunResult::check`]): `triangles` is the sum over the
 //! partitions, `parts` their number, their ids differ, `transitivity` follows from triangles and wedges.
 

@@ -1,6 +1,6 @@
 //! The journal: the result of each counted partition, in a file of its own.
 //!
-//! Enters: results of partitions, in any order. Leaves: those of earlier starts. A record is self-contained: it identifies the
+//! Input: results of partitions, in any order. Output: those of earlier starts. A record is self-contained: it identifies the
 //! partitioning and the graph that it belongs to, so it can be written on one machine and added on another. A record replaces
 //! an earlier one of the same partition, so however often a partition is counted, it is added once.
 

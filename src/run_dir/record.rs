@@ -1,6 +1,6 @@
 //! The job of a run directory: the settings that decide what its partitions hold.
 //!
-//! Enters: a job, and what identifies its input. Leaves: `job.json`, and on a later start what differs. Threads, budgets,
+//! Input: a job, and what identifies its input. Output: `job.json`, and on a later start what differs. Threads, budgets,
 //! backend, method and directories are not part of it and may change from start to start.
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Rows that are not yet joined to a block: numbers and lengths as plain values, successors encoded.
 //!
-//! Enters: rows of local numbers, from the code that filters them. Leaves: the bytes of a block ([`super::block`]). Encoded rows
+//! Input: rows of local numbers, from the code that filters them. Output: the bytes of a block ([`super::block`]). Encoded rows
 //! take 1 to 2 bytes an arc, so rows are encoded right where they are filtered, and only these bytes are moved after that.
 
 use crate::graph::codec::{BATCH_BYTES, SOME, put_batch};

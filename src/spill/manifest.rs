@@ -1,6 +1,6 @@
 //! The manifest: which spills belong to a job.
 //!
-//! Enters: a [`SpillSummary`] for each partition, and a description of the job. Leaves: `manifest.json` beside the spills,
+//! Input: a [`SpillSummary`] for each partition, and a description of the job. Output: `manifest.json` beside the spills,
 //! written to a temporary file and renamed; and the manifest that is read from it. The file is [sealed], so any flipped byte
 //! is found; each partition's `bytes` and `checksum` identify its file, so a spill that was replaced is found, too.
 

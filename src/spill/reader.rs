@@ -1,6 +1,6 @@
 //! Reads a spill.
 //!
-//! Enters: a file. Leaves: the resident section and any row block, in the caller's buffers. Opening checks the header, the
+//! Input: a file. Output: the resident section and any row block, in the caller's buffers. Opening checks the header, the
 //! length of the file, the index and their checksums, so a reader exists only for a complete file; blocks are checked
 //! when they are read ([`super::reading`]).
 

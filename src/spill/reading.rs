@@ -1,6 +1,6 @@
 //! Reads the blocks of a spill: ranks, the resident section, row blocks.
 //!
-//! Enters: an open [`SpillReader`]. Leaves: rows in the caller's buffers, decoded, or packed for a device that unpacks them itself.
+//! Input: an open [`SpillReader`]. Output: rows in the caller's buffers, decoded, or packed for a device that unpacks them itself.
 //! Blocks are read, checked and decoded in parallel, directly into those buffers. On an error the buffers are emptied, so that
 //! wrong rows are never returned. Memory: the caller's buffers, and for each thread a block, compressed and not, at most 3 MiB
 //! (more only for longer rows).

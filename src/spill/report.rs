@@ -1,6 +1,6 @@
 //! Reports what a spill holds.
 //!
-//! Enters: an open [`SpillReader`]; no block is read. Leaves: a [`SpillReport`].
+//! Input: an open [`SpillReader`]; no block is read. Output: a [`SpillReport`].
 
 use std::ops::Range;
 use std::path::PathBuf;

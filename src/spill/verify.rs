@@ -1,6 +1,6 @@
 //! Checks all of a spill.
 //!
-//! Enters: an open [`SpillReader`]. Leaves: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
+//! Input: an open [`SpillReader`]. Output: nothing, or what is wrong. Beyond what every reading checks (checksums, rows strictly
 //! ascending, resident successors below their own number, row blocks' successors below their range's end), each proxy's
 //! successors are compared with its own number, and each row block must have one row for each proxy of its range. A few blocks
 //! are decoded at a time. Memory: 4 bytes for each vertex of the partition, and a few MiB a thread.

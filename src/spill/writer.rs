@@ -1,6 +1,6 @@
 //! Writes a spill.
 //!
-//! Enters: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Leaves: one
+//! Input: the ranks of all vertices of a partition, then rows of locals and of proxies, each kind in ascending order. Output: one
 //! file under its final name, or none: blocks go to a temporary file in the same directory, the header is written over the zeros at
 //! its start when all else is there, and the file is renamed into place. A block ends with the row that fills it
 //! ([`FULL`]), and blocks are written as they end, so those of locals and proxies alternate; the bytes do not depend on the number

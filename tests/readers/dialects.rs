@@ -96,7 +96,7 @@ fn columns_are_settled_once_a_file() {
         ("0,1,7\n3,,1\n", 2, &["an empty column"]),
         ("3,,1\n", 1, &["an empty column"]),
         ("0 1 2\n3 4 5 6\n", 2, &["a line with 4 columns"]),
-        // Two lines are no header `3 2` and two arcs because of what stands behind it.
+        // Not a header `3 2` and two arcs, because of the further columns.
         ("3 2 # c\n2 1\n1 3\n", 2, &["a line with 2 columns; expected 3 columns"]),
         // Adjacency lists.
         ("0 1 2\n1 0 2 3\n2 0 1 3\n3 1 2 4\n", 2, &["a line with 4 columns"]),

@@ -115,6 +115,6 @@ fn an_input_that_cannot_be_read_again_is_a_usage_error() {
         let pipe = pipe.clone();
         move || fs::write(pipe, "0 1\n1 2\n2 0\n")
     });
-    refused(&place, 2, pipe.to_str().unwrap(), &["--format", "text"], &["no file", "--run-dir"]);
+    refused(&place, 2, pipe.to_str().unwrap(), &["--format", "text"], &["not a file", "--run-dir"]);
     let _ = feed.join();
 }

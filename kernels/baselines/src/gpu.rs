@@ -1,6 +1,6 @@
 //! The GPU methods: what they share, and their implementation of the traits of `trimill-kernels`.
 //!
-//! Enters: a partition as for `lstc`, its resident section in runs and then its row blocks. Leaves: [`Counted`]. All memory is from the
+//! Input: a partition as for `lstc`, its resident section in runs and then its row blocks. Output: [`Counted`]. All memory is from the
 //! GPU's arena. Copies and kernels alternate and do not overlap, as in the papers.
 
 mod both_ways;

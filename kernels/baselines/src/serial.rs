@@ -7,7 +7,7 @@
 //! | `reverse-edge` | a vector a vertex | once, at its end of larger number | yes |
 //! | `reverse-edge-serial` (in the paper 'serial CUDA') | the GPU's three arrays | once | yes |
 //!
-//! Enters: rows in falling degree order, which all methods need; the resident section in one run. Leaves: the triangles whose corner
+//! Input: rows in falling degree order, which all methods need; the resident section in one run. Output: the triangles whose corner
 //! of largest number is local. Intersections are merges, as in the paper, which measured them faster than binary search. The resident
 //! section that the lists are made from stays in memory, and is part of the footprint.
 //!

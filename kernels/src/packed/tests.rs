@@ -24,7 +24,7 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
     counts[0]
 }
 
-/// Counts in an arena, with runs of so many resident rows.
+/// Counts in an arena of `arena` bytes, with runs of `rows` resident rows.
 fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);

@@ -66,7 +66,7 @@ fn die_with_parent(args: impl IntoIterator<Item = OsString>) -> Result<()> {
     nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)
         .map_err(|error| Error::new(Kind::Child, "prctl failed").because(error.into()))?;
     if nix::unistd::getppid().as_raw() != parent {
-        return Err(Error::new(Kind::Interrupted, "the process that wanted the assignment is gone"));
+        return Err(Error::new(Kind::Interrupted, "the parent process has ended"));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The symmetric CSR that METIS takes, made from oriented rows.
 //!
-//! Enters: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
-//! changes nothing). Leaves: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending,
+//! Input: a [`Graph`], and `run`: the vertices `run * c .. run * (c + 1)` are contracted to the vertex `c` (`run` = 1
+//! changes nothing). Output: [`Symmetric`]. Invariants, even if the graph's degrees are wrong: rows strictly ascending,
 //! no loops, every arc with its reverse and the same weight; weights are at least 1 and their sums fit 32 bits. The
 //! result depends on the graph alone, not on the order of its rows or the number of threads.
 //!

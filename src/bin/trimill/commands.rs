@@ -1,6 +1,6 @@
 //! The commands: glue between the command line, the engine and the reports, one file each.
 //!
-//! Enters: a parsed [`Command`] and a [`Context`]. Leaves: text on the context's outputs, and an [`Outcome`] or an error,
+//! Input: a parsed [`Command`] and a [`Context`]. Output: text on the context's outputs, and an [`Outcome`] or an error,
 //! which only the program turns into exit codes.
 
 use std::io::Write;

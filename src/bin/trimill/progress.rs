@@ -1,6 +1,6 @@
 //! Progress on standard error: bars on a terminal, plain lines elsewhere, or nothing.
 //!
-//! Enters: the reports of [`trimill::Control`]. Many threads report at once, so an advance takes one shared lock, one
+//! Input: the reports of [`trimill::Control`]. Many threads report at once, so an advance takes one shared lock, one
 //! atomic addition and one reading of the clock. At most one plain line is printed every [`EVERY`], over all tasks, and a
 //! task that took less than that is not mentioned.
 

@@ -58,6 +58,9 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
         rest = after;
     }
     let pack_run = |(offsets, mut run): (&[u64], &mut [u32])| {
+        if offsets.windows(2).all(|ends| ends[1] - ends[0] < SHORTEST as u64) {
+            return 0;
+        }
         let (mut packed, mut entries) = (Vec::with_capacity(LONGEST), 0);
         for ends in offsets.windows(2) {
             let (row, after) = std::mem::take(&mut run).split_at_mut((ends[1] - ends[0]) as usize);

@@ -19,9 +19,9 @@ use std::ops::Range;
 
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
+use super::short;
 use crate::bytes::Bytes;
 use crate::count::successors::SuccessorRows;
-use crate::partition::section::Resident;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 const DIRECT: u32 = 2048;
@@ -267,7 +267,9 @@ impl Worker {
                 ahead[found] = successor_row;
                 found += usize::from(may_intersect(successor_row, first, last));
             }
-            count += ahead[..found].iter().map(|successor_row| self.intersect(successor_row)).sum::<u64>();
+            for successor_row in &ahead[..found] {
+                count += self.intersect(successor_row);
+            }
         }
         count
     }
@@ -302,7 +304,6 @@ pub(super) struct Run<'a> {
 
 /// What all runs of a row block share.
 pub(super) struct RowBlockContext<'a> {
-    pub(super) resident: &'a Resident,
     /// Which rows of the resident section are packed.
     pub(super) packed: Packed,
     /// The range of the row block.
@@ -318,12 +319,18 @@ pub(super) struct RowBlockContext<'a> {
 /// instruction, counting takes twice as long.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>) -> u64 {
-    let RowBlockContext { resident, packed, range, hubs, .. } = around;
+    let RowBlockContext { packed, range, successors, hubs, .. } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
     let mut unpacked = std::mem::take(&mut worker.unpacked);
+    let locals = run.first..run.first + run.cursors.len();
+    let others = end_of_hubs.max(range.start)..range.end;
+    let prefetches = *packed == Packed::None && is_scattered(successors, &locals, &others);
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
-        let row = resident.row(run.first + i);
+        if prefetches {
+            prefetch(successors, run.first + i, &locals, &others);
+        }
+        let row = successors.resident(run.first + i);
         let words = if *packed == Packed::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
@@ -340,11 +347,42 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
             count += worker.intersect_hubs(&row[..hubs_end], start, hubs);
         }
         if start.max(hubs_end) < end {
-            count += worker.intersect_others(&row[..end], start.max(hubs_end), words, around);
+            let (row, start) = (&row[..end], start.max(hubs_end));
+            count += match *packed == Packed::None && end <= short::LONGEST {
+                true => short::count(row, start, successors),
+                false => worker.intersect_others(row, start, words, around),
+            };
         }
     }
     worker.unpacked = unpacked;
     count
+}
+
+/// Whether the rows of most successors in `range` are far from those of their tails, so that memory has to be waited for. From a sample
+/// of the `locals`.
+fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>, range: &Range<u32>) -> bool {
+    const SAMPLE: usize = 64;
+    const FAR: u64 = 1 << 16;
+    let (mut all, mut far) = (0, 0);
+    for i in locals.clone().step_by(locals.len().div_ceil(SAMPLE)) {
+        for &b in successors.resident(i).iter().filter(|b| range.contains(b)) {
+            all += 1;
+            far += usize::from(successors.distance(i, b) > FAR);
+        }
+    }
+    2 * far > all
+}
+
+/// Prefetches the rows of the successors in `range` of the local after `i`, and where those of the local after that are.
+#[inline(always)]
+fn prefetch(successors: &SuccessorRows<'_>, i: usize, locals: &Range<usize>, range: &Range<u32>) {
+    let row = |i: usize| if i < locals.end { successors.resident(i) } else { &[] };
+    for b in row(i + 2).iter().rev().take(AHEAD).filter(|b| range.contains(b)) {
+        successors.prefetch_place(*b);
+    }
+    for b in row(i + 1).iter().rev().take(AHEAD).filter(|b| range.contains(b)) {
+        successors.prefetch(*b);
+    }
 }
 
 /// Counts the postponed arcs of a worker.
@@ -356,9 +394,10 @@ pub(super) fn count_postponed(worker: &mut Worker, hubs: &Hubs) -> u64 {
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.
 #[inline(always)]
 fn before(row: &[u32], start: usize, limit: u32) -> usize {
-    match row.last() {
-        Some(&last) if last >= limit => start + row[start..].partition_point(|&b| b < limit),
-        _ => row.len(),
+    match &row[start..] {
+        [first, ..] if *first >= limit => start,
+        [.., last] if *last < limit => row.len(),
+        rest => start + rest.partition_point(|&b| b < limit),
     }
 }
 
@@ -391,5 +430,8 @@ fn probe(row: &[u32], marks: &[u64]) -> u64 {
             *count += marks[c as usize / 64] >> (c % 64) & 1;
         }
     }
-    counts.iter().sum::<u64>() + rest.iter().map(|&c| marks[c as usize / 64] >> (c % 64) & 1).sum::<u64>()
+    for (count, &c) in counts.iter_mut().zip(rest) {
+        *count += marks[c as usize / 64] >> (c % 64) & 1;
+    }
+    counts[0] + counts[1] + counts[2] + counts[3]
 }

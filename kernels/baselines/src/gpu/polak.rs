@@ -1,6 +1,6 @@
 //! Method `polak`: A. Polak, 'Counting Triangles in Large Graphs on GPU' (2015), the forward algorithm with a thread an edge.
 //!
-//! Enters: the edge array, each edge in both directions. The eight steps of section 3.2:
+//! Input: the edge array, each edge in both directions. The eight steps of section 3.2:
 //!
 //! 1. copy the edge array; 2. the largest vertex; 3. sort the edges as 64-bit integers; 4. the node array; 5. mark backward edges, from
 //!    higher degree to lower; 6. drop them; 7. unzip to a structure of arrays; 8. the node array again.

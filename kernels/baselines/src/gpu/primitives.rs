@@ -139,7 +139,7 @@ pub(super) const fn bits(vertices: u64) -> u32 {
 /// [`Error::Section`].
 pub(super) fn check_length(len: u64) -> Result<()> {
     if len > u64::from(u32::MAX) {
-        return Err(Error::Section(format!("{len} edges in a list; this method has room for {}", u32::MAX)));
+        return Err(Error::Section(format!("{len} edges in a list; this method takes at most {}", u32::MAX)));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Method `radix-binning`: N. Tirpankar, H. Sundar, 'Towards Triangle Counting on GPU using Stable Radix binning' (2018).
 //!
-//! Enters: the edge list with each edge in both directions. Algorithm 1: the list is sorted, which gives the vertices' lists. Each
+//! Input: the edge list with each edge in both directions. Algorithm 1: the list is sorted, which gives the vertices' lists. Each
 //! vertex of degree `d` has `d (d - 1) / 2` wedges; for each wedge, the edge that would close it is written to the candidates E', at
 //! the place that a scan of the numbers of wedges gives. Algorithm 2: E and E' are binned together by the highest bits of both
 //! vertices (stable); buckets that are empty on one side are dropped, those with few keys on a side are compared key by key, and the
