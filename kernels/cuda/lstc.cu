@@ -1,7 +1,7 @@
 // Method `lstc`: Algorithm 3 and section 4.4 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026).
 //
-// Enters: the resident rows of a partition and one row block: the rows of the proxies in a range of numbers, or of all numbers in it.
-// Rows ascend strictly, every successor is smaller than its row's own number. Leaves: the triangles that start at each local vertex
+// Input: the resident rows of a partition and one row block: the rows of the proxies in a range of numbers, or of all numbers in it.
+// Rows ascend strictly, every successor is smaller than its row's own number. Output: the triangles that start at each local vertex
 // (its corner of largest number), added to `sums`.
 //
 // The lines of Algorithm 3 in this file:

@@ -1,8 +1,8 @@
 // Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter row are
 // looked up there ('streamed past the table').
 //
-// Enters: the resident rows of a partition and a row block's rows, strictly ascending, every successor smaller than its row's own
-// number. Leaves: the triangles that start at local vertices (their corner of largest number), added to one total.
+// Input: the resident rows of a partition and a row block's rows, strictly ascending, every successor smaller than its row's own
+// number. Output: the triangles that start at local vertices (their corner of largest number), added to one total.
 //
 // A packed row has a word for every run of numbers with a successor: the run in the high bits, a bit for each successor in the low
 // ones. A run has 16 numbers among the first 65,536, which are called hubs, and 2^k after them (k = 4, or less if there are more
