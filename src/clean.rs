@@ -27,10 +27,14 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::input::arcs::ArcSource;
 use crate::input::{ArcSink, MOST_VERTICES};
+use crate::mapped::prefetch;
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
 use workspace::{Ids, PER_KEY, Pool};
 pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
+
+/// Keys whose degrees are prefetched before they are needed.
+const AHEAD: usize = 24;
 
 /// Counts of the input, and of what was removed and added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,12 +282,7 @@ fn unite(
             let distinct = (forward.len() + backward.len()) as u64;
             let union = merge(forward, backward);
             let edges = union.len() as u64;
-            for run in union.chunk_by(|a, b| a >> 32 == b >> 32) {
-                degrees[(run[0] >> 32) as usize].fetch_add(run.len() as u32, Ordering::Relaxed);
-                for key in run {
-                    degrees[*key as u32 as usize].fetch_add(1, Ordering::Relaxed);
-                }
-            }
+            add_degrees(&union, &degrees);
             pairs.put(bucket, union)?;
             task.advance(incoming);
             Ok((edges, distinct, 2 * edges - distinct))
@@ -312,6 +311,22 @@ fn unite(
         bytes_written,
         reading: totals.reading,
     })
+}
+
+/// Adds the edges of a bucket to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
+/// the lines are prefetched.
+fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
+    let mut at = 0;
+    for run in union.chunk_by(|a, b| a >> 32 == b >> 32) {
+        degrees[(run[0] >> 32) as usize].fetch_add(run.len() as u32, Ordering::Relaxed);
+        for key in run {
+            if let Some(&ahead) = union.get(at + AHEAD) {
+                prefetch(degrees, ahead as u32 as usize);
+            }
+            degrees[*key as u32 as usize].fetch_add(1, Ordering::Relaxed);
+            at += 1;
+        }
+    }
 }
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted

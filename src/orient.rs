@@ -26,7 +26,11 @@ use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
+use crate::mapped::prefetch;
 use ranked::RankedArcs;
+
+/// Keys whose ranks are prefetched before they are needed.
+const AHEAD: usize = 24;
 
 /// A complete graph file under a temporary name, and the bytes written to make it.
 pub struct Oriented {
@@ -73,7 +77,11 @@ pub fn orient(
         control.check()?;
         let taken = pool.take(8 * pairs.len(lane));
         let keys = pairs.take(lane)?;
-        arcs.extend(keys.iter().map(|&key| {
+        arcs.extend(keys.iter().enumerate().map(|(i, &key)| {
+            if let Some(&ahead) = keys.get(i + AHEAD) {
+                prefetch(&rank_of, (ahead >> 32) as usize);
+                prefetch(&rank_of, ahead as u32 as usize);
+            }
             let (a, b) = (rank_of[(key >> 32) as usize], rank_of[key as u32 as usize]);
             (a.max(b), a.min(b))
         }))?;
