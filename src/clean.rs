@@ -27,7 +27,7 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::input::arcs::ArcSource;
 use crate::input::{ArcSink, MOST_VERTICES};
-use crate::mapped::prefetch;
+use crate::mapped::{prefetch, with_capacity};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
 use workspace::{Ids, PER_KEY, Pool};
@@ -347,7 +347,7 @@ fn merge(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
     if a.is_empty() || b.is_empty() {
         return if a.is_empty() { b } else { a };
     }
-    let mut out = Vec::with_capacity(a.len() + b.len());
+    let mut out = with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
         let (x, y) = (a[i], b[j]);

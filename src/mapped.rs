@@ -117,13 +117,20 @@ pub fn prefetch<T>(values: &[T], i: usize) {
 }
 
 /// Shorter arrays do not get large pages, which would save little and waste up to a page.
-const WORTH_LARGE_PAGES: usize = 8 << 20;
+const WORTH_LARGE_PAGES: usize = 4 << 20;
 
 /// `len` zeros, which take no memory before they are touched; in large pages if there are many.
 pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
     let mut zeros = bytemuck::zeroed_vec(len);
     large_pages(&mut zeros);
     zeros
+}
+
+/// An empty vector with room for `capacity` values; in large pages if they are many.
+pub fn with_capacity<T: Pod>(capacity: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(capacity);
+    large_pages(&mut values);
+    values
 }
 
 /// Asks the system to back the capacity of `values`, which was not touched yet, by large pages, if it is large. Faulting in large

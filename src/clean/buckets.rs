@@ -14,6 +14,7 @@ use std::sync::{Mutex, OnceLock};
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Result};
 use crate::lock;
+use crate::mapped::with_capacity;
 
 /// Keys staged in one thread for one lane before they are handed to the lane.
 const STAGED: usize = 256;
@@ -213,9 +214,10 @@ impl Buckets {
         let mut slot = std::mem::take(&mut *lock(&self.lanes[lane]));
         let filling = std::mem::take(&mut slot.filling);
         let mut left = slot.len;
-        let mut memory = slot.full.into_iter().inspect(|block| {
+        let mut memory = slot.full.into_iter();
+        let released = |block: &Vec<u64>| {
             self.held.fetch_sub(block.capacity() as u64 * 8, Ordering::Relaxed);
-        });
+        };
         let mut spare: Vec<u64> = filling;
         let mut file = match slot.on_disk {
             0 => None,
@@ -226,13 +228,19 @@ impl Buckets {
         };
         loop {
             let want = left.min(most as u64) as usize;
-            let mut piece = Vec::with_capacity(want);
+            let mut piece = match memory.as_slice() {
+                // The one block of a lane that was put as a whole.
+                [block] if block.len() == want && spare.is_empty() => {
+                    memory.next().inspect(released).unwrap_or_default()
+                }
+                _ => with_capacity(want),
+            };
             while piece.len() < want {
                 let missing = want - piece.len();
                 if !spare.is_empty() {
                     let from = spare.len() - missing.min(spare.len());
                     piece.extend(spare.drain(from..));
-                } else if let Some(block) = memory.next() {
+                } else if let Some(block) = memory.next().inspect(released) {
                     spare = block;
                 } else if let Some((file, path, rest)) = &mut file {
                     let now = missing.min(*rest as usize);

@@ -26,6 +26,7 @@ use crate::graph::file::RowsWritten;
 use crate::graph::numbering::degree_runs;
 use crate::graph::{BlockEntry, DegreeRun, encode};
 use crate::lock;
+use crate::mapped::zeros;
 
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 2048;
@@ -137,7 +138,7 @@ impl RankedArcs {
     /// The file blocks of a bucket with these arcs.
     fn made(&self, part: &Range<usize>, keys: &[u64]) -> Made {
         let (first, end) = (self.blocks[part.start], self.blocks[part.end]);
-        let (mut ends, mut successors) = (vec![0; (end - first) as usize], vec![0; keys.len()]);
+        let (mut ends, mut successors) = (zeros((end - first) as usize), zeros(keys.len()));
         rows(keys, first, &mut ends, &mut successors);
         let mut made = Made { arcs: keys.len() as u64, ..Made::default() };
         let mut begin = 0;
