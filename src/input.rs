@@ -23,8 +23,6 @@ pub mod arcs;
 mod batch;
 mod binary;
 mod bvgraph;
-mod bvgraph_bits;
-mod bvgraph_rows;
 mod columns;
 mod compressed;
 mod compression;

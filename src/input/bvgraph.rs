@@ -1,30 +1,40 @@
 //! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
 //! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
-//! Ids are `0..nodes`. Neither offsets nor any other file is needed or written. Rows refer to earlier rows, so without
-//! offsets one thread decodes all of them (about 90 million arcs a second) and hands batches of 65,536 arcs to the
-//! others. Memory: the rows of the reference window, and 256 KiB for each batch in flight.
+//! Ids are `0..nodes`. Neither offsets nor any other file is needed or written. Rows refer to earlier rows, so one thread reads the
+//! stream without decoding rows (`scan`) and finds chunks of about 131,072 arcs, which all threads decode (`decode`). Memory: for
+//! each chunk in progress its bytes, the rows of the window, and a batch of arcs.
+
+mod bits;
+mod codes;
+mod decode;
+mod properties;
+mod row;
+mod scan;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use dsi_bitstream::dispatch::CodesRead;
-use dsi_bitstream::impls::BufBitReader;
-use dsi_bitstream::traits::{BE, BitSeek, Endianness, LE};
-use webgraph::prelude::{CompFlags, get_endianness, parse_properties};
+use dsi_bitstream::traits::{BE, BitSeek, LE};
 
-use super::bvgraph_bits::{StreamError, Words};
-use super::bvgraph_rows::{RowLimits, Rows, catch_silently};
 use super::file::InputFile;
 use super::parallel::produce_and_drain;
 use super::row_store::{RowStore, may_be_symmetric, unless_damaged};
 use super::rows::AdjacencyRows;
-use super::{ArcSink, Reader, check_vertices};
+use super::{ArcSink, Reader};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::error::{Error, Result};
+use crate::lock;
+use bits::{BitOrder, StreamError, Words};
+use decode::{Decoder, Failed};
+use properties::Properties;
+use row::Encoding;
+use scan::{Chunk, Scanner};
 
 /// Arcs handed over at once.
 const BATCH: usize = 1 << 14;
@@ -73,14 +83,6 @@ impl Files {
     }
 }
 
-/// The contents of the properties file.
-struct Properties {
-    little_endian: bool,
-    nodes: u64,
-    arcs: u64,
-    flags: CompFlags,
-}
-
 /// A graph whose properties were read and checked.
 pub(super) struct Bvgraph {
     file: InputFile,
@@ -97,95 +99,132 @@ impl Bvgraph {
         let properties = Properties::read(files)?;
         let graph = Self { file: InputFile::open(&files.graph, work_dir, control)?, properties };
         // A row takes a bit at least.
-        if graph.properties.nodes > graph.file.bytes.saturating_mul(8) {
-            let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.nodes);
+        if graph.properties.encoding.nodes > graph.file.bytes.saturating_mul(8) {
+            let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.encoding.nodes);
             return Err(graph.damaged(format!("{found}: the stream ends too early")));
         }
         Ok(graph)
     }
 
-    fn scan_as<E: Endianness>(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>
-    where
-        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
-    {
-        self.decode::<E>(control, task, |rows| {
-            produce_and_drain(rows, |batch| {
-                control.check()?;
-                sink.arcs(batch)
-            })
-            .map(|()| true)
+    fn scan_as<E: BitOrder>(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        self.decode::<E>(control, task, |_, chunk, decoder, batch| {
+            self.decode_chunk::<E>(chunk, decoder, |tail, successors| {
+                for &head in successors {
+                    batch.push((tail, head.into()));
+                    if batch.len() == BATCH {
+                        sink.arcs(batch)?;
+                        batch.clear();
+                    }
+                }
+                Ok(())
+            })?;
+            sink.arcs(batch)?;
+            batch.clear();
+            Ok(true)
         })?;
         Ok(self.properties.arcs)
     }
 
-    /// Decodes the rows. `take` receives a function that fills a batch with the next arcs and returns whether there were any;
-    /// if `take` returns that it has taken all, checks that these are all arcs of the graph.
-    fn decode<E: Endianness>(
+    /// Decodes all rows into memory; `None` if some of the first arcs have no reverse.
+    fn store_as<E: BitOrder>(&self, control: &Control, task: &Task) -> Result<Option<RowStore>> {
+        let mut store = RowStore::new(self.properties.encoding.nodes);
+        let pieces = Mutex::new(BTreeMap::new());
+        let whole = self.decode::<E>(control, task, |number, chunk, decoder, _| {
+            let piece = store.piece();
+            let mut first = Vec::new();
+            self.decode_chunk::<E>(chunk, decoder, |tail, successors| {
+                if number == 0 && first.len() < BATCH {
+                    first.extend(successors.iter().map(|&head| (tail, u64::from(head))));
+                }
+                piece.row(tail, successors);
+                Ok(())
+            })?;
+            lock(&pieces).insert(number, piece.into_successors());
+            Ok(may_be_symmetric(&first))
+        })?;
+        if !whole {
+            return Ok(None);
+        }
+        for (_, successors) in pieces.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            store.push(successors);
+        }
+        Ok(Some(store))
+    }
+
+    /// Finds where rows begin, and passes chunks of them to `take` in other threads: the number of each, its rows, and memory. Checks
+    /// that these are all rows and arcs of the graph. `false` if `take` returned that it needs no more.
+    fn decode<E: BitOrder>(
         &self,
         control: &Control,
         task: &Task,
-        take: impl FnOnce(&mut dyn FnMut(&mut Vec<(u64, u64)>) -> Result<bool>) -> Result<bool>,
-    ) -> Result<bool>
-    where
-        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
-    {
-        let Properties { nodes, arcs, flags, .. } = &self.properties;
-        let trouble = RefCell::new(StreamError::default());
-        let bits = BufBitReader::<E, _>::new(Words::new(&self.file.file, self.file.bytes, task, &trouble));
-        let limits = RowLimits { nodes: *nodes, arcs: *arcs, bytes: self.file.bytes };
-        let mut rows = Rows::new(bits, flags, limits).map_err(|e| self.damaged(format!("unknown codes ({e})")))?;
-        let whole = take(&mut |batch| {
+        take: impl Fn(u64, &Chunk, &mut Decoder, &mut Vec<(u64, u64)>) -> Result<bool> + Sync,
+    ) -> Result<bool> {
+        let (file, trouble) = (&self.file, RefCell::new(StreamError::default()));
+        let bits = E::reader(Words::new(&file.file, file.bytes, task, &trouble));
+        let mut scanner = Scanner::new(&self.properties.encoding, bits, self.properties.arcs, file.bytes);
+        let (mut next, enough) = (0, AtomicBool::new(false));
+        let taken = |work: &mut Work| -> Result<()> {
             control.check()?;
-            batch.clear();
-            rows.fill(batch, BATCH).map_err(|found| match trouble.take() {
-                StreamError::Unreadable(e) => Error::read(&self.file.path, e),
-                StreamError::Ended => self.damaged(format!("{found}: the stream ends too early")),
-                StreamError::None => self.damaged(found),
-            })?;
-            Ok(!batch.is_empty())
-        })?;
-        if whole {
-            self.check_end(&mut rows)?;
+            if !enough.load(Ordering::Relaxed) && !take(work.number, &work.chunk, &mut work.decoder, &mut work.batch)? {
+                enough.store(true, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        produce_and_drain(
+            |work: &mut Work| {
+                control.check()?;
+                let chunk = scanner.next_chunk::<E>().map_err(|_| {
+                    let found = format!("the row of vertex {} cannot be decoded", scanner.node());
+                    match trouble.take() {
+                        StreamError::Unreadable(e) => Error::read(&file.path, e),
+                        StreamError::Ended => self.damaged(format!("{found}: the stream ends too early")),
+                        StreamError::None => self.damaged(found),
+                    }
+                })?;
+                let Some(chunk) = chunk else { return Ok(false) };
+                (work.number, work.chunk) = (next, chunk);
+                next += 1;
+                Ok(!enough.load(Ordering::Relaxed))
+            },
+            taken,
+        )?;
+        if !enough.into_inner() {
+            self.check_end::<E>(&mut scanner)?;
+            return Ok(true);
         }
-        Ok(whole)
+        Ok(false)
     }
 
-    /// Decodes all rows into memory; `None` if some of the first arcs have no reverse.
-    fn store_as<E: Endianness>(&self, control: &Control, task: &Task) -> Result<Option<RowStore>>
-    where
-        for<'a> BufBitReader<E, Words<'a>>: CodesRead<E> + BitSeek<Error = io::Error>,
-    {
-        let mut store = RowStore::new(self.properties.nodes);
-        let mut first = true;
-        self.decode::<E>(control, task, |rows| {
-            let mut batch = Vec::new();
-            while rows(&mut batch)? {
-                if std::mem::take(&mut first) && !may_be_symmetric(&batch) {
-                    return Ok(false);
-                }
-                let piece = store.piece();
-                piece.arcs(&batch)?;
-                let successors = piece.into_successors();
-                store.push(successors);
-            }
-            Ok(true)
+    /// Decodes the rows of a chunk.
+    fn decode_chunk<E: BitOrder>(
+        &self,
+        chunk: &Chunk,
+        decoder: &mut Decoder,
+        each: impl FnMut(u64, &[u32]) -> Result<()>,
+    ) -> Result<()> {
+        let (file, trouble) = (&self.file, RefCell::new(StreamError::default()));
+        let needed = (chunk.bits.end - chunk.bits.start).div_ceil(8);
+        let mut bits = E::reader(Words::few(&file.file, file.bytes, needed, &trouble));
+        let at_start = bits.set_bit_pos(chunk.bits.start).map_err(|_| Failed::Row(chunk.start));
+        let decoded = at_start.and_then(|()| decoder.decode(&self.properties.encoding, chunk, &mut bits, each));
+        decoded.map_err(|failed| match (trouble.take(), failed) {
+            (StreamError::Unreadable(e), _) => Error::read(&file.path, e),
+            (_, Failed::Row(node)) => self.damaged(format!("the row of vertex {node} cannot be decoded")),
+            (_, Failed::Order(node)) => self.damaged(format!("the row of vertex {node} is not ascending")),
+            (_, Failed::Sink(error)) => error,
         })
-        .map(|whole| whole.then_some(store))
     }
 
     /// Checks that the rows held all arcs and filled the file.
-    fn check_end<B: BitSeek<Error = io::Error> + CodesRead<E>, E: Endianness>(
-        &self,
-        rows: &mut Rows<E, B>,
-    ) -> Result<()> {
-        let Properties { nodes, arcs, .. } = self.properties;
-        let found = rows.arcs();
+    fn check_end<E: BitOrder>(&self, scanner: &mut Scanner<'_, E::Reader<'_>>) -> Result<()> {
+        let Properties { arcs, encoding: Encoding { nodes, .. }, .. } = self.properties;
+        let found = arcs - scanner.arcs_left();
         if found != arcs {
             return Err(self
                 .damaged(format!("{found} arcs in {nodes} rows"))
                 .expected(format!("{arcs}, as the properties say")));
         }
-        let end = rows.bit_position().map_err(|e| Error::read(&self.file.path, e))?;
+        let end = scanner.position::<E>().map_err(|_| self.damaged("the stream ends too early".into()))?;
         // Writers pad to a whole byte or word; 128 bits allow for wide words.
         if end > 8 * self.file.bytes || 8 * self.file.bytes - end > 128 {
             return Err(self
@@ -201,57 +240,18 @@ impl Bvgraph {
     }
 }
 
-impl Properties {
-    fn read(files: &Files) -> Result<Self> {
-        let path = &files.properties;
-        if !path.is_file() {
-            return Err(Error::data(path, "does not exist")
-                .expected("the properties of a BVGraph beside its .graph")
-                .advice("fetch it too; if the .graph is of another format, name that with --format"));
-        }
-        let damaged = |found: String| {
-            Error::data(path, found).expected("the properties of a BVGraph").advice("fetch the file again")
-        };
-        let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;
-        let class = String::from_utf8_lossy(&text)
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("graphclass=").map(str::to_owned));
-        if let Some(class) = class.filter(|class| !class.ends_with("BVGraph")) {
-            return Err(damaged(format!("a graph of class {class}")));
-        }
-        // The library's parser panics on some bytes that are not UTF-8.
-        let no_text = || damaged("bytes that are not text".into());
-        let endianness = catch_silently(|| get_endianness(&files.base)).ok_or_else(no_text)?;
-        let endianness = endianness.map_err(|e| damaged(format!("damaged: {}", e.root_cause())))?;
-        let little_endian = endianness == LE::NAME;
-        let read = match endianness.as_str() {
-            LE::NAME => catch_silently(|| parse_properties::<LE>(path)).ok_or_else(no_text)?,
-            BE::NAME => catch_silently(|| parse_properties::<BE>(path)).ok_or_else(no_text)?,
-            _ => return Err(damaged(format!("endianness '{endianness}'")).expected("'big' or 'little'")),
-        };
-        let (nodes, arcs, flags) = read.map_err(|e| {
-            // The outer contexts name the key, the inner ones the cause.
-            let why: Vec<String> = e.chain().map(ToString::to_string).collect();
-            damaged(why.join(": ").replace(&format!(" in {}", path.display()), ""))
-        })?;
-        let nodes = nodes as u64;
-        check_vertices(nodes).map_err(|error| error.at(path))?;
-        if u128::from(arcs) > u128::from(nodes) * u128::from(nodes) {
-            return Err(damaged(format!("{arcs} arcs between {nodes} vertices")));
-        }
-        if flags.compression_window > 1 << 20 || flags.min_interval_length as u64 > 1 << 32 {
-            return Err(damaged(format!(
-                "a window of {} rows and intervals of at least {}",
-                flags.compression_window, flags.min_interval_length
-            )));
-        }
-        Ok(Self { little_endian, nodes, arcs, flags })
-    }
+/// A chunk, and the memory of what decodes it.
+#[derive(Default)]
+struct Work {
+    number: u64,
+    chunk: Chunk,
+    decoder: Decoder,
+    batch: Vec<(u64, u64)>,
 }
 
 impl Reader for Bvgraph {
     fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
-        let Properties { nodes, arcs, .. } = self.properties;
+        let Properties { arcs, encoding: Encoding { nodes, .. }, .. } = self.properties;
         // A row takes at least a bit.
         if nodes > 8 * self.file.bytes || !RowStore::fits(nodes, arcs, memory) {
             return Ok(None);
@@ -266,7 +266,7 @@ impl Reader for Bvgraph {
     }
 
     fn declared_vertices(&self) -> Option<u64> {
-        Some(self.properties.nodes)
+        Some(self.properties.encoding.nodes)
     }
 
     fn arcs_at_most(&self) -> u64 {

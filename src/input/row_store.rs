@@ -83,6 +83,12 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
+    /// Adds a row.
+    pub(super) fn row(&self, tail: u64, row: &[u32]) {
+        self.lengths[tail as usize].fetch_add(row.len() as u32, Ordering::Relaxed);
+        lock(&self.successors).extend_from_slice(row);
+    }
+
     /// Their successors, one row after another.
     pub(super) fn into_successors(self) -> Vec<u32> {
         let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

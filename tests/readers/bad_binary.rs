@@ -71,8 +71,8 @@ fn bad_bvgraphs_are_refused() {
     refuses("longer", &["bytes; expected 640105"], &|graph, _| graph.extend([0; 40]));
     refuses("zeros", &["zeros.graph"], &|graph, _| graph[5000..].fill(0));
     refuses("ones", &["ones.graph"], &|graph, _| graph[5000..].fill(0xff));
-    refuses("no-nodes", &["Missing 'nodes'", "no-nodes.properties"], &replace("\nnodes=130000", ""));
-    refuses("no-arcs", &["Missing 'arcs'"], &replace("\narcs=2057910", ""));
+    refuses("no-nodes", &["no 'nodes'", "no-nodes.properties"], &replace("\nnodes=130000", ""));
+    refuses("no-arcs", &["no 'arcs'"], &replace("\narcs=2057910", ""));
     refuses("words", &["'nodes'", "words.properties"], &replace("nodes=130000", "nodes=many"));
     refuses("more-nodes", &["too early"], &replace("nodes=130000", "nodes=130001"));
     refuses("fewer-nodes", &["fewer-nodes.graph"], &replace("nodes=130000", "nodes=129000"));

@@ -42,6 +42,9 @@ fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
             ("no-intervals", CompFlags { min_interval_length: 0, ..usual }),
             ("short-intervals", CompFlags { min_interval_length: 1, compression_window: 2, ..usual }),
             ("delta", CompFlags { residuals: Codes::Delta, outdegrees: Codes::Delta, ..usual }),
+            ("omega", CompFlags { residuals: Codes::Omega, references: Codes::Gamma, ..usual }),
+            ("zeta5", CompFlags { residuals: Codes::Zeta(5), ..usual }),
+            ("no-references", CompFlags { max_ref_count: 0, ..usual }),
         ];
         for (name, flags) in others {
             for little_endian in [false, true] {
@@ -51,6 +54,31 @@ fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
                 assert_eq!(source.format(), Format::Bvgraph, "{name}");
                 assert!(arcs(&source).unwrap() == expected, "{name}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_crawl_is_read_whatever_its_chains_of_references() {
+    // Rows refer to rows that refer to others: 25 chunks of 131,072 arcs, whose rows need many rows before them, or all.
+    let folder = Folder::new();
+    let mut expected = arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    expected.sort_unstable();
+    assert_eq!(expected.len(), 3_216_152);
+    let graph = graph_of(&expected);
+    let usual = CompFlags::default();
+    for (name, flags) in [
+        ("long", CompFlags { max_ref_count: 1 << 20, ..usual }),
+        ("long-wide", CompFlags { max_ref_count: 1 << 20, compression_window: 64, ..usual }),
+        ("short-wide", CompFlags { max_ref_count: 2, compression_window: 500, ..usual }),
+    ] {
+        write(&folder.path(name), &graph, flags, name == "long");
+        let source = open(&folder.path(&format!("{name}.graph"))).unwrap();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut found = pool.install(|| arcs(&source)).unwrap();
+            found.sort_unstable();
+            assert!(found == expected, "{name} on {threads} threads");
         }
     }
 }

@@ -10,9 +10,12 @@ use std::os::unix::fs::FileExt;
 
 use dsi_bitstream::traits::{WordRead, WordSeek};
 
+use dsi_bitstream::impls::BufBitReader;
+use dsi_bitstream::traits::{BE, BitRead, BitSeek, Endianness, LE};
+
 use crate::control::Task;
 
-const BUFFER: usize = 1 << 20;
+const BUFFER: u64 = 1 << 20;
 /// Zero words after the end.
 const BEHIND: u64 = 4;
 
@@ -32,8 +35,11 @@ pub(super) enum StreamError {
 pub(super) struct Words<'a> {
     file: &'a File,
     bytes: u64,
-    task: &'a Task,
+    /// Told of what is read.
+    task: Option<&'a Task>,
     trouble: &'a RefCell<StreamError>,
+    /// Bytes that are read at a time.
+    at_once: u64,
     buffer: Vec<u8>,
     /// The next byte of `buffer`.
     next: usize,
@@ -42,8 +48,15 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
+    /// The words of a file of `bytes` bytes; `task` is told of what is read.
     pub(super) fn new(file: &'a File, bytes: u64, task: &'a Task, trouble: &'a RefCell<StreamError>) -> Self {
-        Self { file, bytes, task, trouble, buffer: Vec::new(), next: 0, end: 0 }
+        Self { file, bytes, task: Some(task), trouble, at_once: BUFFER, buffer: Vec::new(), next: 0, end: 0 }
+    }
+
+    /// The words of such a file, for a reader of no more than about `needed` bytes.
+    pub(super) fn few(file: &'a File, bytes: u64, needed: u64, trouble: &'a RefCell<StreamError>) -> Self {
+        let at_once = (needed + 64).next_multiple_of(4).min(BUFFER);
+        Self { file, bytes, task: None, trouble, at_once, buffer: Vec::new(), next: 0, end: 0 }
     }
 
     #[cold]
@@ -59,7 +72,7 @@ impl<'a> Words<'a> {
             self.buffer.clear();
             self.buffer.resize(4, 0);
         } else {
-            let now = left.min(BUFFER as u64) as usize;
+            let now = left.min(self.at_once) as usize;
             // The last word is padded with zeros.
             self.buffer.clear();
             self.buffer.resize(now.next_multiple_of(4), 0);
@@ -69,7 +82,7 @@ impl<'a> Words<'a> {
                 self.trouble.replace(StreamError::Unreadable(error));
                 return Err(kind.into());
             }
-            self.task.advance(now as u64);
+            self.task.inspect(|task| task.advance(now as u64));
         }
         self.end += self.buffer.len() as u64;
         Ok(())
@@ -113,5 +126,30 @@ impl WordSeek for Words<'_> {
     fn set_word_pos(&mut self, word: u64) -> io::Result<()> {
         (self.buffer, self.next, self.end) = (Vec::new(), 0, 4 * word);
         Ok(())
+    }
+}
+
+/// An order of the bits in a stream.
+pub(super) trait BitOrder: Endianness {
+    /// Reads codes.
+    type Reader<'a>: BitRead<Self> + BitSeek;
+
+    /// A reader of a stream.
+    fn reader(words: Words<'_>) -> Self::Reader<'_>;
+}
+
+impl BitOrder for BE {
+    type Reader<'a> = BufBitReader<BE, Words<'a>>;
+
+    fn reader(words: Words<'_>) -> Self::Reader<'_> {
+        BufBitReader::new(words)
+    }
+}
+
+impl BitOrder for LE {
+    type Reader<'a> = BufBitReader<LE, Words<'a>>;
+
+    fn reader(words: Words<'_>) -> Self::Reader<'_> {
+        BufBitReader::new(words)
     }
 }

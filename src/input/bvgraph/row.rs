@@ -1,0 +1,154 @@
+//! The encoding of a row.
+//!
+//! A row is its degree; the distance to an earlier row of the window that it refers to (0: none); which blocks of that row's
+//! successors it copies; intervals of consecutive successors; and the distances between all others, the residuals.
+//!
+//! Every number is checked as it is read against what the graph allows: degrees against the arcs left, blocks against the row
+//! that is copied, intervals and residuals against the degree and the number of vertices. So a damaged stream is an error, or
+//! another valid graph, and takes no more time and memory than a valid one.
+
+use std::ops::Range;
+
+use dsi_bitstream::dispatch::Codes;
+use dsi_bitstream::traits::{BitRead, Endianness};
+
+use super::codes::{at_most, read};
+
+/// How rows are encoded.
+#[derive(Debug, Clone)]
+pub(super) struct Encoding {
+    /// The number of vertices.
+    pub(super) nodes: u64,
+    /// How many rows before a row it may refer to.
+    pub(super) window: u64,
+    /// The length of the shortest interval; 0: there are no intervals.
+    pub(super) shortest_interval: u64,
+    pub(super) outdegrees: Codes,
+    pub(super) references: Codes,
+    pub(super) blocks: Codes,
+    pub(super) intervals: Codes,
+    pub(super) residuals: Codes,
+}
+
+/// What is not the encoding of a row, or ends before it does.
+#[derive(Debug)]
+pub(super) struct Impossible;
+
+/// Receives the successors of a row: those of each kind in ascending order.
+pub(super) trait Successors {
+    /// Successors number `range` of the row `distance` rows before this one.
+    fn copy(&mut self, distance: u64, range: Range<u64>);
+    /// Consecutive ids.
+    fn interval(&mut self, ids: Range<u64>);
+    /// An id.
+    fn residual(&mut self, id: u64);
+}
+
+impl Encoding {
+    /// Reads the degree of a row, which may have at most `most` arcs.
+    #[inline(always)]
+    pub(super) fn degree<E: Endianness>(&self, bits: &mut impl BitRead<E>, most: u64) -> Result<u64, Impossible> {
+        at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
+    }
+
+    /// Reads the rest of the row of `node`; `degree_of` gives the degree of a row by its distance. Returns the distance to the row
+    /// that this one refers to, or 0.
+    #[inline(always)]
+    pub(super) fn successors<E: Endianness>(
+        &self,
+        bits: &mut impl BitRead<E>,
+        (node, degree): (u64, u64),
+        degree_of: impl Fn(u64) -> u64,
+        into: &mut impl Successors,
+    ) -> Result<u64, Impossible> {
+        let (mut left, mut distance) = (degree, 0);
+        if degree == 0 {
+            return Ok(0);
+        }
+        if self.window > 0 {
+            distance = at_most(read(self.references, bits)?, self.window.min(node))?;
+        }
+        if distance > 0 {
+            let copied = self.copies(bits, (distance, degree_of(distance)), into)?;
+            left = left.checked_sub(copied).ok_or(Impossible)?;
+        }
+        if left > 0 && self.shortest_interval > 0 {
+            left -= self.intervals(bits, (node, left), into)?;
+        }
+        if left > 0 {
+            let mut id = signed(node, read(self.residuals, bits)?)?;
+            for i in 0..left {
+                if i > 0 {
+                    id = id.checked_add(1 + at_most(read(self.residuals, bits)?, self.nodes)?).ok_or(Impossible)?;
+                }
+                if id >= self.nodes {
+                    return Err(Impossible);
+                }
+                into.residual(id);
+            }
+        }
+        Ok(distance)
+    }
+
+    /// Reads which blocks of a row of `length` successors are copied; returns how many successors these have.
+    #[inline(always)]
+    fn copies<E: Endianness>(
+        &self,
+        bits: &mut impl BitRead<E>,
+        (distance, length): (u64, u64),
+        into: &mut impl Successors,
+    ) -> Result<u64, Impossible> {
+        // Each block but the first has a successor at least.
+        let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
+        let (mut at, mut copied) = (0, 0);
+        // Every other block is copied, the first one to begin with; what follows the last block is the next one.
+        for block in 0..=blocks {
+            let end = match block == blocks {
+                true => length,
+                false => at + at_most(read(self.blocks, bits)?, length)? + u64::from(block > 0),
+            };
+            if end > length {
+                return Err(Impossible);
+            }
+            if block.is_multiple_of(2) && end > at {
+                into.copy(distance, at..end);
+                copied += end - at;
+            }
+            at = end;
+        }
+        Ok(copied)
+    }
+
+    /// Reads the intervals of a row with at most `left` more successors; returns how many these are.
+    #[inline(always)]
+    fn intervals<E: Endianness>(
+        &self,
+        bits: &mut impl BitRead<E>,
+        (node, left): (u64, u64),
+        into: &mut impl Successors,
+    ) -> Result<u64, Impossible> {
+        let many = at_most(read(self.intervals, bits)?, left)?;
+        let (mut end, mut all) = (0, 0);
+        for i in 0..many {
+            let first = read(self.intervals, bits)?;
+            let start = if i == 0 { signed(node, first)? } else { end + 1 + at_most(first, self.nodes)? };
+            let length = at_most(read(self.intervals, bits)?, self.nodes)? + self.shortest_interval;
+            (end, all) = (start + length, all + length);
+            if end > self.nodes || all > left {
+                return Err(Impossible);
+            }
+            into.interval(start..end);
+        }
+        Ok(all)
+    }
+}
+
+/// The id at a distance from `node` whose sign is in the lowest bit.
+#[inline(always)]
+fn signed(node: u64, distance: u64) -> Result<u64, Impossible> {
+    match distance % 2 {
+        0 => node.checked_add(distance / 2),
+        _ => node.checked_sub(distance / 2 + 1),
+    }
+    .ok_or(Impossible)
+}

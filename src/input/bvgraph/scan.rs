@@ -1,0 +1,174 @@
+//! Where rows begin: a pass over the stream that decodes no row.
+//!
+//! A row refers to rows before it, so rows can be decoded only from a point where all that they need is known, and without a file
+//! of offsets their beginnings are known only once all numbers before them were read. So one thread reads the numbers, for which
+//! only the degrees of the rows in the window are needed, and cuts the stream into [`Chunk`]s that other threads decode.
+//!
+//! Each row refers to one other row at most; these chains end in a row that refers to none, its *root*. To decode a chunk, the
+//! rows from the smallest root of the window before it must be decoded, too. The stream is cut where these are few.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use dsi_bitstream::traits::{BitRead, BitSeek, Endianness};
+
+use super::row::{Encoding, Impossible, Successors};
+
+/// Arcs of a chunk, more or less.
+const CHUNK: u64 = 1 << 17;
+
+/// Rows and arcs before a chunk that are decoded again, at most.
+const AGAIN_ROWS: u64 = 1 << 10;
+const AGAIN_ARCS: u64 = CHUNK / 4;
+
+/// Rows whose beginnings are kept. A chunk does not begin where an earlier row is needed.
+const KEPT: usize = 1 << 14;
+
+/// The rows of the window may have so many arcs for each byte of the stream, and so many more: intervals and copies encode any
+/// number of arcs in a few bits, and a decoder keeps the window's rows. Real graphs have a fraction of that.
+const ARCS_A_BYTE: u64 = 8;
+const MORE_ARCS: u64 = 1 << 22;
+
+/// Some rows, and what is needed to decode them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chunk {
+    /// The rows.
+    pub(super) rows: Range<u64>,
+    /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
+    pub(super) start: u64,
+    /// The bits of the rows from `start` on.
+    pub(super) bits: Range<u64>,
+    /// The degrees of the rows in the window before `start`.
+    pub(super) degrees: Vec<u64>,
+}
+
+/// A row whose beginning is known.
+struct Row {
+    bit: u64,
+    degree: u64,
+    /// The row without a reference where the chain of its references ends.
+    root: u64,
+}
+
+/// Reads the stream of a graph.
+pub(super) struct Scanner<'a, B> {
+    encoding: &'a Encoding,
+    bits: B,
+    /// The next row.
+    node: u64,
+    /// The rows before it that are kept.
+    rows: VecDeque<Row>,
+    /// The arcs that may follow.
+    arcs_left: u64,
+    /// The most arcs that the row at each position of the window has had.
+    longest: Vec<u64>,
+    /// Arcs by which these may still grow.
+    room: u64,
+}
+
+/// Discards successors.
+struct Skipped;
+
+impl Successors for Skipped {
+    #[inline(always)]
+    fn copy(&mut self, _: u64, _: Range<u64>) {}
+    #[inline(always)]
+    fn interval(&mut self, _: Range<u64>) {}
+    #[inline(always)]
+    fn residual(&mut self, _: u64) {}
+}
+
+impl<'a, B> Scanner<'a, B> {
+    /// Reads rows from `bits`, a stream of `bytes` bytes with at most `arcs` arcs.
+    pub(super) fn new(encoding: &'a Encoding, bits: B, arcs: u64, bytes: u64) -> Self {
+        let longest = vec![0; encoding.window as usize + 1];
+        let room = MORE_ARCS + ARCS_A_BYTE * bytes;
+        Self { encoding, bits, node: 0, rows: VecDeque::new(), arcs_left: arcs, longest, room }
+    }
+
+    /// The arcs that were expected and did not come.
+    pub(super) fn arcs_left(&self) -> u64 {
+        self.arcs_left
+    }
+
+    /// The next row: after an error the one that could not be read.
+    pub(super) fn node(&self) -> u64 {
+        self.node
+    }
+
+    /// The position in the stream.
+    ///
+    /// # Errors
+    /// When the stream cannot be read.
+    pub(super) fn position<E: Endianness>(&mut self) -> Result<u64, Impossible>
+    where
+        B: BitRead<E> + BitSeek,
+    {
+        self.bits.bit_pos().map_err(|_| Impossible)
+    }
+
+    /// The next chunk; `None` after the last row.
+    ///
+    /// # Errors
+    /// When a row cannot be read.
+    pub(super) fn next_chunk<E: Endianness>(&mut self) -> Result<Option<Chunk>, Impossible>
+    where
+        B: BitRead<E> + BitSeek,
+    {
+        let first = self.node;
+        if first == self.encoding.nodes {
+            return Ok(None);
+        }
+        let start = self.start_for_next().unwrap_or(first);
+        let window = self.encoding.window.min(start);
+        let begin = if start == first { self.position()? } else { self.row(start).bit };
+        let degrees = (start - window..start).map(|node| self.row(node).degree).collect();
+        let mut arcs = 0;
+        while self.node < self.encoding.nodes && (arcs < CHUNK || self.start_for_next().is_none()) {
+            arcs += self.read_row()?;
+        }
+        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.position()?, degrees }))
+    }
+
+    /// Where decoding has to begin for a chunk that begins with the next row; `None` if that is too far.
+    fn start_for_next(&self) -> Option<u64> {
+        let window = self.encoding.window.min(self.node);
+        let start = (self.node - window..self.node).map(|node| self.row(node).root).min().unwrap_or(self.node);
+        let kept = self.node - self.rows.len() as u64;
+        let is_near = self.node - start <= AGAIN_ROWS
+            && start - start.min(self.encoding.window) >= kept
+            && (start..self.node).map(|node| self.row(node).degree).sum::<u64>() <= AGAIN_ARCS;
+        is_near.then_some(start)
+    }
+
+    /// A row that is kept.
+    fn row(&self, node: u64) -> &Row {
+        &self.rows[self.rows.len() - (self.node - node) as usize]
+    }
+
+    /// Reads a row; returns its degree.
+    #[inline(always)]
+    fn read_row<E: Endianness>(&mut self) -> Result<u64, Impossible>
+    where
+        B: BitRead<E> + BitSeek,
+    {
+        let Self { encoding, bits, node, rows, arcs_left, longest, room } = self;
+        let bit = bits.bit_pos().map_err(|_| Impossible)?;
+        let degree = encoding.degree(bits, *arcs_left)?;
+        let longest = &mut longest[(*node % (encoding.window + 1)) as usize];
+        let growth = degree.saturating_sub(*longest);
+        *longest += growth;
+        *room = room.checked_sub(growth).ok_or(Impossible)?;
+        let before = |distance: u64| &rows[rows.len() - distance as usize];
+        let distance = encoding.successors(bits, (*node, degree), |distance| before(distance).degree, &mut Skipped)?;
+        let root = if distance == 0 { *node } else { before(distance).root };
+        *arcs_left -= degree;
+        // All rows of the window are kept, since a reference needs their degrees.
+        if rows.len() >= KEPT.max(encoding.window as usize) {
+            rows.pop_front();
+        }
+        rows.push_back(Row { bit, degree, root });
+        *node += 1;
+        Ok(degree)
+    }
+}
