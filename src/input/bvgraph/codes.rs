@@ -7,7 +7,9 @@
 use dsi_bitstream::dispatch::Codes;
 use dsi_bitstream::traits::{BitRead, Endianness};
 
-use super::row::Impossible;
+/// What is no number, or no row, or ends too early.
+#[derive(Debug)]
+pub(super) struct Impossible;
 
 /// The most bits of a number: signed distances between 32-bit ids take 33, and codes one more.
 const MOST_BITS: u64 = 40;
@@ -87,7 +89,7 @@ pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use dsi_bitstream::dispatch::{CodesWrite, DynamicCodeWrite};
+    use dsi_bitstream::dispatch::DynamicCodeWrite;
     use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
     use dsi_bitstream::traits::{BE, BitWrite, LE};
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use dsi_bitstream::traits::{BitRead, Endianness};
 
-use super::row::{Encoding, Impossible, Successors};
+use super::codes::Impossible;
+use super::row::{Encoding, Successors};
 use super::scan::Chunk;
 use crate::error::Result;
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 use dsi_bitstream::dispatch::Codes;
 use dsi_bitstream::traits::{BitRead, Endianness};
 
-use super::codes::{at_most, read};
+use super::codes::{Impossible, at_most, read};
 
 /// How rows are encoded.
 #[derive(Debug, Clone)]
@@ -29,10 +29,6 @@ pub(super) struct Encoding {
     pub(super) intervals: Codes,
     pub(super) residuals: Codes,
 }
-
-/// What is not the encoding of a row, or ends before it does.
-#[derive(Debug)]
-pub(super) struct Impossible;
 
 /// Receives the successors of a row: those of each kind in ascending order.
 pub(super) trait Successors {

@@ -12,7 +12,8 @@ use std::ops::Range;
 
 use dsi_bitstream::traits::{BitRead, BitSeek, Endianness};
 
-use super::row::{Encoding, Impossible, Successors};
+use super::codes::Impossible;
+use super::row::{Encoding, Successors};
 
 /// Arcs of a chunk, more or less.
 const CHUNK: u64 = 1 << 17;
