@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 /// Flags that all commands understand.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// How progress is shown on standard error: bars on a terminal and plain lines elsewhere, always plain lines, or
+    /// How progress is shown on standard error: a bar on a terminal and plain lines elsewhere, always plain lines, or
     /// nothing
     #[arg(long, global = true, value_enum, default_value_t, value_name = "HOW", help_heading = "General")]
     pub(crate) progress: ProgressMode,
@@ -55,7 +55,7 @@ pub(crate) struct Global {
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum ProgressMode {
-    /// Bars on a terminal, plain lines elsewhere.
+    /// A bar on a terminal, plain lines elsewhere.
     #[default]
     Auto,
     /// A line every few seconds.

@@ -1,62 +1,77 @@
-//! Progress on standard error: bars on a terminal, plain lines elsewhere, or nothing.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing.
 //!
-//! Input: the reports of [`trimill::Control`]. Many threads report at once, so an advance takes one shared lock, one
-//! atomic addition and one reading of the clock. At most one plain line is printed every [`EVERY`], over all tasks, and a
-//! task that took less than that is not mentioned.
+//! Input: the reports of [`trimill::Control`]. Output: one line for the whole job: the share that is done, the time left, and how far
+//! its current task is. Many threads report at once, so an advance takes one shared lock, one atomic addition and one reading of
+//! the clock.
+
+mod share;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::cli::ProgressMode;
-use trimill::Bytes;
-use trimill::program::Silent;
-use trimill::program::{seconds, thousands};
-use trimill::{Observer, Unit};
+use share::Share;
+use trimill::program::{Silent, seconds};
+use trimill::{Bytes, Observer, Unit};
 
-/// The shortest time between two plain lines.
+/// When the first plain line comes, and the shortest time between two of them.
+const FIRST: Duration = Duration::from_secs(1);
 pub(crate) const EVERY: Duration = Duration::from_secs(3);
+
+/// The shortest time between two pictures of the bar.
+const REDRAWN: Duration = Duration::from_millis(100);
+
+/// The length of the bar's scale.
+const SCALE: u64 = 1000;
 
 /// The observer of the stages, and a way to write to standard error beside it.
 pub(crate) struct Progress {
     /// Receives the reports.
     pub(crate) observer: Arc<dyn Observer>,
-    bars: Option<MultiProgress>,
+    bar: Option<ProgressBar>,
 }
 
 impl Progress {
     /// `terminal`: whether standard error is one.
     pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
-            (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bars: None },
+            (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bar: None },
             (ProgressMode::Auto, true) => {
-                let bars = Bars::default();
-                let multi = bars.multi.clone();
-                Self { observer: Arc::new(bars), bars: Some(multi) }
+                let bar = ProgressBar::new(SCALE).with_style(style());
+                let shown = Shown::new(Target::Bar(bar.clone()), Duration::ZERO, REDRAWN);
+                Self { observer: Arc::new(shown), bar: Some(bar) }
             }
-            _ => Self { observer: Arc::new(Plain::new(Box::new(io::stderr()), EVERY)), bars: None },
+            _ => {
+                let shown = Shown::new(Target::Lines(Mutex::new(Box::new(io::stderr()))), FIRST, EVERY);
+                Self { observer: Arc::new(shown), bar: None }
+            }
         }
     }
 
-    /// Standard error for log lines; bars are hidden while they are written.
+    /// Standard error for log lines; the bar is hidden while they are written.
     pub(crate) fn log_writer(&self) -> LogWriter {
-        LogWriter(self.bars.clone())
+        LogWriter(self.bar.clone())
     }
 }
 
-/// Standard error; bars are hidden during a write.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("[{bar:24}] {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ")
+}
+
+/// Standard error; the bar is hidden during a write.
 #[derive(Clone)]
-pub(crate) struct LogWriter(Option<MultiProgress>);
+pub(crate) struct LogWriter(Option<ProgressBar>);
 
 impl Write for LogWriter {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         match &self.0 {
-            Some(bars) => bars.suspend(|| io::stderr().write(text)),
+            Some(bar) => bar.suspend(|| io::stderr().write(text)),
             None => io::stderr().write(text),
         }
     }
@@ -65,90 +80,14 @@ impl Write for LogWriter {
     }
 }
 
-/// Tasks by number.
-struct Tasks<T> {
-    next: AtomicU64,
-    by_number: RwLock<HashMap<u64, Arc<T>>>,
+/// Where the line is shown.
+enum Target {
+    Bar(ProgressBar),
+    Lines(Mutex<Box<dyn Write + Send>>),
 }
 
-impl<T> Default for Tasks<T> {
-    fn default() -> Self {
-        Self { next: AtomicU64::new(0), by_number: RwLock::default() }
-    }
-}
-
-impl<T> Tasks<T> {
-    fn add(&self, task: T) -> u64 {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.by_number.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(task));
-        number
-    }
-    fn get(&self, number: u64) -> Option<Arc<T>> {
-        self.by_number.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
-    }
-    fn remove(&self, number: u64) -> Option<Arc<T>> {
-        self.by_number.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
-    }
-}
-
-/// Bars by indicatif, one for each task under way.
-#[derive(Default)]
-struct Bars {
-    multi: MultiProgress,
-    tasks: Tasks<ProgressBar>,
-}
-
-fn template(unit: Unit, known: bool) -> &'static str {
-    match (unit, known) {
-        (Unit::Bytes, true) => {
-            "{prefix:<16} [{bar:30}] {percent:>3}% {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}, {eta} left"
-        }
-        (Unit::Bytes, false) => "{prefix:<16} {spinner} {binary_bytes} {binary_bytes_per_sec}, {elapsed}",
-        (_, true) => "{prefix:<16} [{bar:30}] {percent:>3}% {human_pos}/{human_len} {rate}, {eta} left",
-        (_, false) => "{prefix:<16} {spinner} {human_pos} {rate}, {elapsed}",
-    }
-}
-
-/// Units a second: whole numbers where there are many, two decimals where there are few.
-fn rate(per_second: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Partitions | Unit::Runs if per_second < 100.0 => format!("{per_second:.2}/s"),
-        _ => format!("{}/s", thousands(per_second as u64)),
-    }
-}
-
-impl Observer for Bars {
-    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
-        let bar = match total {
-            Some(total) => ProgressBar::new(total),
-            None => ProgressBar::new_spinner(),
-        };
-        let style = ProgressStyle::with_template(template(unit, total.is_some()))
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key("rate", move |state: &ProgressState, out: &mut dyn fmt::Write| {
-                // Writing to a bar does not fail.
-                let _ = out.write_str(&rate(state.per_sec(), unit));
-            })
-            .progress_chars("=> ");
-        let bar = self.multi.add(bar.with_prefix(name.to_owned()).with_style(style));
-        bar.enable_steady_tick(Duration::from_millis(250));
-        self.tasks.add(bar)
-    }
-    fn advance(&self, task: u64, units: u64) {
-        if let Some(bar) = self.tasks.get(task) {
-            bar.inc(units);
-        }
-    }
-    fn end(&self, task: u64) {
-        if let Some(bar) = self.tasks.remove(task) {
-            bar.finish_and_clear();
-            self.multi.remove(&bar);
-        }
-    }
-}
-
-/// A task of [`Plain`].
-struct PlainTask {
+/// A task under way.
+struct Task {
     name: String,
     total: Option<u64>,
     unit: Unit,
@@ -156,79 +95,172 @@ struct PlainTask {
     done: AtomicU64,
 }
 
-/// Plain lines.
-struct Plain {
-    out: Mutex<Box<dyn Write + Send>>,
-    tasks: Tasks<PlainTask>,
+/// The observer that shows the line.
+struct Shown {
+    target: Target,
+    tasks: RwLock<HashMap<u64, Arc<Task>>>,
+    numbers: AtomicU64,
+    job: Mutex<Job>,
     every: Duration,
     begun: Instant,
     /// When the next line may come, in milliseconds since `begun`.
     next: AtomicU64,
 }
 
-impl Plain {
-    fn new(out: Box<dyn Write + Send>, every: Duration) -> Self {
-        let next = AtomicU64::new(every.as_millis() as u64);
-        Self { out: Mutex::new(out), tasks: Tasks::default(), every, begun: Instant::now(), next }
-    }
-
-    fn line(&self, text: &str) {
-        // If standard error cannot be written, there is nowhere to report it.
-        let _ = writeln!(self.out.lock().unwrap_or_else(PoisonError::into_inner), "{text}");
-    }
+/// The job under way.
+struct Job {
+    share: Share,
+    begun: Instant,
 }
 
-impl PlainTask {
-    fn amount(&self, units: u64) -> String {
-        match self.unit {
-            Unit::Bytes => Bytes(units).to_string(),
-            Unit::Arcs => format!("{} arcs", thousands(units)),
-            Unit::Partitions => format!("{} partitions", thousands(units)),
-            Unit::Runs => format!("{} runs", thousands(units)),
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shown {
+    fn new(target: Target, first: Duration, every: Duration) -> Self {
+        let job = Job { share: Share::default(), begun: Instant::now() };
+        Self {
+            target,
+            tasks: RwLock::default(),
+            numbers: AtomicU64::new(0),
+            job: Mutex::new(job),
+            every,
+            begun: Instant::now(),
+            next: AtomicU64::new(first.as_millis() as u64),
         }
     }
 
-    fn describe(&self, elapsed: Duration) -> String {
-        let done = self.done.load(Ordering::Relaxed);
-        let rate = done as f64 / elapsed.as_secs_f64().max(1e-3);
-        let rate_text = match self.unit {
-            Unit::Partitions => format!("{rate:.2} partitions/s"),
-            Unit::Runs => format!("{rate:.2} runs/s"),
-            Unit::Bytes | Unit::Arcs => format!("{}/s", self.amount(rate as u64)),
-        };
-        match self.total.filter(|total| *total > 0 && done > 0) {
-            Some(total) => {
-                let left = Duration::from_secs_f64((total.saturating_sub(done) as f64 / rate).min(1e9));
-                let percent = 100.0 * done as f64 / total as f64;
-                let (done, total) = (self.amount(done), self.amount(total));
-                format!("{}: {percent:.0}%, {done} of {total}, {rate_text}, {} left", self.name, HumanDuration(left))
-            }
-            None => format!("{}: {}, {rate_text}", self.name, self.amount(done)),
-        }
-    }
-}
-
-impl Observer for Plain {
-    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
-        let (begun, done) = (Instant::now(), AtomicU64::new(0));
-        self.tasks.add(PlainTask { name: name.to_owned(), total, unit, begun, done })
-    }
-    fn advance(&self, task: u64, units: u64) {
-        let Some(task) = self.tasks.get(task) else { return };
-        task.done.fetch_add(units, Ordering::Relaxed);
+    /// Shows the line if its time has come.
+    fn show(&self, task: &Task) {
         let now = self.begun.elapsed().as_millis() as u64;
         let next = self.next.load(Ordering::Relaxed);
         let after = now + self.every.as_millis() as u64;
-        if now >= next && self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            self.line(&task.describe(task.begun.elapsed()));
+        if now < next || self.next.compare_exchange(next, after, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            return;
+        }
+        let (share, elapsed) = {
+            let job = lock(&self.job);
+            (job.share.done(task.fraction()), job.begun.elapsed())
+        };
+        let line = format!("{}; {}", of_job(share, elapsed), task.describe());
+        match &self.target {
+            Target::Bar(bar) => {
+                bar.set_position((share * SCALE as f64) as u64);
+                bar.set_message(line);
+            }
+            Target::Lines(out) => write_line(out, &line),
         }
     }
+}
+
+fn write_line(out: &Mutex<Box<dyn Write + Send>>, line: &str) {
+    // If standard error cannot be written, there is nowhere to report it.
+    let _ = writeln!(lock(out), "{line}");
+}
+
+/// `43% done, 12 seconds left`
+fn of_job(share: f64, elapsed: Duration) -> String {
+    let percent = format!("{:.0}% done", 100.0 * share);
+    if share <= 0.0 {
+        return percent;
+    }
+    let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+    format!("{percent}, {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9))))
+}
+
+/// Three digits and a prefix: `152 M`.
+fn digits(number: f64) -> String {
+    let (mut scaled, mut prefixes) = (number, ["", " k", " M", " G", " T", " P"].iter());
+    let mut prefix = prefixes.next().copied().unwrap_or_default();
+    while scaled >= 999.5 {
+        let Some(next) = prefixes.next() else { break };
+        (scaled, prefix) = (scaled / 1000.0, next);
+    }
+    let decimals = match scaled {
+        _ if prefix.is_empty() && scaled.fract() == 0.0 => 0,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$}{prefix}")
+}
+
+impl Task {
+    fn fraction(&self) -> f64 {
+        let done = self.done.load(Ordering::Relaxed) as f64;
+        self.total.map_or(0.0, |total| (done / total.max(1) as f64).min(1.0))
+    }
+
+    fn amount(&self, units: f64) -> String {
+        match self.unit {
+            Unit::Bytes => Bytes(units as u64).to_string(),
+            Unit::Arcs | Unit::Partitions | Unit::Runs => digits(units),
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self.unit {
+            Unit::Bytes => "",
+            Unit::Arcs => " arcs",
+            Unit::Partitions => " partitions",
+            Unit::Runs => " runs",
+        }
+    }
+
+    /// `clean: 16.8 M of 134 M arcs, 20.1 M arcs/s`
+    fn describe(&self) -> String {
+        let (done, unit) = (self.done.load(Ordering::Relaxed) as f64, self.unit());
+        let rate = self.amount(done / self.begun.elapsed().as_secs_f64().max(1e-3));
+        let of = self.total.map_or_else(String::new, |total| format!(" of {}", self.amount(total as f64)));
+        format!("{}: {}{of}{unit}, {rate}{unit}/s", self.name, self.amount(done))
+    }
+}
+
+impl Observer for Shown {
+    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
+        let task =
+            Arc::new(Task { name: name.to_owned(), total, unit, begun: Instant::now(), done: AtomicU64::new(0) });
+        {
+            let mut job = lock(&self.job);
+            if job.share.begin(name) {
+                job.begun = task.begun;
+            }
+        }
+        self.show(&task);
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        self.tasks.write().unwrap_or_else(PoisonError::into_inner).insert(number, task);
+        number
+    }
+
+    fn advance(&self, task: u64, units: u64) {
+        let task = self.tasks.read().unwrap_or_else(PoisonError::into_inner).get(&task).cloned();
+        if let Some(task) = task {
+            task.done.fetch_add(units, Ordering::Relaxed);
+            self.show(&task);
+        }
+    }
+
     fn end(&self, task: u64) {
-        let Some(task) = self.tasks.remove(task) else { return };
-        let took = task.begun.elapsed();
-        if took >= self.every {
-            let done = task.done.load(Ordering::Relaxed);
-            self.line(&format!("{}: {} in {}", task.name, task.amount(done), seconds(took.as_secs_f64())));
+        let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(task) = tasks.remove(&task) else { return };
+        match &self.target {
+            Target::Bar(bar) if tasks.is_empty() => {
+                // Stays until the next task begins, or the answer is written over it.
+                bar.finish_and_clear();
+                bar.reset();
+            }
+            Target::Bar(_) => {}
+            Target::Lines(out) => {
+                let took = task.begun.elapsed();
+                if took >= self.every {
+                    let done = task.amount(task.done.load(Ordering::Relaxed) as f64);
+                    write_line(
+                        out,
+                        &format!("{}: {done}{} in {}", task.name, task.unit(), seconds(took.as_secs_f64())),
+                    );
+                }
+            }
         }
     }
 }
@@ -251,43 +283,49 @@ mod tests {
         }
     }
 
-    fn lines(every: Duration, work: impl Fn(&Plain)) -> Vec<String> {
+    fn lines(every: Duration, work: impl Fn(&Shown)) -> Vec<String> {
         let buffer = Buffer::default();
-        work(&Plain::new(Box::new(buffer.clone()), every));
+        work(&Shown::new(Target::Lines(Mutex::new(Box::new(buffer.clone()))), every, every));
         String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn lines_have_rate_and_time_left() {
-        let lines = lines(Duration::ZERO, |plain| {
-            let task = plain.begin("read", Some(4 << 20), Unit::Bytes);
-            plain.advance(task, 1 << 20);
-            plain.end(task);
-            let task = plain.begin("count", None, Unit::Arcs);
-            plain.advance(task, 12_345);
+    fn a_line_has_the_share_of_the_job_the_time_left_and_the_rate() {
+        let lines = lines(Duration::ZERO, |shown| {
+            let task = shown.begin("read", Some(4 << 20), Unit::Bytes);
+            shown.advance(task, 1 << 20);
+            shown.end(task);
+            let task = shown.begin("count", Some(4), Unit::Partitions);
+            shown.advance(task, 2);
         });
-        assert!(lines[0].starts_with("read: 25%, 1.0 MiB of 4.0 MiB, "), "{lines:?}");
-        assert!(lines[0].ends_with(" left") && lines[0].contains("/s, "), "{lines:?}");
-        assert!(lines[1].starts_with("read: 1.0 MiB in "), "{lines:?}");
-        assert!(lines[2].starts_with("count: 12,345 arcs, "), "{lines:?}");
+        assert!(lines[0].starts_with("0% done; read: 0 B of 4.0 MiB, "), "{lines:?}");
+        // A quarter of 3 of 12.
+        assert!(
+            lines[1].starts_with("6% done, ") && lines[1].contains(" left; read: 1.0 MiB of 4.0 MiB, "),
+            "{lines:?}"
+        );
+        assert!(lines[1].ends_with("/s"), "{lines:?}");
+        assert!(lines[2].starts_with("read: 1.0 MiB in "), "{lines:?}");
+        // The count is 2 of 12, half of it done.
+        assert!(lines[4].starts_with("92% done, ") && lines[4].contains("count: 2 of 4 partitions"), "{lines:?}");
     }
 
     #[test]
     fn a_quick_task_is_not_mentioned_and_many_threads_share_one_line() {
-        let quick = lines(Duration::from_secs(60), |plain| {
-            let task = plain.begin("read", None, Unit::Bytes);
-            (0..1000).for_each(|_| plain.advance(task, 1));
-            plain.end(task);
+        let quick = lines(Duration::from_secs(60), |shown| {
+            let task = shown.begin("read", None, Unit::Bytes);
+            (0..1000).for_each(|_| shown.advance(task, 1));
+            shown.end(task);
         });
         assert!(quick.is_empty(), "{quick:?}");
-        let shared = lines(Duration::from_millis(100), |plain| {
-            let tasks = [(); 4].map(|()| plain.begin("count", Some(1 << 40), Unit::Arcs));
+        let shared = lines(Duration::from_millis(100), |shown| {
+            let tasks = [(); 4].map(|()| shown.begin("count", Some(1 << 40), Unit::Arcs));
             let until = Instant::now() + Duration::from_millis(350);
             std::thread::scope(|scope| {
                 for task in tasks {
                     scope.spawn(move || {
                         while Instant::now() < until {
-                            plain.advance(task, 1);
+                            shown.advance(task, 1);
                         }
                     });
                 }
@@ -297,27 +335,34 @@ mod tests {
     }
 
     #[test]
-    fn rates_have_meaningful_digits() {
-        assert_eq!(rate(18_327_710.593_4, Unit::Arcs), "18,327,710/s");
-        assert_eq!(rate(0.5, Unit::Arcs), "0/s");
-        assert_eq!(rate(0.257, Unit::Partitions), "0.26/s");
-        assert_eq!(rate(1234.5, Unit::Runs), "1,234/s");
-        for known in [false, true] {
-            assert!(!template(Unit::Arcs, known).contains("per_sec"), "the library's own has four decimals");
+    fn numbers_have_three_digits() {
+        for (number, text) in [
+            (0.0, "0"),
+            (7.0, "7"),
+            (0.257, "0.26"),
+            (999.0, "999"),
+            (1234.5, "1.23 k"),
+            (18_327_710.6, "18.3 M"),
+            (152_345_678.0, "152 M"),
+            (999_999_999.0, "1.00 G"),
+            (2.1e9, "2.10 G"),
+        ] {
+            assert_eq!(digits(number), text);
         }
     }
 
     #[test]
-    fn every_template_is_understood() {
-        for unit in [Unit::Bytes, Unit::Arcs, Unit::Partitions, Unit::Runs] {
-            for known in [false, true] {
-                ProgressStyle::with_template(template(unit, known)).unwrap();
-            }
-        }
-        let bars = Bars::default();
-        let task = bars.begin("read", Some(10), Unit::Bytes);
-        bars.advance(task, 10);
-        bars.end(task);
-        bars.advance(task, 1);
+    fn a_bar_is_drawn_and_goes() {
+        ProgressStyle::with_template("[{bar:24}] {wide_msg}").unwrap();
+        let bar = ProgressBar::hidden();
+        let shown = Shown::new(Target::Bar(bar.clone()), Duration::ZERO, Duration::ZERO);
+        let task = shown.begin("clean", Some(10), Unit::Arcs);
+        shown.advance(task, 5);
+        // Half of 3 of 9.
+        assert!(bar.message().starts_with("17% done, "), "{}", bar.message());
+        assert!(bar.message().contains("; clean: 5 of 10 arcs, "), "{}", bar.message());
+        assert_eq!(bar.position(), 166);
+        shown.end(task);
+        shown.advance(task, 1);
     }
 }
