@@ -18,6 +18,7 @@ use crate::error::{Error, Result, limit};
 use crate::graph::{Direction, OrientedGraph};
 use crate::input::identity::Watched;
 use crate::job::{Partitioner, Parts};
+use crate::mapped::zeros;
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
 use crate::plan::sets::Vertices;
@@ -41,8 +42,7 @@ impl<'a> View<'a> {
             end
         });
         let begins: Vec<u64> = std::iter::once(0).chain(ends).collect();
-        let mut successors = Vec::new();
-        successors.resize_with(graph.edges() as usize, AtomicU32::default);
+        let successors: Vec<AtomicU32> = zeros(graph.edges() as usize);
         let order = &vertices.order;
         graph.pass(block, Direction::Rising, control, |block| {
             block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {

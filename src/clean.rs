@@ -27,7 +27,7 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::input::arcs::ArcSource;
 use crate::input::{ArcSink, MOST_VERTICES};
-use crate::mapped::{prefetch, with_capacity};
+use crate::mapped::{prefetch, with_capacity, zeros};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
 use workspace::{Ids, PER_KEY, Pool};
@@ -265,8 +265,7 @@ fn unite(
     arcs.keep_at_most(shares.buckets())?;
     let piece = shares.keys_at_once() as usize;
     let pool = Pool::of_sorting(shares);
-    let mut degrees: Vec<AtomicU32> = Vec::new();
-    degrees.resize_with(range, AtomicU32::default);
+    let degrees: Vec<AtomicU32> = zeros(range);
     let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
     let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
     let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;
 
-use bytemuck::Pod;
+use bytemuck::Zeroable;
 use memmap2::{Advice, Mmap, MmapOptions};
 
 use crate::error::{Error, Result};
@@ -120,14 +120,14 @@ pub fn prefetch<T>(values: &[T], i: usize) {
 const WORTH_LARGE_PAGES: usize = 4 << 20;
 
 /// `len` zeros, which take no memory before they are touched; in large pages if there are many.
-pub fn zeros<T: Pod>(len: usize) -> Vec<T> {
+pub fn zeros<T: Zeroable>(len: usize) -> Vec<T> {
     let mut zeros = bytemuck::zeroed_vec(len);
     large_pages(&mut zeros);
     zeros
 }
 
 /// An empty vector with room for `capacity` values; in large pages if they are many.
-pub fn with_capacity<T: Pod>(capacity: usize) -> Vec<T> {
+pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(capacity);
     large_pages(&mut values);
     values
@@ -135,7 +135,7 @@ pub fn with_capacity<T: Pod>(capacity: usize) -> Vec<T> {
 
 /// Asks the system to back the capacity of `values`, which was not touched yet, by large pages, if it is large. Faulting in large
 /// pages is many times as fast as small ones, and random accesses have fewer TLB misses.
-fn large_pages<T: Pod>(values: &mut Vec<T>) {
+fn large_pages<T>(values: &mut Vec<T>) {
     let page = rustix::param::page_size();
     let (start, bytes) = (values.as_mut_ptr().cast::<u8>(), values.capacity() * size_of::<T>());
     let skipped = start.align_offset(page);

@@ -75,11 +75,11 @@ class Bench:
             "command": command,
         }
 
-    def run(self, words):
-        """The program's answer as JSON; None if it ended with an error or took too long."""
+    def run(self, words, program=None):
+        """The program's answer as JSON, or that of another build; None if it ended with an error or took too long."""
         words = [str(word) for word in words]
         start = time.monotonic()
-        child = subprocess.Popen([self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        child = subprocess.Popen([program or self.program, *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True)
         try:
             answer, said = child.communicate(timeout=self.options.limit)

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
+use crate::mapped::zeros;
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]
@@ -19,9 +20,7 @@ pub struct Marks {
 impl Marks {
     /// The empty set over `0..len`.
     pub fn new(len: u32) -> Self {
-        let mut words = Vec::new();
-        words.resize_with((len as usize).div_ceil(64), AtomicU64::default);
-        Self { words, len }
+        Self { words: zeros((len as usize).div_ceil(64)), len }
     }
 
     /// Adds `i`.

@@ -22,8 +22,7 @@ const SMALLEST_RUN: usize = 1 << 14;
 
 /// The vertex of each rank, from the ranks of all ids: vertices are the ids in `present`, counted from 0. 4 bytes a vertex.
 pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
-    let mut order = Vec::new();
-    order.resize_with(present.count() as usize, AtomicU32::default);
+    let order: Vec<AtomicU32> = zeros(present.count() as usize);
     let run = |first: u32| {
         let ids = present.iter(first..first.saturating_add(SMALLEST_RUN as u32));
         for (vertex, id) in (present.rank(first)..).zip(ids) {

@@ -12,6 +12,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::lock;
+use crate::mapped::zeros;
 
 /// Rows in the order of the input.
 pub(super) struct RowStore {
@@ -30,7 +31,7 @@ impl RowStore {
 
     /// No rows yet, of so many ids.
     pub(super) fn new(ids: u64) -> Self {
-        Self { lengths: (0..ids).map(|_| AtomicU32::new(0)).collect(), pieces: Vec::new(), starts: vec![0] }
+        Self { lengths: zeros(ids as usize), pieces: Vec::new(), starts: vec![0] }
     }
 
     /// A sink for the arcs of a piece, whose tails ascend.
