@@ -15,7 +15,7 @@ const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-c
 pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
     for at in 1.. {
         // Removes what the start before left.
-        for folder in ["run", "tmp"] {
+        for folder in ["run", "tmp", "kept"] {
             let _ = fs::remove_dir_all(place.path(folder));
         }
         fs::create_dir(place.path("tmp")).unwrap();
