@@ -32,6 +32,7 @@ use crate::graph::numbering::numbers;
 use crate::input::MOST_VERTICES;
 use crate::input::arcs::ArcSource;
 use crate::input::rows::AdjacencyRows;
+use crate::mapped::prefetch;
 
 pub use super::place::{Destination, Made};
 
@@ -193,6 +194,10 @@ impl Known<'_> {
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
+                // The next row's, which is about as long.
+                for &successor in &after[..now.min(after.len())] {
+                    prefetch(self.rank_of, successor as usize);
+                }
                 if !row.ascends(part) {
                     if now == row.length {
                         part.sort_unstable();
