@@ -7,6 +7,8 @@
 //!   `a`'s row is intersected with them 64 numbers at a time;
 //! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
 //!   one row block covers everything, rows whose successors are close together are packed into words first (module `pack`).
+//! - except rows of few entries, which are compared in registers (module `short`); their successors' rows are prefetched where they
+//!   are scattered.
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
 //! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 words of work
