@@ -1,14 +1,14 @@
 //! The CPU backend, method `bitmap`.
 //!
 //! For each local `a` and each successor `b` in its row, the triangles are the common entries of `a`'s row before `b` and
-//! of `b`'s row. One side of every such intersection is a bitmap, so nothing is merged and no branch is hard to predict:
+//! of `b`'s row. One side of nearly every such intersection is a bitmap, so nothing is merged and no branch is hard to predict:
 //!
 //! - the first numbers, the hubs, where most arcs of a skewed graph end, have their rows ready as bits (module `hubs`), and
 //!   `a`'s row is intersected with them 64 numbers at a time;
 //! - for all other successors `a`'s row is marked in a bitmap of the worker, and the row of `b` probes it (module `worker`); where
 //!   one row block covers everything, rows whose successors are close together are packed into words first (module `pack`).
-//! - except rows of few entries, which are compared in registers (module `short`); their successors' rows are prefetched where they
-//!   are scattered.
+//! - rows of few entries are compared in registers instead (module `short`), and the rows that come next are prefetched where they
+//!   are scattered in memory.
 //!
 //! In falling degree order the part of `a`'s row before `b` is nearly always the shorter side, and packed into words of
 //! 64 numbers it is shorter still: on a Kronecker graph of 16 million edges the hubs' arcs take 0.36 * 10^9 words of work

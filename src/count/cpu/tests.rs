@@ -72,6 +72,19 @@ fn any_number_of_hubs_gives_the_same_count() {
 }
 
 #[test]
+fn short_rows_are_counted_near_each_other_and_far_apart() {
+    // Of each width of registers, and longer ones among them; the large graph's rows are far apart, so they are prefetched.
+    for (n, longest) in [(200, 4), (300, 8), (400, 16), (500, 20), (30_000, 12)] {
+        let rows = Rows::skewed(n, longest, 3);
+        let third = |b: u32| b % 3 == 1;
+        let (all, part) = (rows.triangles(|_| true), rows.triangles(third));
+        assert!(all > 0, "{n}");
+        assert_eq!(rows.count(&cpu(0, 0, 2), &[], |_| true), all, "{n}");
+        assert_eq!(rows.count(&cpu(64, 5, 2), &[n / 3, n / 2], third), part, "{n}");
+    }
+}
+
+#[test]
 fn packed_rows_are_counted_as_they_were() {
     // A clique: all rows are packed. Every third row spread out: most or some are, as the clique is large or small.
     for n in [7, 64, 300] {
