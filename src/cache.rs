@@ -329,7 +329,7 @@ impl Cache {
 
 /// Whether the removal succeeded; if not, only disk space is lost.
 fn log_failure(done: Result<()>) -> bool {
-    done.inspect_err(|error| tracing::debug!("{error}: passed over")).is_ok()
+    done.inspect_err(|error| tracing::debug!("{error}: skipped")).is_ok()
 }
 
 fn without_cache(error: &Error) {

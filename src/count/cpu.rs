@@ -17,6 +17,7 @@
 //! Parallel over locals in runs of about equal numbers of arcs (rayon). Memory: 16 bytes a local, for each worker a bitmap
 //! over the numbering and its postponed arcs, and the hubs' bits.
 
+mod ahead;
 mod hubs;
 mod pack;
 mod short;

@@ -108,6 +108,7 @@ impl Bvgraph {
 
     fn scan_as<E: BitOrder>(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         self.decode::<E>(control, task, |_, chunk, decoder, batch| {
+            batch.clear();
             self.decode_chunk::<E>(chunk, decoder, |tail, successors| {
                 for &head in successors {
                     batch.push((tail, head.into()));
@@ -119,7 +120,6 @@ impl Bvgraph {
                 Ok(())
             })?;
             sink.arcs(batch)?;
-            batch.clear();
             Ok(true)
         })?;
         Ok(self.properties.arcs)

@@ -133,7 +133,7 @@ pub(crate) struct CountCommand {
     #[allow(missing_docs)]
     pub(crate) spill: SpillArgs,
 
-    /// Keep what is done in DIR, so that the same command goes on where it was, however it ended
+    /// Keep what is done in DIR, so that the same command continues where it was, however it ended
     #[arg(long, value_name = "DIR", help_heading = "Resume")]
     pub(crate) run_dir: Option<PathBuf>,
 

@@ -17,6 +17,7 @@
 
 use std::ops::Range;
 
+use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
 use super::short;
@@ -28,9 +29,6 @@ const DIRECT: u32 = 2048;
 
 /// Words of a block of hubs' rows (256 KiB).
 const BLOCK: usize = 1 << 15;
-
-/// Successors that are looked up together.
-const AHEAD: usize = 32;
 
 /// The most arcs that are postponed, and the fewest for which postponing pays off.
 const MOST_POSTPONED: usize = 1 << 19;
@@ -356,33 +354,6 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
     }
     worker.unpacked = unpacked;
     count
-}
-
-/// Whether the rows of most successors in `range` are far from those of their tails, so that memory has to be waited for. From a sample
-/// of the `locals`.
-fn is_scattered(successors: &SuccessorRows<'_>, locals: &Range<usize>, range: &Range<u32>) -> bool {
-    const SAMPLE: usize = 64;
-    const FAR: u64 = 1 << 16;
-    let (mut all, mut far) = (0, 0);
-    for i in locals.clone().step_by(locals.len().div_ceil(SAMPLE)) {
-        for &b in successors.resident(i).iter().filter(|b| range.contains(b)) {
-            all += 1;
-            far += usize::from(successors.distance(i, b) > FAR);
-        }
-    }
-    2 * far > all
-}
-
-/// Prefetches the rows of the successors in `range` of the local after `i`, and where those of the local after that are.
-#[inline(always)]
-fn prefetch(successors: &SuccessorRows<'_>, i: usize, locals: &Range<usize>, range: &Range<u32>) {
-    let row = |i: usize| if i < locals.end { successors.resident(i) } else { &[] };
-    for b in row(i + 2).iter().rev().take(AHEAD).filter(|b| range.contains(b)) {
-        successors.prefetch_place(*b);
-    }
-    for b in row(i + 1).iter().rev().take(AHEAD).filter(|b| range.contains(b)) {
-        successors.prefetch(*b);
-    }
 }
 
 /// Counts the postponed arcs of a worker.

@@ -25,8 +25,8 @@ const AGAIN_ARCS: u64 = CHUNK / 4;
 /// Rows whose beginnings are kept. A chunk does not begin where an earlier row is needed.
 const KEPT: usize = 1 << 14;
 
-/// The rows of the window may have so many arcs for each byte of the stream, and so many more: intervals and copies encode any
-/// number of arcs in a few bits, and a decoder keeps the window's rows. Real graphs have a fraction of that.
+/// The most arcs of the window's rows: [`ARCS_A_BYTE`] for each byte of the stream, and [`MORE_ARCS`]. Intervals and copies encode any number
+/// of arcs in a few bits, and each decoder keeps the window's rows. Real graphs have a fraction of that.
 const ARCS_A_BYTE: u64 = 8;
 const MORE_ARCS: u64 = 1 << 22;
 

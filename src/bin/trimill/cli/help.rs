@@ -31,7 +31,7 @@ Examples:
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       tables on standard output, result.json and partitions.tsv in results/crawl
   trimill count crawl.graph --run-dir runs/crawl
-      started again after any end, goes on where it was
+      started again after any end, continues where it was
   trimill count /scratch/crawl
       the partitions that `trimill partition`, or a count with --keep-spill, left there
 
@@ -162,7 +162,7 @@ All but bvgraph may be compressed: .gz or .zst. A file that may be of two format
 /// Of `--header`.
 pub(crate) const HEADER: &str = "\
 Whether the first line of an edge list is a header [default: found from the content]:
-  yes  it is passed over, whatever stands in it
+  yes  it is skipped, whatever it contains
   no   it is an arc
 Without this option, names of columns, a single number, and `n m` are headers; the last where as many
 lines follow and no id is larger than n. A list whose first line may be either is refused.";
@@ -170,9 +170,9 @@ lines follow and no id is larger than n. A list whose first line may be either i
 /// Of `--partitioner`.
 pub(crate) const PARTITIONER: &str = "\
 How vertices are assigned to partitions:
-  auto                 rank or contiguous, whichever is estimated to be sooner done
+  auto                 rank or contiguous, whichever is estimated to be faster
   rank                 runs of consecutive ranks in falling degree order, as few as fit: nothing is spilled,
-                       and only the graph's rows below a run pass beside it
+                       and only the graph's rows below a run are streamed
   random               drawn from --seed
   contiguous           runs of consecutive ids, balanced by arcs; keeps a crawl's locality
   contiguous-vertices  runs of consecutive ids with equal numbers of vertices
