@@ -184,7 +184,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        common::skipped("a small file system cannot be mounted here");
+        trimill_kernels::testing::skipped(&"a small file system cannot be mounted here");
         return;
     }
     let output = place.run(&[&contiguous[..], &["--spill-dir", "small", "--work-dir", "tmp"]].concat());

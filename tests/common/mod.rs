@@ -5,7 +5,6 @@ pub(crate) mod job;
 pub(crate) mod sections;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
@@ -15,11 +14,6 @@ use trimill::testing::graph::{Direction, OrientedGraph};
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::prepare;
-
-/// Reports that something is not tested here, even where the output of passing tests is captured.
-pub(crate) fn skipped(reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {reason}");
-}
 
 /// The undirected simple graph of a list of arcs, as a set of pairs `(min, max)`.
 pub(crate) fn simple(arcs: &[(u64, u64)]) -> BTreeSet<(u64, u64)> {

@@ -84,7 +84,7 @@ fn entries_that_cannot_be_used_or_removed_are_skipped() {
     assert_eq!(counted(&place.count("g.txt", &[])), (4, true));
     // A graph of another user, which only root can create.
     if std::os::unix::fs::chown(&entry, Some(65_534), None).is_err() {
-        crate::common::skipped("another user's entry of the cache, which only root can make");
+        trimill_kernels::testing::skipped(&"another user's entry of the cache, which only root can make");
         return;
     }
     let listed = place.command(&["cache", "list", "--json"]).output().unwrap();
