@@ -110,8 +110,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
         let (distinct, first, last) = seen.extent().unwrap_or((0, 0, 0));
-        // An array over all ids up to the largest is worth it while it is not much longer than the list of arcs.
-        if last < (1 << 22) || last / 8 <= arcs {
+        if !is_sparse(last, arcs) {
             let range = if distinct == 0 { 0 } else { last + 1 };
             let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
             let totals = InputTotals {
@@ -165,9 +164,18 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 /// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
 /// below it, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more ids would not fit in
 /// `left` bytes either.
-fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
-    let wanted = source.arcs_at_most().saturating_mul(64).clamp(1 << 22, MOST_VERTICES);
+pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
+    let wanted = source.arcs_at_most().saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
     wanted.min((left.get() / PER_ID).max(1 << 16))
+}
+
+/// Ids below this are never sparse.
+const ALWAYS_PLAIN: u64 = 1 << 22;
+
+/// Whether ids up to `last` are looked up in a table. An array over all of them is worth it while it is not much longer than the list of
+/// arcs.
+pub(crate) const fn is_sparse(last: u64, arcs: u64) -> bool {
+    last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
 fn too_many(n: u64) -> Error {

@@ -14,7 +14,7 @@ mod slices;
 mod successors;
 #[cfg(test)]
 mod testing;
-mod translated;
+pub(crate) mod translated;
 pub mod verify;
 
 use std::time::Duration;

@@ -21,13 +21,16 @@ use rayon::prelude::*;
 use crate::bytes::Bytes;
 use crate::clean::workspace::{Ids, Pool};
 use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
-use crate::control::{Control, Task, Unit};
+use crate::control::{Control, Unit};
 use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use crate::mapped::prefetch;
+use place::complete;
+pub(crate) use place::{Destination, Made, Write, make};
 use ranked::RankedArcs;
+pub(crate) use ranked::block_starts;
 
 /// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;
@@ -92,21 +95,8 @@ pub fn orient(
     drop(rank_of);
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
-    complete(writer, &arcs, source.to_string(), bucket_bytes, (&task, control))
-}
-
-/// Writes all rows, and completes a graph file that was made from `source`.
-fn complete(
-    writer: GraphWriter,
-    arcs: &RankedArcs,
-    source: String,
-    bucket_bytes: Bytes,
-    (task, control): (&Task, &Control),
-) -> Result<Oriented> {
-    let rows = arcs.rows(|position, bytes| writer.blocks(position, &bytes), task, control)?;
-    let file = writer.finish(&rows, arcs.degrees(), source)?;
-    let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
-    Ok(Oriented { file, bucket_bytes, file_bytes })
+    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
+    complete(writer, arcs.degrees(), (source.to_owned(), bucket_bytes), rows)
 }
 
 /// The ids with an edge.

@@ -2,6 +2,9 @@
 //!
 //! Once all is read, the input must be unchanged; only then is its graph cached, with a hash of the contents.
 
+mod collect;
+pub mod device;
+
 use std::time::Instant;
 
 use crate::bytes::Bytes;
@@ -12,9 +15,10 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::open_temporary;
 use crate::input::arcs::ArcSource;
-use crate::orient::orient;
-use crate::orient::rows::{self, Made, orient_rows};
+use crate::orient::rows::orient_rows;
+use crate::orient::{Destination, Made, orient};
 use crate::report::Stage;
+use device::{Prepared, StartingDevice, Stop, prepare_on};
 
 /// Cleans and orients `source`, or takes the graph from the cache. `origin` identifies the input; afterwards it holds the hashes
 /// of its files' contents. Appends the stages that ran to `stages`.
@@ -30,7 +34,31 @@ pub fn prepare(
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<OrientedGraph> {
-    let mut making = Making { source, origin, input_bytes, space, control };
+    prepare_with(None, (source, input_bytes), origin, space, cache, control, stages)
+}
+
+/// A device on which a graph is prepared.
+pub struct OnDevice<'a> {
+    /// The device.
+    pub device: &'a mut (dyn StartingDevice + 'a),
+    /// Whether the job fails if the device cannot prepare the graph; else the CPU does it.
+    pub required: bool,
+}
+
+/// As [`prepare`], on a device if there is one.
+///
+/// # Errors
+/// As [`prepare`]; that a device which is required cannot prepare the graph.
+pub fn prepare_with(
+    device: Option<OnDevice<'_>>,
+    (source, input_bytes): (&dyn ArcSource, Bytes),
+    origin: Option<&mut Origin>,
+    space: Workspace<'_>,
+    cache: Option<&Cache>,
+    control: &Control,
+    stages: &mut Vec<Stage>,
+) -> Result<OrientedGraph> {
+    let mut making = Making { device, source, origin, input_bytes, space, control };
     let Some(cache) = cache.filter(|_| making.origin.is_some()) else { return making.graph(None, stages) };
     let start = Instant::now();
     if let Some(graph) = making.cached(cache)? {
@@ -51,7 +79,8 @@ pub fn prepare(
 }
 
 /// A graph that is to be made.
-struct Making<'a> {
+struct Making<'a, 'd> {
+    device: Option<OnDevice<'d>>,
     source: &'a dyn ArcSource,
     origin: Option<&'a mut Origin>,
     input_bytes: Bytes,
@@ -59,7 +88,7 @@ struct Making<'a> {
     control: &'a Control,
 }
 
-impl Making<'_> {
+impl Making<'_, '_> {
     fn cached(&mut self, cache: &Cache) -> Result<Option<OrientedGraph>> {
         match &mut self.origin {
             Some(origin) => cache.find(origin, self.control),
@@ -71,17 +100,19 @@ impl Making<'_> {
     fn graph(&mut self, cache: Option<&Cache>, stages: &mut Vec<Stage>) -> Result<OrientedGraph> {
         let Self { source, space, control, input_bytes, .. } = *self;
         let dir = cache.map_or(space.dir, Cache::dir);
-        let place = cache.map_or(rows::Destination::Memory(space.graph, dir), |_| rows::Destination::File(dir));
+        let place = cache.map_or(Destination::Memory(space.graph, dir), |_| Destination::File(dir));
         let start = Instant::now();
+        if let Some(prepared) = self.on_device(place)? {
+            let Prepared { made, arcs, edges, reading, cleaning, orienting } = prepared;
+            let (graph, written) = self.made(made, cache)?;
+            stages.push(Stage::new("input", reading, input_bytes, Bytes::ZERO));
+            stages.push(Stage::new("clean", cleaning, Bytes::of::<u64>(arcs), Bytes::ZERO));
+            stages.push(Stage::new("orient", orienting, Bytes::of::<u64>(edges), written));
+            return Ok(graph);
+        }
         let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
         if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
-            let (graph, written) = match made {
-                Made::File(oriented) => {
-                    let written = oriented.file_bytes;
-                    (self.keep(oriented, cache)?, written)
-                }
-                Made::Memory(graph) => (*graph, Bytes::ZERO),
-            };
+            let (graph, written) = self.made(made, cache)?;
             stages.push(Stage::since("orient", start, input_bytes, written));
             return Ok(graph);
         }
@@ -99,6 +130,34 @@ impl Making<'_> {
         let oriented = orient(cleaned, &origin, dir, space, control)?;
         stages.push(Stage::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
         self.keep(oriented, cache)
+    }
+
+    /// The graph as the device makes it; `None`: the CPU is to make it.
+    fn on_device(&mut self, place: Destination<'_>) -> Result<Option<Prepared>> {
+        let Some(OnDevice { device, required }) = self.device.take() else { return Ok(None) };
+        let Self { source, space, control, .. } = *self;
+        let outcome = prepare_on(device, source, &mut || self.finish_reading(), place, space, control);
+        let stopped = match outcome {
+            Ok(prepared) => return Ok(Some(prepared)),
+            Err(Stop::Failed(error)) => return Err(self.prefer_changed(error)),
+            Err(Stop::Unfit(reason)) => reason,
+        };
+        if required {
+            return Err(stopped.while_doing("preparing the graph on the GPU").advice("use --prepare auto, or cpu"));
+        }
+        tracing::info!("the graph is prepared on the CPU: {stopped}");
+        Ok(None)
+    }
+
+    /// A graph that was made, and the bytes that were written to its file.
+    fn made(&self, made: Made, cache: Option<&Cache>) -> Result<(OrientedGraph, Bytes)> {
+        match made {
+            Made::File(oriented) => {
+                let written = oriented.file_bytes;
+                Ok((self.keep(oriented, cache)?, written))
+            }
+            Made::Memory(graph) => Ok((*graph, Bytes::ZERO)),
+        }
     }
 
     /// Called when all was read: the text of the origin, with the hashes of what was read.

@@ -5,11 +5,14 @@
 //! engine. The other is a test double (the module `testing`), which runs the same kernels on the host and delays commands as much and
 //! as irregularly as a device might.
 
+use std::ops::{Deref, DerefMut};
+
 use bytemuck::cast_slice_mut;
 
 use crate::arena::ArenaLayout;
 use crate::error::{Error, Result};
 use crate::source::Source;
+use crate::staging::Pinned;
 
 /// A queue of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +84,35 @@ pub struct Scratch {
     pub bytes: u64,
 }
 
+/// Words in the host's memory, page-locked where the engine is a GPU.
+#[derive(Debug)]
+pub enum HostWords {
+    /// Page-locked.
+    Pinned(Pinned<u64>),
+    /// Pageable.
+    Plain(Vec<u64>),
+}
+
+impl Deref for HostWords {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Pinned(words) => words,
+            Self::Plain(words) => words,
+        }
+    }
+}
+
+impl DerefMut for HostWords {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        match self {
+            Self::Pinned(words) => words,
+            Self::Plain(words) => words,
+        }
+    }
+}
+
 /// A device. Callers must pass only addresses within the arena and the scratch piece.
 pub trait Engine {
     /// The arena's bookkeeping.
@@ -94,6 +126,14 @@ pub trait Engine {
 
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;
+
+    /// Zeros in the host's memory, page-locked where that makes copies faster.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`].
+    fn host_words(&mut self, words: usize) -> Result<HostWords> {
+        Ok(HostWords::Plain(vec![0; words]))
+    }
 
     /// Loads the kernels of a source, unless they are loaded already.
     ///

@@ -2,6 +2,7 @@
 
 use crate::compact::constants as unpack_constants;
 use crate::packed::constants as packed_constants;
+use crate::prepare::constants as prepare_constants;
 use crate::source::{Part, Source};
 
 /// Made by `scripts/make-images`.
@@ -39,5 +40,19 @@ pub static PACKED: Source = Source {
 pub static UNPACK: Source =
     Source { name: "unpack.cu", parts: &[unpack_constants::TEXT, BLOCK, part!("unpack.cu")], images: IMAGES };
 
+/// Prepares graphs.
+pub static PREPARE: Source = Source {
+    name: "prepare.cu",
+    parts: &[
+        prepare_constants::TEXT,
+        BLOCK,
+        part!("prepare_sort.cuh"),
+        part!("prepare_select.cuh"),
+        part!("prepare.cu"),
+        part!("prepare_encode.cuh"),
+    ],
+    images: IMAGES,
+};
+
 /// All sources; each is compiled on its own.
-pub static SOURCES: [&Source; 3] = [&LSTC, &PACKED, &UNPACK];
+pub static SOURCES: [&Source; 4] = [&LSTC, &PACKED, &PREPARE, &UNPACK];

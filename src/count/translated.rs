@@ -3,7 +3,7 @@
 use crate::error::Error;
 
 /// Translates an error of the kernels.
-pub(super) fn translated(error: trimill_kernels::Error) -> Error {
+pub(crate) fn translated(error: trimill_kernels::Error) -> Error {
     use trimill_kernels::Error as E;
     let text = error.to_string();
     match error {

@@ -3,15 +3,11 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::ranked::RankedArcs;
-use super::{Oriented, Vertices, complete};
+use super::Oriented;
 use crate::bytes::Bytes;
-use crate::clean::InputIds;
-use crate::control::{Control, Task};
 use crate::error::Result;
-use crate::graph::file::{GraphWriter, Layout};
-use crate::graph::numbering::order;
-use crate::graph::{BlockBytes, OrientedGraph};
+use crate::graph::file::{GraphWriter, Layout, RowsWritten};
+use crate::graph::{BlockBytes, DegreeRun, OrientedGraph};
 use crate::lock;
 
 /// Where the graph is to be written.
@@ -31,33 +27,33 @@ pub enum Made {
     Memory(Box<OrientedGraph>),
 }
 
-/// Makes the graph of all `arcs`, whose vertices are ids of an input with plain ids, ranked by `rank_of`. A file records that it
-/// was made from `source`.
+/// Receives the position of some consecutive file blocks among the bytes of all, and their bytes; called from many threads.
+pub type Write<'a> = dyn Fn(u64, Vec<u8>) -> Result<()> + Sync + 'a;
+
+/// Makes a graph with these degrees, with the vertex of each rank and the input's ids of all vertices, in runs. `rows` makes the file
+/// blocks. A file records that it was made from `source`, for which `bucket_bytes` were written to buckets.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when a bucket or the file cannot be written; a stop.
-pub(super) fn make(
-    arcs: &RankedArcs,
+/// Those of `rows`; [`crate::error::Kind::Resource`] when the file cannot be written.
+pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,
-    (vertices, rank_of): (&Vertices, &[u32]),
-    source: String,
-    (task, control): (&Task, &Control),
+    degrees: &[DegreeRun],
+    (order, ids): (Vec<u32>, impl Iterator<Item = Vec<u64>>),
+    (source, bucket_bytes): (String, Bytes),
+    rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<Made> {
-    let order = order(rank_of, &vertices.present);
-    let ids = || vertices.ids(&InputIds::Plain);
     match place {
-        Destination::Memory(most, _) if at_most(&layout) <= most => {
+        Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
             let pieces = Mutex::new(Vec::new());
-            let hold = |position, bytes| {
+            let rows = rows(&|position, bytes| {
                 lock(&pieces).push(BlockBytes { position, bytes });
                 Ok(())
-            };
-            let rows = arcs.rows(hold, task, control)?;
+            })?;
             let mut pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
             pieces.sort_unstable_by_key(|piece| piece.position);
-            let ids = if layout.has_ids { ids().flatten().collect() } else { Vec::new() };
-            let graph = OrientedGraph::in_memory(layout, rows, pieces, arcs.degrees().to_vec(), (order, ids))?;
+            let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
+            let graph = OrientedGraph::in_memory(layout, rows, pieces, degrees.to_vec(), (order, ids))?;
             Ok(Made::Memory(Box::new(graph)))
         }
         Destination::Memory(_, dir) | Destination::File(dir) => {
@@ -65,10 +61,9 @@ pub(super) fn make(
             writer.order(&order)?;
             drop(order);
             if writer.layout().has_ids {
-                writer.ids(ids())?;
+                writer.ids(ids)?;
             }
-            let bucket_bytes = Bytes(arcs.bytes_written());
-            complete(writer, arcs, source, bucket_bytes, (task, control)).map(Made::File)
+            complete(writer, degrees, (source, bucket_bytes), rows).map(Made::File)
         }
     }
 }
@@ -77,4 +72,17 @@ pub(super) fn make(
 fn at_most(layout: &Layout) -> Bytes {
     let per_vertex = if layout.has_ids { 13 } else { 5 };
     Bytes(per_vertex * u64::from(layout.vertices)) + Bytes::of::<u32>(layout.edges)
+}
+
+/// Writes all rows, and completes a graph file.
+pub(super) fn complete(
+    writer: GraphWriter,
+    degrees: &[DegreeRun],
+    (source, bucket_bytes): (String, Bytes),
+    rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
+) -> Result<Oriented> {
+    let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
+    let file = writer.finish(&rows, degrees, source)?;
+    let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
+    Ok(Oriented { file, bucket_bytes, file_bytes })
 }

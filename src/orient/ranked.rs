@@ -57,10 +57,8 @@ pub(super) struct RankedArcs {
 impl RankedArcs {
     /// No arcs yet, of a graph with these degrees of ids (0: not a vertex) and this number of edges.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
-        let longest = (2 * edges).isqrt() + 1;
         let degrees = degree_runs(degrees);
-        let bounds: Vec<(u64, u32)> =
-            degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect();
+        let bounds = bounds(&degrees, edges);
         let blocks = ranges(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
         let most = shares.staged().min(MOST_BUCKETS);
@@ -70,8 +68,7 @@ impl RankedArcs {
             (0..blocks.len()).step_by(per_bucket).map(|first| first..blocks.len().min(first + per_bucket)).collect();
         let ends = parts.iter().map(|part| blocks[part.end - 1].end).collect();
         let buckets = Buckets::new(parts.len(), shares.buckets(), shares.dir);
-        let end = blocks.last().map_or(0, |last| last.end);
-        let blocks = blocks.iter().map(|block| block.start).chain([end]).collect();
+        let blocks = starts(&blocks);
         Self { degrees, blocks, index: RangeIndex::new(ends), parts, buckets, pool: Pool::of_sorting(shares) }
     }
 
@@ -177,6 +174,22 @@ impl RankedArcs {
         let each = self.degrees[run..].iter().flat_map(|run| std::iter::repeat_n(run.degree, run.vertices as usize));
         each.skip((first - before) as usize)
     }
+}
+
+/// The first rank of each file block of a graph with these degrees, and the number of vertices behind them.
+pub(crate) fn block_starts(degrees: &[DegreeRun], edges: u64) -> Vec<u32> {
+    starts(&ranges(&bounds(degrees, edges), BLOCK))
+}
+
+/// The weights of rows: a bound on their arcs, and one more; and how many rows have each.
+fn bounds(degrees: &[DegreeRun], edges: u64) -> Vec<(u64, u32)> {
+    let longest = (2 * edges).isqrt() + 1;
+    degrees.iter().map(|run| (u64::from(run.degree).min(longest) + 1, run.vertices)).collect()
+}
+
+fn starts(blocks: &[Range<u32>]) -> Vec<u32> {
+    let end = blocks.last().map_or(0, |last| last.end);
+    blocks.iter().map(|block| block.start).chain([end]).collect()
 }
 
 /// The file blocks of a bucket, with arcs and positions counted from the beginning of the bucket.

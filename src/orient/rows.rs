@@ -21,20 +21,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::Vertices;
-use super::place::make;
+use super::place::{Destination, Made, Write, make};
 use super::ranked::RankedArcs;
 use crate::clean::ids::mix;
 use crate::clean::workspace::Ids;
-use crate::clean::{CleanReport, InputIds, Shares, Workspace, needs};
+use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
+use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::error::Result;
-use crate::graph::numbering::numbers;
+use crate::graph::numbering::{numbers, order};
 use crate::input::MOST_VERTICES;
 use crate::input::arcs::ArcSource;
 use crate::input::rows::AdjacencyRows;
 use crate::mapped::prefetch;
-
-pub use super::place::{Destination, Made};
 
 /// Successors that are read at a time.
 const CHUNK: u64 = 1 << 15;
@@ -42,9 +41,6 @@ const CHUNK: u64 = 1 << 15;
 /// Bounds on the size of pieces, in arcs.
 const PIECE: u64 = 1 << 18;
 const SMALLEST_PIECE: u64 = 1 << 6;
-
-/// Ids below this may be sparse (see [`crate::clean`]).
-const ALWAYS_PLAIN: u64 = 1 << 22;
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
@@ -85,12 +81,11 @@ pub fn orient_rows(
     let Some(arcs) = known.orient(edges, &shares, &task, control)? else { return Ok(None) };
     drop((ids, rows));
     let source = note()?;
-    make(&arcs, place, layout, (&vertices, &rank_of), source, (&task, control)).map(Some)
-}
-
-/// Whether cleaning ranks the ids of a graph whose largest id is `last`.
-const fn is_sparse(last: u64, arcs: u64) -> bool {
-    last >= ALWAYS_PLAIN && last / 8 > arcs
+    let order = order(&rank_of, &vertices.present);
+    drop(rank_of);
+    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
+    let ids = vertices.ids(&InputIds::Plain);
+    make(place, layout, arcs.degrees(), (order, ids), (source, Bytes(arcs.bytes_written())), rows).map(Some)
 }
 
 /// What all pieces share.

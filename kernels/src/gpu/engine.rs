@@ -5,7 +5,7 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
-use crate::engine::{Engine, Grid, Kernel, Mark, Queue, Scratch};
+use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Queue, Scratch};
 use crate::error::{Error, Result, driver};
 use crate::images;
 use crate::source::Source;
@@ -25,6 +25,10 @@ impl Engine for Gpu {
 
     fn processors(&self) -> u32 {
         self.device.multiprocessors
+    }
+
+    fn host_words(&mut self, words: usize) -> Result<HostWords> {
+        self.pinned(words).map(HostWords::Pinned)
     }
 
     fn load(&mut self, source: &'static Source) -> Result<()> {

@@ -1,0 +1,140 @@
+// From arcs to the oriented graph: unique edges, degrees, ranks, sorted rows, and their bytes in the graph file.
+//
+//     arcs: a word `tail << 32 | head` each, in any order
+//       arc_keys, sort         -> keys `min << bits | max`, then a bit for the direction: copies of an edge are adjacent
+//       count_edges, edges     -> each edge once
+//       add_degrees            -> degrees
+//       vertices, sort         -> ranks: position in falling degree order, ties by falling id
+//       orient, sort           -> rows in rank order: keys `rank of the tail << bits | rank of the successor`
+//       add_lengths, measure   -> lengths of rows, and of their encodings
+//       encode                 -> file blocks (docs/graph-format.md)
+//
+// Everything is sorted by the radix sort above. Cost: for `m` arcs, two sorts of `m` keys, some passes over them, and a few accesses to
+// random places of arrays over ids for each. Memory: 16 bytes an arc, and the arrays over ids.
+
+// Turns arcs into keys, in place.
+extern "C" __global__ void arc_keys(u64 *arcs, u64 count, u64 bits) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 tail = arcs[i] >> 32, head = (u32)arcs[i];
+        arcs[i] = (min(tail, head) << bits | max(tail, head)) << 1 | (tail > head);
+    }
+}
+
+// Whether a sorted key is the first one of its edge.
+__device__ __forceinline__ bool begins_edge(const u64 *keys, u64 i) { return i == 0 || keys[i] >> 1 != keys[i - 1] >> 1; }
+
+// Counts the edges of each tile, and all distinct arcs.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) count_edges(const u64 *keys, u64 count, u64 *tiles, u64 *arcs) {
+    u32 distinct = 0;
+    const Selected found = selected(count, [&](u64 i) {
+        distinct += i == 0 || keys[i] != keys[i - 1];
+        return begins_edge(keys, i);
+    });
+    put_count(found, tiles);
+    u32 all;
+    block_exclusive(distinct, all);
+    if (threadIdx.x == 0 && all) atomicAdd(arcs, (u64)all);
+}
+
+// Writes each edge once, without its direction.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_edges(const u64 *keys, u64 count, const u64 *tiles, u64 *edges) {
+    const Selected found = selected(count, [&](u64 i) { return begins_edge(keys, i); });
+    put_selected(found, tiles, [&](u64 place, u64 i) { edges[place] = keys[i] >> 1; });
+}
+
+// Adds edges, which are sorted, to the degrees of their ends. Those of an edge's smaller end are adjacent, and added by where they begin
+// and end.
+extern "C" __global__ void add_degrees(const u64 *edges, u64 count, u64 bits, u32 *degrees) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 edge = edges[i], small = edge >> bits;
+        atomicAdd(&degrees[edge & ((1ull << bits) - 1)], 1u);
+        if (i == 0 || edges[i - 1] >> bits != small) atomicAdd(&degrees[small], 0u - (u32)i);
+        if (i + 1 == count || edges[i + 1] >> bits != small) atomicAdd(&degrees[small], (u32)i + 1);
+    }
+}
+
+// Counts the ids of each tile that have an edge.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) count_vertices(const u32 *degrees, u64 count, u64 *tiles) {
+    put_count(selected(count, [&](u64 id) { return degrees[id] > 0; }), tiles);
+}
+
+// Writes the ids with an edge, and keys that sort them by falling degree once they are sorted by their high half: `most - degree`, and
+// the vertex, whose number is its place among all ids with an edge. Keys come in falling order of ids.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_vertices(const u32 *degrees, u64 count, const u64 *tiles, u64 vertices,
+    u64 most, u32 *ids, u64 *keys) {
+    const Selected found = selected(count, [&](u64 id) { return degrees[id] > 0; });
+    put_selected(found, tiles, [&](u64 vertex, u64 id) {
+        ids[vertex] = (u32)id;
+        keys[vertices - 1 - vertex] = (most - degrees[id]) << 32 | vertex;
+    });
+}
+
+// From the sorted keys of the vertices: the vertex of each rank, and the rank of each id.
+extern "C" __global__ void assign_ranks(const u64 *keys, u64 vertices, const u32 *ids, u32 *order, u32 *rank_of) {
+    for (u64 rank = this_thread(); rank < vertices; rank += all_threads()) {
+        const u32 vertex = (u32)keys[rank];
+        order[rank] = vertex;
+        rank_of[ids[vertex]] = (u32)rank;
+    }
+}
+
+__device__ __forceinline__ bool begins_degree(const u64 *keys, u64 i) { return i == 0 || keys[i] >> 32 != keys[i - 1] >> 32; }
+
+// Counts the distinct degrees of each tile of the sorted vertices.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) count_degrees(const u64 *keys, u64 vertices, u64 *tiles) {
+    put_count(selected(vertices, [&](u64 i) { return begins_degree(keys, i); }), tiles);
+}
+
+// Writes each distinct degree in the high half, and its first rank in the low one.
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) put_degrees(const u64 *keys, u64 vertices, const u64 *tiles, u64 most,
+    u64 *runs) {
+    const Selected found = selected(vertices, [&](u64 i) { return begins_degree(keys, i); });
+    put_selected(found, tiles, [&](u64 place, u64 i) { runs[place] = (most - (keys[i] >> 32)) << 32 | i; });
+}
+
+// Turns edges into keys of arcs from the larger rank to the smaller, in place.
+extern "C" __global__ void orient(u64 *edges, u64 count, u64 bits, const u32 *rank_of, u64 rank_bits) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 a = rank_of[edges[i] >> bits], b = rank_of[edges[i] & ((1ull << bits) - 1)];
+        edges[i] = max(a, b) << rank_bits | min(a, b);
+    }
+}
+
+// Adds sorted arcs to the lengths of their rows.
+extern "C" __global__ void add_lengths(const u64 *arcs, u64 count, u64 bits, u32 *lengths) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        const u64 tail = arcs[i] >> bits;
+        if (i == 0 || arcs[i - 1] >> bits != tail) atomicAdd(&lengths[tail], 0u - (u32)i);
+        if (i + 1 == count || arcs[i + 1] >> bits != tail) atomicAdd(&lengths[tail], (u32)i + 1);
+    }
+}
+
+// The sum over all arcs of the number of successors of the arc's head, added to `sums[0]`; the longest row, to `sums[1]`.
+// Rank `r` is the head of as many arcs as its degree is larger than its row is long.
+extern "C" __global__ void __launch_bounds__(SCAN_THREADS) sum_rows(const u32 *lengths, u64 vertices, const u64 *keys, u64 most,
+    u64 *sums) {
+    u64 probes = 0, longest = 0;
+    for (u64 rank = this_thread(); rank < vertices; rank += all_threads()) {
+        const u64 length = lengths[rank], degree = most - (keys[rank] >> 32);
+        probes += length * (degree - length);
+        longest = max(longest, length);
+    }
+    u64 all;
+    block_exclusive(probes, all);
+    if (threadIdx.x == 0 && all) atomicAdd(&sums[0], all);
+    for (u32 step = WARP / 2; step; step >>= 1) longest = max(longest, (u64)__shfl_down_sync(ALL, longest, step));
+    if (this_lane() == 0) atomicMax(&sums[1], longest);
+}
+
+// The first arc of each of `count` ranks in `ranks`.
+extern "C" __global__ void first_arcs(const u64 *arcs, u64 edges, u64 bits, const u32 *ranks, u64 count, u64 *first) {
+    for (u64 i = this_thread(); i < count; i += all_threads()) {
+        u64 low = 0, high = edges;
+        while (low < high) {
+            const u64 middle = low + (high - low) / 2;
+            if (arcs[middle] >> bits < ranks[i]) low = middle + 1;
+            else high = middle;
+        }
+        first[i] = low;
+    }
+}

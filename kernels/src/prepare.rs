@@ -1,0 +1,32 @@
+//! Prepares the oriented graph on a device (`cuda/prepare.cu`): from arcs in any order to the bytes of the graph file's rows.
+//!
+//! Each step is a type, made from the one before:
+//!
+//! ```text
+//! Arcs    takes arcs in batches
+//!   clean(ids)      -> Edges   each edge once, and degrees
+//!   rank()          -> Ranks   the vertex of each rank, degrees, ids
+//!   orient()        -> Rows    rows in rank order
+//!   cut(ranks)      -> Blocks  file blocks: their sizes, and their bytes on request
+//! ```
+//!
+//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 16 an id and 16 to 28 a
+//! vertex. Cost: two radix sorts of all keys, of 4 to 8 passes; all steps run at the speed of the device's memory. The kernels follow
+//! the CPU's way (`clean` and `orient` of the crate `trimill`), and the result is the same to the byte.
+
+mod blocks;
+pub(crate) mod constants;
+mod edges;
+mod ranks;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+mod work;
+
+pub use blocks::{Blocks, Rows};
+pub use edges::{Arcs, Edges};
+pub use ranks::Ranks;
+pub use work::needed;
+
+/// The most bits of an id: an edge's key holds two ids and a bit.
+pub const MOST_ID_BITS: u32 = 31;

@@ -1,0 +1,19 @@
+//! What the host and `cuda/prepare.cu` must agree on.
+
+crate::shared_constants! {
+    TEXT = "prepare constants";
+    /// Threads of a block that sorts.
+    SORT_THREADS: u32 = 256;
+    /// Keys of each of them.
+    SORT_KEYS: u32 = 16;
+    /// Keys of a block.
+    SORT_TILE: u32 = 4096;
+    /// Elements of a block that selects.
+    SELECT_TILE: u32 = 4096;
+    /// Elements of each of its threads.
+    SELECT_KEYS: u32 = 16;
+    /// Threads of a block that scans.
+    SCAN_THREADS: u32 = 1024;
+    /// Threads of a block that encodes a file block.
+    ENCODE_THREADS: u32 = 256;
+}

@@ -1,0 +1,219 @@
+//! Every step against a plain computation on the host.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::work::Work;
+use super::*;
+use crate::engine::{Engine, HostWords, Queue};
+use crate::error::Error;
+use crate::testing::{Double, Pace, has_compiler};
+
+/// What preparing a graph gives.
+#[derive(Debug, Default, PartialEq)]
+struct Made {
+    distinct_arcs: u64,
+    edges: u64,
+    ids: Vec<u32>,
+    order: Vec<u32>,
+    degrees: Vec<(u32, u32)>,
+    probes: u64,
+    longest: u32,
+    first_arcs: Vec<u64>,
+    positions: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+fn leb128(mut number: u32, bytes: &mut Vec<u8>) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Begins a file block every `rows` rows.
+fn cuts(vertices: u32, rows: usize) -> Vec<u32> {
+    (0..vertices).step_by(rows).chain([vertices]).collect()
+}
+
+/// On the host, by definition.
+fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
+    let distinct: BTreeSet<_> = arcs.iter().collect();
+    let edges: BTreeSet<_> = arcs.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    let mut neighbours: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for &(u, v) in &edges {
+        neighbours.entry(u).or_default().insert(v);
+        neighbours.entry(v).or_default().insert(u);
+    }
+    let ids: Vec<u32> = neighbours.keys().copied().collect();
+    let mut ranked = ids.clone();
+    ranked.sort_by_key(|id| (std::cmp::Reverse(neighbours[id].len()), std::cmp::Reverse(*id)));
+    let rank = |id: u32| ranked.iter().position(|&other| other == id).unwrap() as u32;
+    let order = ranked.iter().map(|id| ids.binary_search(id).unwrap() as u32).collect();
+    let mut degrees: Vec<(u32, u32)> = Vec::new();
+    for (first, id) in (0..).zip(&ranked) {
+        let degree = neighbours[id].len() as u32;
+        if degrees.last().is_none_or(|last| last.0 != degree) {
+            degrees.push((degree, first));
+        }
+    }
+    let of_rank = |(own, id): (usize, &u32)| {
+        let mut row: Vec<u32> = neighbours[id].iter().map(|&other| rank(other)).filter(|&r| r < own as u32).collect();
+        row.sort_unstable();
+        row
+    };
+    let all: Vec<Vec<u32>> = ranked.iter().enumerate().map(of_rank).collect();
+    let (mut bytes, mut positions, mut first_arcs, mut arcs) = (vec![], vec![0], vec![0], 0);
+    for block in all.chunks(rows) {
+        block.iter().for_each(|row| leb128(row.len() as u32, &mut bytes));
+        for row in block {
+            let mut least = 0;
+            for &successor in row {
+                leb128(successor - least, &mut bytes);
+                least = successor + 1;
+            }
+            arcs += row.len() as u64;
+        }
+        positions.push(bytes.len() as u64);
+        first_arcs.push(arcs);
+    }
+    Made {
+        distinct_arcs: distinct.len() as u64,
+        edges: edges.len() as u64,
+        ids,
+        order,
+        degrees,
+        probes: all.iter().flatten().map(|&successor| all[successor as usize].len() as u64).sum(),
+        longest: all.iter().map(Vec::len).max().unwrap_or(0) as u32,
+        first_arcs,
+        positions,
+        bytes,
+    }
+}
+
+/// On the device.
+fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
+    let ids = arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0);
+    let mut double = Double::new(needed(arcs.len() as u64, ids), pace).unwrap();
+    let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
+    let mut device = Arcs::new(&mut double).unwrap();
+    for batch in words.chunks(1000) {
+        let mut buffer = device.buffer(1000, 3).unwrap();
+        buffer[..batch.len()].copy_from_slice(batch);
+        device.put(buffer, batch.len()).unwrap();
+    }
+    let edges = device.clean(ids).unwrap();
+    let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
+    let mut ranks = edges.rank().unwrap();
+    made.ids = vec![0; ranks.vertices() as usize];
+    made.order = made.ids.clone();
+    ranks.ids(&mut made.ids).unwrap();
+    ranks.order(&mut made.order).unwrap();
+    made.degrees = ranks.degrees().unwrap();
+    let rows_on_device = ranks.orient().unwrap();
+    (made.probes, made.longest) = (rows_on_device.probes(), rows_on_device.longest_row());
+    let mut blocks = rows_on_device.cut(&cuts(made.ids.len() as u32, rows)).unwrap();
+    (made.first_arcs, made.positions) = (blocks.first_arcs.clone(), blocks.positions.clone());
+    // Some blocks at a time.
+    let many = blocks.positions.len() - 1;
+    for first in (0..many).step_by(7) {
+        let end = many.min(first + 7);
+        let mut bytes = vec![0; (blocks.positions[end] - blocks.positions[first]) as usize];
+        blocks.encode(first..end, &mut bytes).unwrap();
+        made.bytes.extend(bytes);
+    }
+    made
+}
+
+#[test]
+fn graphs_of_every_kind_are_prepared_as_defined() {
+    if !has_compiler() {
+        return;
+    }
+    let star: Vec<(u32, u32)> = (1..9000).map(|i| (0, i)).collect();
+    let cases: Vec<Vec<(u32, u32)>> = vec![
+        vec![],
+        vec![(7, 3)],
+        vec![(3, 7), (7, 3), (3, 7)],
+        star.iter().map(|&(u, v)| (v, u)).chain(star.iter().copied()).collect(),
+        (0..5000).map(|i| (i, i + 1)).collect(),
+        (0..70).flat_map(|i| (0..i).map(move |j| (1000 * i, 1000 * j))).collect(),
+        vec![(0, (1 << 22) - 1), (5, 1 << 21), (0, 5)],
+    ];
+    for arcs in cases {
+        for rows in [1, 50] {
+            assert_eq!(made(&arcs, rows, Pace::Late), expected(&arcs, rows), "{} arcs", arcs.len());
+        }
+    }
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
+    let mut arcs = Arcs::new(&mut double).unwrap();
+    arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
+    let many = 1 << 20;
+    let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
+    assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
+    assert_eq!(arcs.taken(), 10);
+    assert!(matches!(arcs.clean(1 << 30).err(), Some(Error::Budget { .. })));
+    let large = Arcs::new(&mut double).unwrap().clean((1 << MOST_ID_BITS) + 1);
+    assert!(matches!(large.err(), Some(Error::Budget { .. })));
+}
+
+/// Sorts on the device.
+fn sorted(keys: &[u64], low: u32, bits: u32) -> Vec<u64> {
+    let bytes = 8 * keys.len() as u64;
+    let mut double = Double::new(needed(keys.len() as u64, 1), Pace::Late).unwrap();
+    let mut work = Work::new(&mut double).unwrap();
+    let (at, other) = (work.take(bytes).unwrap(), work.take(bytes).unwrap());
+    work.take_sort(keys.len() as u64, 0).unwrap();
+    // SAFETY: the test double reads the keys during the call.
+    unsafe { work.engine.copy(at, &[bytemuck::cast_slice(keys)]) }.unwrap();
+    work.engine.record(Queue::Copy, 0).unwrap();
+    work.engine.wait(Queue::Compute, 0).unwrap();
+    let (sorted, _) = work.sort((at, other), keys.len() as u64, low, bits).unwrap();
+    let mut found = vec![0u64; keys.len()];
+    work.engine.read(Queue::Compute, sorted, bytemuck::cast_slice_mut(&mut found)).unwrap();
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_graph_is_prepared_as_defined(
+        arcs in prop::collection::vec((0u32..300, 0u32..300), 0..3000),
+        (stretch, rows) in (1u32..40, 1usize..80),
+        seed in 0u64..1000,
+    ) {
+        if !has_compiler() {
+            return Ok(());
+        }
+        let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).map(|(u, v)| (u * stretch, v * v / 9)).collect();
+        let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).collect();
+        prop_assert_eq!(made(&arcs, rows, Pace::Random(seed)), expected(&arcs, rows));
+    }
+
+    #[test]
+    fn keys_are_sorted_by_the_bits_asked_for_and_equal_ones_stay_in_order(
+        keys in prop::collection::vec(any::<u64>(), 1..20_000),
+        (low, bits) in (0u32..40, 1u32..24),
+        skew in 0u32..60,
+    ) {
+        if !has_compiler() {
+            return Ok(());
+        }
+        let keys: Vec<u64> = keys.into_iter().enumerate().map(|(i, key)| if i % 3 == 0 { key >> skew } else { key }).collect();
+        let mut expected = keys.clone();
+        // Whole digits are sorted.
+        let mask = u64::MAX >> (64 - bits.next_multiple_of(8));
+        expected.sort_by_key(|key| key >> low & mask);
+        prop_assert!(sorted(&keys, low, bits) == expected);
+    }
+}

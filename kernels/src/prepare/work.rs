@@ -1,0 +1,209 @@
+//! What all steps share: the engine, the memory, kernels, the sort.
+
+use std::collections::VecDeque;
+
+use bytemuck::bytes_of;
+
+use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_THREADS, SORT_TILE};
+use crate::arena::padded;
+use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Queue};
+use crate::error::{Error, Result};
+use crate::sources::PREPARE;
+
+/// Digits of a pass of the sort.
+const DIGITS: u64 = 256;
+
+const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS);
+
+/// The most passes of a sort.
+const PASSES: u64 = 8;
+
+/// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache.
+const PORTION: u64 = 1 << 27;
+
+/// Threads of a block of a kernel that treats each element by itself.
+const THREADS: u32 = 256;
+
+/// Blocks of such a kernel for each multiprocessor: a few, each of which takes many elements.
+const BLOCKS: u64 = 16;
+
+/// Bytes of places of digits: for all passes, and for two portions.
+const PLACES: u64 = 8 * DIGITS * (PASSES + 2);
+
+/// Bytes of the status words of a sort of `keys` keys.
+fn status_bytes(keys: u64) -> u64 {
+    4 + 4 * DIGITS * keys.min(PORTION).div_ceil(u64::from(SORT_TILE))
+}
+
+/// Bytes of the counts of all tiles of a selection among `elements` elements, and of their sum.
+fn tiles_bytes(elements: u64) -> u64 {
+    8 * (elements.div_ceil(u64::from(SELECT_TILE)) + 1)
+}
+
+/// The bytes of device memory that preparing a graph takes: `arcs` arcs, all of whose ids are below `ids`.
+pub fn needed(arcs: u64, ids: u64) -> u64 {
+    let vertices = ids.min(2 * arcs);
+    let keys = 2 * padded(8 * arcs);
+    let beside = padded(4 * ids) + sort_memory(arcs.max(vertices), arcs.max(ids));
+    keys + beside + kept_per_vertex(vertices) + temporary(vertices).saturating_sub(padded(8 * arcs)) + SLACK
+}
+
+/// For pieces whose sizes are not known in advance: the table of file blocks.
+const SLACK: u64 = 4 << 20;
+
+fn sort_memory(keys: u64, elements: u64) -> u64 {
+    padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
+}
+
+/// Bytes for vertices that stay until rows are made: sorted keys, lengths of rows.
+pub(super) fn kept_per_vertex(vertices: u64) -> u64 {
+    padded(8 * vertices) + padded(4 * vertices)
+}
+
+/// Bytes for vertices while they are sorted: other keys, ids, order, and the distinct degrees, which are no more than vertices.
+pub(super) fn temporary(vertices: u64) -> u64 {
+    2 * padded(8 * vertices) + 2 * padded(4 * vertices)
+}
+
+/// The engine, and what is left of its memory.
+pub(super) struct Work<'e, E: Engine + ?Sized> {
+    pub(super) engine: &'e mut E,
+    next: u64,
+    end: u64,
+    status: u64,
+    places: u64,
+    /// The counts of tiles of a selection, then places.
+    pub(super) tiles: u64,
+    /// Page-locked buffers that are being copied from, each with a mark behind its copy.
+    pub(super) copied: VecDeque<(Mark, HostWords)>,
+}
+
+impl<E: Engine + ?Sized> Drop for Work<'_, E> {
+    fn drop(&mut self) {
+        if !self.copied.is_empty() {
+            self.engine.settle();
+        }
+    }
+}
+
+impl<'e, E: Engine + ?Sized> Work<'e, E> {
+    /// Takes all memory of the engine.
+    pub(super) fn new(engine: &'e mut E) -> Result<Self> {
+        engine.load(&PREPARE)?;
+        engine.layout().restart();
+        let bytes = engine.layout().capacity();
+        let next = engine.address() + engine.layout().take(bytes)?.offset;
+        Ok(Self { engine, next, end: next + bytes, status: 0, places: 0, tiles: 0, copied: VecDeque::new() })
+    }
+
+    /// Bytes that are left.
+    pub(super) fn left(&self) -> u64 {
+        self.end - self.next
+    }
+
+    /// Where the memory that is left begins.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes a piece of `bytes`; returns its address.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<u64> {
+        let capacity = self.engine.layout().capacity();
+        if padded(bytes) > self.left() {
+            return Err(Error::Budget { asked: bytes, used: capacity - self.left(), capacity });
+        }
+        self.next += padded(bytes);
+        Ok(self.next - padded(bytes))
+    }
+
+    /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.
+    pub(super) fn take_sort(&mut self, keys: u64, elements: u64) -> Result<()> {
+        self.status = self.take(status_bytes(keys))?;
+        self.places = self.take(PLACES)?;
+        self.tiles = self.take(tiles_bytes(elements))?;
+        Ok(())
+    }
+
+    /// Enqueues a kernel, all of whose parameters have 8 bytes.
+    pub(super) fn launch(&mut self, name: &'static str, (blocks, threads): (u64, u32), values: &[u64]) -> Result<()> {
+        let values: Vec<&[u8]> = values.iter().map(bytes_of).collect();
+        let grid = Grid::of(blocks * u64::from(threads), threads)?;
+        self.engine.launch(Queue::Compute, grid, Kernel { source: &PREPARE, name }, &values)
+    }
+
+    /// Enqueues a kernel that treats `count` elements in a loop.
+    pub(super) fn for_each(&mut self, name: &'static str, count: u64, values: &[u64]) -> Result<()> {
+        self.for_each_by(name, (count, THREADS), values)
+    }
+
+    /// The same with blocks of `threads`.
+    pub(super) fn for_each_by(
+        &mut self,
+        name: &'static str,
+        (count, threads): (u64, u32),
+        values: &[u64],
+    ) -> Result<()> {
+        let most = u64::from(self.engine.processors()) * BLOCKS * u64::from(THREADS) / u64::from(threads);
+        self.launch(name, (count.div_ceil(u64::from(threads)).clamp(1, most), threads), values)
+    }
+
+    pub(super) fn fill(&mut self, at: u64, byte: u8, bytes: u64) -> Result<()> {
+        self.engine.fill(Queue::Compute, at, byte, bytes)
+    }
+
+    /// Waits for all kernels and reads a number.
+    pub(super) fn number(&mut self, at: u64) -> Result<u64> {
+        self.engine.read_u64(Queue::Compute, at)
+    }
+
+    /// Selects among `count` elements: counts by the kernel `counting`, whose first parameters are `values` and whose next one is the
+    /// place for counts; then `more`. Returns how many are selected; their places are in `self.tiles`.
+    pub(super) fn select(&mut self, counting: &'static str, count: u64, values: &[u64], more: &[u64]) -> Result<u64> {
+        let tiles = count.div_ceil(u64::from(SELECT_TILE));
+        let parameters = [values, &[self.tiles], more].concat();
+        self.selecting(counting, count, &parameters)?;
+        self.scan(self.tiles, tiles)?;
+        self.number(self.tiles + 8 * tiles)
+    }
+
+    /// Enqueues a kernel that selects among `count` elements.
+    pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> Result<()> {
+        self.launch(name, (count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS), values)
+    }
+
+    /// Turns `count` numbers into the sums of those before each, and puts their total behind them.
+    pub(super) fn scan(&mut self, at: u64, count: u64) -> Result<()> {
+        self.launch("scan", (1, SCAN_THREADS), &[at, count])
+    }
+
+    /// How many passes a sort by `bits` bits takes.
+    pub(super) fn passes(bits: u32) -> u64 {
+        u64::from(bits.div_ceil(8))
+    }
+
+    /// Sorts `count` keys at `keys` by `bits` bits, at most 64, from bit `low` on. `other` is as much memory. Returns where the
+    /// sorted keys are, which is `other` for an odd number of [passes](Self::passes), and which of the two is free now.
+    pub(super) fn sort(&mut self, (keys, other): (u64, u64), count: u64, low: u32, bits: u32) -> Result<(u64, u64)> {
+        let passes = Self::passes(bits);
+        let (low, totals) = (u64::from(low), self.places);
+        self.fill(totals, 0, 8 * DIGITS * PASSES)?;
+        self.for_each_by("sort_count", (count, SORT_THREADS), &[keys, count, low, passes, totals])?;
+        if passes > 0 {
+            self.launch("sort_places", (passes, SORT_THREADS), &[totals])?;
+        }
+        let (mut from, mut to) = (keys, other);
+        for pass in 0..passes {
+            let mut places = totals + 8 * DIGITS * pass;
+            for (portion, first) in (0..).zip((0..count).step_by(PORTION as usize)) {
+                let now = (count - first).min(PORTION);
+                let next = totals + 8 * DIGITS * (PASSES + portion % 2);
+                self.fill(self.status, 0, status_bytes(now))?;
+                let values = [from + 8 * first, to, now, low + 8 * pass, places, next, self.status];
+                self.launch("sort_pass", (now.div_ceil(u64::from(SORT_TILE)), SORT_THREADS), &values)?;
+                places = next;
+            }
+            std::mem::swap(&mut from, &mut to);
+        }
+        Ok((from, to))
+    }
+}

@@ -1,0 +1,264 @@
+//! Prepares a graph on a device, where its memory holds all arcs.
+//!
+//! Input: an [`ArcSource`]. Output: the same graph, to the byte, that [`crate::clean`] and [`crate::orient`] make. Arcs are copied to the
+//! device while they are read ([`super::collect`]); it sorts them, ranks vertices, and makes the bytes of the rows
+//! ([`trimill_kernels::prepare`]), which are written as file blocks here.
+//!
+//! Memory of the device: 16 bytes an arc and up to 44 an id ([`trimill_kernels::prepare::needed`]). Memory of the host: the order of
+//! the vertices and their ids, 8 bytes a vertex, and buffers.
+
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use trimill_kernels::engine::Engine;
+use trimill_kernels::prepare::{Blocks, Ranks};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::collect::Collect;
+use crate::bytes::Bytes;
+use crate::clean::workspace::Ids;
+use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
+use crate::control::{Control, Task, Unit};
+use crate::count::translated::translated;
+use crate::error::{Error, Result};
+use crate::graph::file::{Layout, RowsWritten};
+use crate::graph::{BlockEntry, DegreeRun};
+use crate::input::MOST_VERTICES;
+use crate::input::arcs::ArcSource;
+use crate::mapped::zeros;
+use crate::orient::{Destination, Made, Write, block_starts, make};
+
+/// The engine of a device that prepares graphs.
+pub type DeviceEngine = dyn Engine + Send;
+
+/// A device that may still be starting.
+pub trait StartingDevice: Send {
+    /// Whether it has started, or failed to.
+    fn has_started(&self) -> bool;
+
+    /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
+    fn engine(&mut self) -> Option<&mut DeviceEngine>;
+}
+
+/// Bytes of file blocks that are copied from the device at a time.
+const BATCH: u64 = 64 << 20;
+
+/// Bytes of consecutive file blocks that a thread writes.
+const PART: u64 = 1 << 20;
+
+/// A graph that a device made, and the seconds that it took.
+pub(super) struct Prepared {
+    pub(super) made: Made,
+    pub(super) arcs: u64,
+    pub(super) edges: u64,
+    pub(super) reading: Duration,
+    pub(super) cleaning: Duration,
+    pub(super) orienting: Duration,
+}
+
+/// Why there is no graph.
+pub(super) enum Stop {
+    /// The device cannot prepare this one.
+    Unfit(Error),
+    /// Anything else, which ends the job.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<trimill_kernels::Error> for Stop {
+    fn from(error: trimill_kernels::Error) -> Self {
+        Self::Unfit(translated(error))
+    }
+}
+
+fn unfit(reason: impl Into<String>) -> Stop {
+    Stop::Unfit(Error::resource(reason))
+}
+
+/// Prepares the graph of `source`. `note` is called when all was read; it returns the identity of the input.
+pub(super) fn prepare_on(
+    device: &mut dyn StartingDevice,
+    source: &dyn ArcSource,
+    note: &mut dyn FnMut() -> Result<String>,
+    place: Destination<'_>,
+    space: Workspace<'_>,
+    control: &Control,
+) -> Result<Prepared, Stop> {
+    if source.declared_vertices().is_some_and(|n| n > MOST_VERTICES) {
+        return Err(unfit("too many vertices"));
+    }
+    let start = Instant::now();
+    let left = space.beside(&needs(Ids::Plain(0), 0, space))?.left;
+    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get() / 2));
+    let scanned = source.scan(&collect, control);
+    if collect.is_refused() {
+        return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
+    }
+    let (arcs, ids) = (scanned?, collect.ids());
+    if ids > 0 && is_sparse(ids - 1, arcs) {
+        return Err(unfit("ids far below the largest are not used"));
+    }
+    if space.beside(&needs(Ids::Plain(ids), arcs, space)).is_err() {
+        return Err(unfit("too little host memory for arrays over ids"));
+    }
+    let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
+    let on_device = collect.finish()?;
+    let reading = start.elapsed();
+    let identity = note()?;
+
+    let start = Instant::now();
+    let edges = on_device.clean(ids)?;
+    let (distinct, count) = (edges.distinct_arcs(), edges.edges());
+    control.check()?;
+    let cleaning = start.elapsed();
+
+    let start = Instant::now();
+    let task = control.task("orient", Some(count), Unit::Arcs);
+    let mut ranks = edges.rank()?;
+    let degrees = degree_runs(&mut ranks)?;
+    let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
+    ranks.order(&mut order)?;
+    let vertices = VertexIds::read(&mut ranks)?;
+    let without_reverse = 2 * count - distinct;
+    let others = loop_ids.members().filter(|&id| !vertices.contain(id)).count() as u64;
+    let first = loop_ids.extent().map_or(vertices.first, |(_, first, _)| match vertices.count {
+        0 => first,
+        _ => first.min(vertices.first),
+    });
+    let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
+    let layout = Layout {
+        vertices: vertices.count as u32,
+        edges: count,
+        has_ids: !vertices.list.is_empty(),
+        offset_of_ids: vertices.first,
+        first_id,
+        declared_lines: source.declared_vertices().or(Some(ids.saturating_sub(first_id))),
+        report: CleanReport {
+            vertices_declared: source.declared_vertices().unwrap_or(vertices.count + others),
+            arcs,
+            loops_removed: loops,
+            duplicates_removed: arcs - loops - distinct,
+            arcs_added: without_reverse,
+            arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
+        },
+        ..Layout::default()
+    };
+    let rows = ranks.orient()?;
+    let (longest_row, probes) = (rows.longest_row(), rows.probes());
+    let starts = block_starts(&degrees, count);
+    let mut blocks = rows.cut(&starts)?;
+    control.check()?;
+    let runs = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
+    let mut failed = None;
+    let write_rows = |write: &Write<'_>| -> Result<RowsWritten> {
+        let entries = write_blocks(&mut blocks, &starts, write, (&task, control)).map_err(|stop| match stop {
+            Stop::Failed(error) => error,
+            Stop::Unfit(error) => {
+                failed = Some(());
+                error
+            }
+        })?;
+        Ok(RowsWritten { entries, block_bytes: blocks.positions.last().copied().unwrap_or(0), longest_row, probes })
+    };
+    let made = make(place, layout, &degrees, (order, runs), (identity, Bytes::ZERO), write_rows);
+    let made = made.map_err(|error| if failed.is_some() { Stop::Unfit(error) } else { Stop::Failed(error) })?;
+    Ok(Prepared { made, arcs: arcs - loops, edges: count, reading, cleaning, orienting: start.elapsed() })
+}
+
+/// The ids of the vertices.
+struct VertexIds {
+    count: u64,
+    first: u64,
+    /// All of them, ascending; empty if they are consecutive.
+    list: Vec<u32>,
+}
+
+impl VertexIds {
+    fn read(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Self, Stop> {
+        let count = ranks.vertices();
+        if count == 0 {
+            return Ok(Self { count, first: 0, list: Vec::new() });
+        }
+        let (first, last) = (u64::from(ranks.id(0)?), u64::from(ranks.id(count - 1)?));
+        let mut list = Vec::new();
+        if last - first + 1 != count {
+            list = zeros(count as usize);
+            ranks.ids(&mut list)?;
+        }
+        Ok(Self { count, first, list })
+    }
+
+    fn contain(&self, id: u64) -> bool {
+        match self.list.is_empty() {
+            true => (self.first..self.first + self.count).contains(&id),
+            false => self.list.binary_search(&(id as u32)).is_ok(),
+        }
+    }
+}
+
+/// The distinct degrees, falling, each with the number of its vertices.
+fn degree_runs(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, Stop> {
+    let begins = ranks.degrees()?;
+    let ends = begins.iter().skip(1).map(|&(_, first)| first).chain([ranks.vertices() as u32]);
+    let run = |(&(degree, first), end): (&(u32, u32), u32)| DegreeRun { degree, vertices: end - first };
+    Ok(begins.iter().zip(ends).map(run).collect())
+}
+
+/// Writes all file blocks; `starts` holds the first rank of each.
+fn write_blocks(
+    blocks: &mut Blocks<'_, DeviceEngine>,
+    starts: &[u32],
+    write: &Write<'_>,
+    (task, control): (&Task, &Control),
+) -> Result<Vec<BlockEntry>, Stop> {
+    let many = blocks.positions.len() - 1;
+    let longest = blocks.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let all = blocks.positions[many];
+    let most = BATCH.min(all).max(longest).min(blocks.most_bytes());
+    let mut buffer = blocks.buffer(most.div_ceil(8) as usize)?;
+    let mut entries = Vec::with_capacity(many);
+    let mut first = 0;
+    while first < many {
+        control.check()?;
+        let begin = blocks.positions[first];
+        let end = blocks.positions.partition_point(|&position| position <= begin + most) - 1;
+        if end == first {
+            return Err(Stop::Failed(Error::defect("a file block that is larger than all memory for file blocks")));
+        }
+        let bytes = &mut bytemuck::cast_slice_mut(&mut buffer)[..(blocks.positions[end] - begin) as usize];
+        blocks.encode(first..end, bytes)?;
+        let (positions, arcs) = (&blocks.positions, &blocks.first_arcs);
+        // Consecutive blocks that a thread writes together.
+        let mut parts = Vec::new();
+        let mut from = first;
+        while from < end {
+            let to = positions.partition_point(|&position| position <= positions[from] + PART) - 1;
+            parts.push(from..to.clamp(from + 1, end));
+            from = to.clamp(from + 1, end);
+        }
+        let bytes = &*bytes;
+        let written = parts.into_par_iter().map(|part| {
+            let of = |block: usize| &bytes[(positions[block] - begin) as usize..(positions[block + 1] - begin) as usize];
+            let entry = |block: usize| BlockEntry {
+                first_rank: starts[block].into(),
+                first_arc: arcs[block],
+                position: positions[block],
+                checksum: xxh3_64(of(block)),
+            };
+            let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
+            let all = &bytes[(positions[part.start] - begin) as usize..(positions[part.end] - begin) as usize];
+            write(positions[part.start], all.to_vec())?;
+            task.advance(arcs[part.end] - arcs[part.start]);
+            Ok(entries)
+        });
+        let written: Vec<Vec<BlockEntry>> = written.collect::<Result<_>>()?;
+        entries.extend(written.into_iter().flatten());
+        first = end;
+    }
+    Ok(entries)
+}

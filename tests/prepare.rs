@@ -1,0 +1,183 @@
+//! Graphs prepared on a device: the same files, to the byte, as on the CPU. The kernels run on the host here; `scripts/gpu-check` compares
+//! on a GPU.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::job::data;
+use proptest::prelude::*;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::Workspace;
+use trimill::testing::control::Control;
+use trimill::testing::error::{Kind, Result};
+use trimill::testing::generate::{BaseGraph, Family, StarKind, generate};
+use trimill::testing::input::arcs::{ArcList, ArcSource};
+use trimill::testing::input::Source;
+use trimill::testing::memory::HostMemory;
+use trimill::testing::prepare::device::{DeviceEngine, StartingDevice};
+use trimill::testing::prepare::{OnDevice, prepare_with};
+use trimill_kernels::prepare::needed;
+use trimill_kernels::testing::{Double, Pace, has_compiler};
+
+/// A device that has started once it was asked so many times whether it has.
+struct Slow {
+    double: Option<Double>,
+    questions: AtomicU32,
+}
+
+impl StartingDevice for Slow {
+    fn has_started(&self) -> bool {
+        self.questions.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
+
+    fn engine(&mut self) -> Option<&mut DeviceEngine> {
+        self.double.as_mut().map(|double| double as &mut DeviceEngine)
+    }
+}
+
+fn slow(arena: u64, questions: u32) -> Slow {
+    Slow { double: Double::new(arena, Pace::Random(u64::from(questions))), questions: questions.into() }
+}
+
+/// The bytes of a graph's file; `required`: the device must have made it.
+fn file(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, graph: Bytes) -> Result<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let space = Workspace { graph, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir.path()) };
+    let device = device.map(|device| OnDevice { device, required });
+    let control = Control::silent();
+    let graph = prepare_with(device, (source, Bytes::ZERO), None, space, None, &control, &mut Vec::new())?;
+    Ok(match graph.path() {
+        Some(path) => fs::read(path).unwrap(),
+        None => Vec::new(),
+    })
+}
+
+/// Both ways make the same file.
+fn same(source: &dyn ArcSource, what: &str) {
+    let arena = needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most());
+    for (questions, in_memory) in [(0, Bytes::ZERO), (2, Bytes::mib(64)), (1000, Bytes::ZERO)] {
+        let on_device = file(source, Some(&mut slow(arena, questions)), true, in_memory).unwrap();
+        // In memory, blocks lie in other pieces: only what is in files is compared to the byte.
+        if in_memory == Bytes::ZERO {
+            let on_cpu = file(source, None, false, in_memory).unwrap();
+            let end = |bytes: &[u8]| String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(1000)..]).into_owned();
+            assert!(on_device == on_cpu, "{what}: {} and {}", end(&on_device), end(&on_cpu));
+        }
+    }
+}
+
+fn list(arcs: Vec<(u64, u64)>, declared: Option<u64>) -> ArcList {
+    ArcList { arcs, declared }
+}
+
+#[test]
+fn graphs_of_all_generators_are_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let families: [(Family, Option<&dyn BaseGraph>); 10] = [
+        (Family::GapKron { scale: 8 }, None),
+        (Family::GapUrand { scale: 8 }, None),
+        (Family::Stars { leaves: vec![5, 4, 3], kind: StarKind::B1k }, None),
+        (Family::RingLattice { vertices: 3000, k: 2 }, None),
+        (Family::KingsGrid { rows: 30, columns: 40 }, None),
+        (Family::Complete { vertices: 120 }, None),
+        (Family::RingOfCliques { cliques: 70, size: 6 }, None),
+        (Family::Hamming { d: 3, q: 7 }, None),
+        (Family::Blowup { copies: 5, permute: Some(3) }, Some(&Path7)),
+        (Family::TensorComplete { q: 40 }, Some(&Path7)),
+    ];
+    for (i, (family, base)) in families.into_iter().enumerate() {
+        for name in ["bin", "txt"] {
+            let path = folder.path().join(format!("{i}.{name}"));
+            generate(&family, base, &path, &Control::silent()).unwrap();
+            same(&opened(&path), &format!("{family:?}.{name}"));
+        }
+    }
+}
+
+/// A path of seven vertices.
+struct Path7;
+
+impl BaseGraph for Path7 {
+    fn vertices(&self) -> u64 {
+        7
+    }
+    fn edges(&self) -> u64 {
+        6
+    }
+    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
+        (0..6).filter(|u| range.contains(u)).for_each(|u| each(u, u + 1));
+    }
+    fn triangles_known(&self) -> Option<u128> {
+        Some(0)
+    }
+}
+
+fn opened(path: &Path) -> Source {
+    Source::open(&[path.to_path_buf()], None, &std::env::temp_dir()).unwrap()
+}
+
+#[test]
+fn inputs_of_every_kind_are_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let cases = [
+        ("none", list(vec![], None)),
+        ("loops only", list(vec![(9, 9), (4, 4), (9, 9)], None)),
+        ("loops beside edges", list(vec![(9, 9), (4, 4), (7, 5), (5, 7), (5, 7), (12, 9), (3, 3)], None)),
+        ("declared", list(vec![(0, 1), (1, 2), (1, 1)], Some(100))),
+        ("gaps", list((0..500).map(|i| (i * i % 613 * 300, i * 301)).collect(), None)),
+        ("both directions", list((0..400).flat_map(|i| [(i, i * 7 % 401), (i * 7 % 401, i)]).collect(), None)),
+        ("long rows", list((0..300).flat_map(|i| (0..i).map(move |j| (i, j))).collect(), None)),
+        ("a batch of many", list((0..40_000).map(|i| (i % 211, i * i % 20_011)).collect(), None)),
+    ];
+    for (what, source) in &cases {
+        same(source, what);
+    }
+    for name in ["cnr-symmetric.graph", "delaunay_n15.graph", "bcsstk13.mtx", "as20000102.txt"] {
+        same(&opened(&data(name)), name);
+    }
+}
+
+#[test]
+fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let few = list(vec![(0, 1), (1, 2), (0, 2)], None);
+    let sparse = list((0..2000).map(|i| (i << 40, (i + 1) << 40)).collect(), None);
+    let wide = list(vec![(0, 1 << 31)], Some(1 << 32));
+    let no_device = || Slow { double: None, questions: 0.into() };
+    for (source, mut device) in [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))] {
+        let error = file(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource, "{error}");
+        assert!(error.to_string().contains("--prepare"), "{error}");
+        let (on_device, on_cpu) = (file(source, Some(&mut device), false, Bytes::ZERO), file(source, None, false, Bytes::ZERO));
+        match (on_device, on_cpu) {
+            (Ok(a), Ok(b)) => assert!(a == b),
+            (a, b) => assert_eq!(a.unwrap_err().to_string(), b.unwrap_err().to_string()),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_list_of_arcs_is_the_same_to_the_byte(
+        arcs in prop::collection::vec((0u64..200, 0u64..200), 0..4000),
+        (stretch, start) in (1u64..50, 0u64..3),
+    ) {
+        if has_compiler() {
+            same(&list(arcs.iter().map(|&(u, v)| (start + u * stretch, start + v * v % 97)).collect(), None), "a list");
+        }
+    }
+}
