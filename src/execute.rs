@@ -19,6 +19,7 @@ pub mod inspect;
 mod kept;
 pub mod machine;
 mod measure;
+mod opening;
 pub mod partition;
 pub mod plan;
 mod planned;

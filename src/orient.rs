@@ -28,7 +28,8 @@ use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
 use crate::mapped::prefetch;
 use place::complete;
-pub(crate) use place::{Destination, Made, Write, make};
+pub use place::{Destination, Made};
+pub(crate) use place::{Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
 
@@ -95,8 +96,8 @@ pub fn orient(
     drop(rank_of);
     let bucket_bytes = Bytes(pairs.bytes_written() + arcs.bytes_written());
     drop(pairs);
-    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
-    complete(writer, arcs.degrees(), (source.to_owned(), bucket_bytes), rows)
+    let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
+    complete(writer, arcs.degrees(), (|| Ok(source.to_owned()), bucket_bytes), rows)
 }
 
 /// The ids with an edge.

@@ -25,6 +25,7 @@ use device::{Prepared, StartingDevice, Stop, prepare_on};
 ///
 /// # Errors
 /// Invalid input, or input that changed while it was read; directories that cannot be written.
+#[cfg(feature = "testing")]
 pub fn prepare(
     source: &dyn ArcSource,
     origin: Option<&mut Origin>,

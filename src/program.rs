@@ -14,7 +14,7 @@ pub use crate::job::file::{
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
-pub use crate::job::{Batch, BatchJob, Job, Parts, SpillTo, suggest};
+pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, suggest};
 pub use crate::mapped::{end_at_once, report_failed_reads};
 pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};

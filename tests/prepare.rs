@@ -16,8 +16,8 @@ use trimill::testing::clean::Workspace;
 use trimill::testing::control::Control;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::generate::{BaseGraph, Family, StarKind, generate};
-use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::input::Source;
+use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::device::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, prepare_with};
@@ -156,11 +156,14 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
     let sparse = list((0..2000).map(|i| (i << 40, (i + 1) << 40)).collect(), None);
     let wide = list(vec![(0, 1 << 31)], Some(1 << 32));
     let no_device = || Slow { double: None, questions: 0.into() };
-    for (source, mut device) in [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))] {
+    for (source, mut device) in
+        [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))]
+    {
         let error = file(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
         assert!(error.to_string().contains("--prepare"), "{error}");
-        let (on_device, on_cpu) = (file(source, Some(&mut device), false, Bytes::ZERO), file(source, None, false, Bytes::ZERO));
+        let (on_device, on_cpu) =
+            (file(source, Some(&mut device), false, Bytes::ZERO), file(source, None, false, Bytes::ZERO));
         match (on_device, on_cpu) {
             (Ok(a), Ok(b)) => assert!(a == b),
             (a, b) => assert_eq!(a.unwrap_err().to_string(), b.unwrap_err().to_string()),

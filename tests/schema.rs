@@ -68,6 +68,7 @@ const SETTINGS: &[Setting] = &[
     ("cache.dir", INPUT, DIRS[0], DIRS[1]),
     ("cache.max", INPUT, &["0", "'0'", "'64GiB'"], &["-5", "1.5", "'lots'", "''", "true"]),
     ("work.dir", INPUT, DIRS[0], DIRS[1]),
+    ("work.prepare", INPUT, &["'auto'", "'cpu'", "'gpu'"], &["'cuda'", "''", "0"]),
     ("run.dir", INPUT, DIRS[0], DIRS[1]),
 ];
 

@@ -66,14 +66,34 @@ __device__ __forceinline__ u32 same_digit(u32 digit) {
     return same;
 }
 
+// How many keys of this thread's digit are in the tiles before one whose status word is at `word`. Reads the words of some tiles at once.
+__device__ __forceinline__ u32 look_back(const volatile u32 *word, u32 tile) {
+    u32 before = 0;
+    for (;;) {
+        u32 words[SORT_LOOK];
+#pragma unroll
+        for (u32 i = 0; i < SORT_LOOK; i++) words[i] = i < tile ? *(word - (i + 1) * DIGITS) : 0;
+#pragma unroll
+        for (u32 i = 0; i < SORT_LOOK; i++) {
+            // What is not published yet is read again.
+            if (!(words[i] & (OWN | ALL_BEFORE))) break;
+            before += words[i] & NUMBER;
+            if (words[i] & ALL_BEFORE) return before;
+            word -= DIGITS;
+            tile--;
+        }
+    }
+}
+
 // One pass over `count` keys. `places`: where the next key of each digit goes; `status`: DIGITS words for each tile, all 0, and before
 // them one word that is 0.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_pass(const u64 *from, u64 *to, u64 count, u64 shift, const u64 *places,
     u64 *next_places, u32 *status) {
-    __shared__ u64 sorted[SORT_TILE];
-    __shared__ u32 counts[SORT_WARPS][DIGITS];
-    __shared__ u64 moved[DIGITS]; // by how much the keys of a digit move from their place in `sorted`
+    __shared__ u64 sorted[SORT_TILE]; // the counts of warps, until places are known
+    __shared__ u64 moved[DIGITS];     // by how much the keys of a digit move from their place in `sorted`
     __shared__ u32 taken;
+    static_assert(SORT_TILE * sizeof(u64) >= SORT_WARPS * DIGITS * sizeof(u32), "counts fit");
+    u32(*const counts)[DIGITS] = (u32(*)[DIGITS])sorted;
     if (threadIdx.x == 0) taken = atomicAdd(status, 1u);
     for (u32 warp = 0; warp < SORT_WARPS; warp++) counts[warp][threadIdx.x] = 0;
     __syncthreads();
@@ -108,29 +128,24 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) sort_pass(const u64 *
         counts[w][digit] = own;
         own += of_warp;
     }
-    volatile u32 *const words = status + 1 + (u64)tile * DIGITS + digit;
-    *words = (tile ? OWN : ALL_BEFORE) | own;
+    // Not those beyond the end.
+    if (digit == DIGITS - 1) own -= SORT_TILE - valid;
+    volatile u32 *const word = status + 1 + (u64)tile * DIGITS + digit;
+    *word = (tile ? OWN : ALL_BEFORE) | own;
     u32 all;
     const u32 start = block_exclusive(own, all);
     for (u32 w = 0; w < SORT_WARPS; w++) counts[w][digit] += start;
-    u32 before = 0;
-    if (tile) {
-        volatile u32 *look = words - DIGITS;
-        for (;; look -= DIGITS) {
-            u32 word;
-            do word = *look;
-            while (!(word & (OWN | ALL_BEFORE)));
-            before += word & NUMBER;
-            if (word & ALL_BEFORE) break;
-        }
-        *words = ALL_BEFORE | (before + own);
-    }
+    __syncthreads();
+#pragma unroll
+    for (u32 i = 0; i < SORT_KEYS; i++) ranks[i] += counts[warp][digit_of(keys[i], shift)];
+    __syncthreads();
+#pragma unroll
+    for (u32 i = 0; i < SORT_KEYS; i++) sorted[ranks[i]] = keys[i];
+
+    const u32 before = tile ? look_back(word, tile) : 0;
+    if (tile) *word = ALL_BEFORE | (before + own);
     moved[digit] = places[digit] + before - start;
     if (first + SORT_TILE >= count) next_places[digit] = places[digit] + before + own;
-    __syncthreads();
-
-#pragma unroll
-    for (u32 i = 0; i < SORT_KEYS; i++) sorted[counts[warp][digit_of(keys[i], shift)] + ranks[i]] = keys[i];
     __syncthreads();
     for (u32 i = threadIdx.x; i < valid; i += SORT_THREADS) {
         const u64 key = sorted[i];

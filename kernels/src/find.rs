@@ -36,6 +36,12 @@ impl fmt::Display for Version {
     }
 }
 
+/// Whether the driver's library is installed; says nothing about GPUs, and takes less time than [`find()`].
+pub fn has_driver() -> bool {
+    // SAFETY: only loads the library.
+    unsafe { sys::is_culib_present() }
+}
+
 /// Why there is no GPU, or no compiler for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
 pub enum Absence {

@@ -38,7 +38,7 @@ pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
 pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
 pub use compile::{cubin, ptx};
 pub use error::{Error, Result};
-pub use find::{Absence, Device, Devices, Version, find};
+pub use find::{Absence, Device, Devices, Version, find, has_driver};
 pub use gpu::Gpu;
 pub use images::Form;
 pub use lstc::{Lstc, Shape};

@@ -28,7 +28,7 @@ const BUFFERS: usize = 4;
 pub const BYTES: u64 = (BUFFER * BUFFERS) as u64;
 
 /// Fewer bytes are copied by one thread.
-const ALONE: usize = 1 << 20;
+pub(crate) const ALONE: usize = 1 << 20;
 
 /// The most threads that fill a buffer together: a few saturate the memory bandwidth. They are kept, as starting threads takes
 /// as long as filling a buffer.

@@ -45,9 +45,11 @@ impl Seen {
 
     /// All ids, ascending.
     pub fn members(&self) -> impl Iterator<Item = u64> + '_ {
-        let chunks = self.chunks.iter().enumerate().flat_map(|(c, chunk)| {
-            chunk.get().into_iter().flatten().zip((c as u64 * CHUNK_BITS..).step_by(64))
-        });
+        let chunks = self
+            .chunks
+            .iter()
+            .enumerate()
+            .flat_map(|(c, chunk)| chunk.get().into_iter().flatten().zip((c as u64 * CHUNK_BITS..).step_by(64)));
         chunks.flat_map(|(word, base)| {
             let bits = word.load(Ordering::Relaxed);
             (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| base + bit)

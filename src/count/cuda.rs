@@ -132,6 +132,18 @@ impl Cuda {
         footprint(&*self.method, Bytes::ZERO)
     }
 
+    /// Loads the kernels that counting needs in any case. If that fails, loading them later says why.
+    pub fn load(&mut self) {
+        for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {
+            let _ = self.engine().load(source);
+        }
+    }
+
+    /// The device as an engine.
+    pub fn engine(&mut self) -> &mut (dyn trimill_kernels::engine::Engine + Send + 'static) {
+        &mut self.gpu
+    }
+
     /// Bytes of the device that are free now.
     ///
     /// # Errors

@@ -31,8 +31,9 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     }
     machine::reset_peak();
     let begin = Instant::now();
-    let setup = Setup::new(job, helper)?;
+    let mut setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
+    setup.open_gpus(job)?;
     let mut record = None;
     if let Some(run) = &setup.run {
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
@@ -52,6 +53,8 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
     }
+    // Its pages are not to be taken for those of a driver.
+    drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let mut planned = unless_damaged(planned, path.as_deref())?;
@@ -80,7 +83,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         partitions,
         devices,
         stages,
-        peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
+        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
         driver_host_bytes: planned.driver,
         device_memory: planned.device,
         host_memory: setup.host.budget(),

@@ -11,9 +11,11 @@ use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::input::Source;
 use crate::input::arcs::{ArcList, ArcSource};
-use crate::job::Job;
+use crate::job::{Job, Prepare};
+use crate::lock;
 use crate::mapped::trim_heap;
-use crate::prepare::prepare;
+use crate::prepare::device::WORTHWHILE;
+use crate::prepare::{OnDevice, prepare_with};
 use crate::report::Stage;
 
 /// An open input, and what identifies it.
@@ -69,7 +71,14 @@ impl<'a> Input<'a> {
             let (bytes, cache) = (self.bytes, setup.cache.as_ref());
             let space = setup.workspace();
             let kept = origin.as_mut().filter(|_| cache.is_some());
-            let graph = prepare(&*self.source, kept, bytes, space, cache, control, stages)?;
+            let mut gpus = lock(&setup.gpus);
+            let device = gpus.as_mut().and_then(|device| match setup.prepare {
+                Prepare::Gpu => Some(OnDevice { device, required: true }),
+                Prepare::Auto if self.source.arcs_at_most() >= WORTHWHILE => Some(OnDevice { device, required: false }),
+                _ => None,
+            });
+            let source: &dyn ArcSource = &*self.source;
+            let graph = prepare_with(device, (source, bytes), kept, space, cache, control, stages)?;
             trim_heap();
             Ok((graph, origin))
         })

@@ -35,9 +35,12 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
     let job = &Job { stream: Some(Stream::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
-    let setup = Setup::new(job, helper)?;
+    let mut setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
-    let prepared = Input::open(job, &setup, control)?.graph(&setup, control, &mut stages)?;
+    let input = Input::open(job, &setup, control)?;
+    setup.open_gpus(job)?;
+    let prepared = input.graph(&setup, control, &mut stages)?;
+    drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, true, control, &mut stages);
     let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
@@ -109,7 +112,7 @@ fn spill(
         parts,
         partitions,
         stages,
-        peak_host_bytes: machine::peak_memory().max(planned.peak).saturating_sub(planned.driver),
+        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
         device_memory: planned.device,
         partitioner: planned.partitioner.to_string(),
         ..PartitionReport::of(job)

@@ -33,9 +33,12 @@ use crate::report::{PlanReport, PlannedPartition};
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
-    let setup = Setup::new(job, helper)?;
+    let mut setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
-    let prepared = Input::of(edges, job, &setup, control)?.graph(&setup, control, &mut stages)?;
+    let input = Input::of(edges, job, &setup, control)?;
+    setup.open_gpus(job)?;
+    let prepared = input.graph(&setup, control, &mut stages)?;
+    drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let planned = unless_damaged(planned, path.as_deref())?;

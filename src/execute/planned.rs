@@ -61,7 +61,8 @@ pub(super) struct Planned {
     pub(super) methods: Vec<MethodEstimate>,
     /// Identifies the partitions of this job.
     pub(super) fingerprint: u128,
-    /// The peak resident memory up to the plan, with that of a child process while it ran. The peak is measured anew from
+    /// The peak resident memory up to the plan, without what the drivers mapped, and with that of a child process while it ran; if GPUs
+    /// were opened meanwhile, it may include a part of what the drivers mapped. The peak is measured anew from
     /// here on.
     pub(super) peak: Bytes,
 }
@@ -109,7 +110,7 @@ pub(super) fn planned(
     let stream = recorded.as_ref().map(|(record, _)| record.stream);
     let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
-    let (division, driver) = (chosen.division, chosen.driver);
+    let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
     let host_floors = HostNeeds::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
@@ -171,7 +172,8 @@ pub(super) fn planned(
         tracing::info!(target: crate::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
     trim_heap();
-    let peak = until_here.max(machine::peak_memory() + child_peak);
+    let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
+    let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
     machine::reset_peak();
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));

@@ -1,12 +1,13 @@
 //! Turns a job's settings into threads, budgets, directories, the cache and the backend.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::machine;
+use super::opening::{Gpus, Opening};
 use super::reserve::reserve;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
@@ -14,14 +15,15 @@ use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::Backend;
 use crate::count::cpu::Cpu;
-use crate::count::cuda::{Cuda, Settings};
+use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
 use crate::disk::faults::hook;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
-use crate::job::{Devices, Job, SpillTo};
+use crate::job::{Job, Prepare, SpillTo};
+use crate::lock;
 use crate::memory::HostMemory;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};
@@ -56,6 +58,10 @@ pub struct Setup {
     device_memory: Option<Bytes>,
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
+    /// GPUs that were opened in advance.
+    pub(super) gpus: Mutex<Option<Opening>>,
+    /// What prepares the graph, where GPUs are opened in advance.
+    pub(super) prepare: Prepare,
 }
 
 /// The backends of a job, and the memory that they may take.
@@ -78,6 +84,8 @@ pub struct Chosen {
     pub least_on_host: Bytes,
     /// Bytes that the drivers of GPUs mapped in the process when they started.
     pub driver: Bytes,
+    /// Whether the GPUs were opened beside other work.
+    pub beside: bool,
 }
 
 impl Chosen {
@@ -130,7 +138,30 @@ impl Setup {
             _work: work,
             device_memory,
             graph_memory,
+            gpus: Mutex::default(),
+            prepare: Prepare::Cpu,
         })
+    }
+
+    /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`]: there is no such method. [`crate::error::Kind::Resource`]: the graph is to be prepared on a GPU,
+    /// and there is no driver.
+    pub fn open_gpus(&mut self, job: &Job) -> Result<()> {
+        let method = match Choice::of(job.backend, job.method.as_deref())? {
+            Choice::Cuda(method) | Choice::Either(method, _) => method,
+            Choice::Cpu(_) => return Ok(()),
+        };
+        self.prepare = job.prepare;
+        if trimill_kernels::has_driver() {
+            self.gpus = Mutex::new(Some(Opening::start(job, method, self.host.budget())));
+        } else if job.prepare == Prepare::Gpu {
+            let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
+            return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))
+                .advice("use --prepare auto, or cpu"));
+        }
+        Ok(())
     }
 
     /// Removes the intermediate files of a finished job with a run directory, except spills that are to be kept.
@@ -158,9 +189,9 @@ impl Setup {
         let asked = HostNeeds::new(job, self.host, graph);
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, &graph.0, &asked),
-            Choice::Cuda(method) => self.cuda(method, job, &graph.0, &asked),
+            Choice::Cuda(method) => self.cuda(method, job, (&graph.0, graph.1), &asked),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
-                Ok(_) => match self.cuda(gpu, job, &graph.0, &asked) {
+                Ok(_) => match self.cuda(gpu, job, (&graph.0, graph.1), &asked) {
                     // An unusable GPU is no reason to stop; contradictory settings are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
@@ -211,22 +242,21 @@ impl Setup {
             division,
             least_on_host,
             driver: Bytes::ZERO,
+            beside: false,
         })
     }
 
-    fn cuda(&self, method: CudaMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
-        let settings = Settings {
-            block_threads: job.block_threads,
-            tile: job.tile,
-            timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
-        };
-        let open = |ordinal| Cuda::open(ordinal, method, settings);
-        let before = machine::resident_memory();
-        let mut workers = match job.devices.clone().unwrap_or_default() {
-            Devices::All => together(Cuda::all()?, open)?,
-            Devices::List(list) => together(list, open)?,
-        };
-        let driver = machine::resident_memory().saturating_sub(before);
+    fn cuda(
+        &self,
+        method: CudaMethod,
+        job: &Job,
+        (graph, held): (&GraphSize, Bytes),
+        asked: &HostNeeds<'_>,
+    ) -> Result<Chosen> {
+        let opening = lock(&self.gpus).take();
+        let opening = opening.unwrap_or_else(|| Opening::start(job, method, Bytes::ZERO));
+        let beside = opening.is_beside();
+        let (Gpus { mut workers, budget }, driver) = opening.finish(held)?;
         let gpus = workers.len() as u64;
         let least_on_host = least_on_gpus(gpus, graph.longest_row);
         let division = asked.divided(least_on_host)?;
@@ -234,7 +264,10 @@ impl Setup {
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
         // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
-        let device = reserve(&mut workers, self.device_memory, least)?;
+        let device = match budget >= least || self.device_memory.is_some_and(|asked| asked < least) {
+            true => budget,
+            false => reserve(&mut workers, self.device_memory, least)?,
+        };
         // All GPUs have the same budget, so the same method suits all.
         let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
         for worker in &mut workers {
@@ -256,6 +289,7 @@ impl Setup {
             division,
             least_on_host,
             driver,
+            beside,
         })
     }
 
@@ -301,7 +335,7 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
 }
 
 /// Opens all GPUs at the same time: each takes some tenths of a second.
-fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+pub(super) fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
     let open = &open;
     std::thread::scope(|scope| {
         let threads: Vec<_> = ordinals.into_iter().map(|ordinal| scope.spawn(move || open(ordinal))).collect();
@@ -368,12 +402,13 @@ fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
     if job.spill_to == SpillTo::Memory {
         return Bytes::ZERO;
     }
-    let on_gpu = match Choice::of(job.backend, job.method.as_deref()) {
-        Ok(Choice::Cuda(_)) => true,
-        Ok(Choice::Either(..)) => trimill_kernels::find().is_ok(),
-        _ => false,
+    // Finding out whether there is a GPU takes time.
+    let on_cpu = || match Choice::of(job.backend, job.method.as_deref()) {
+        Ok(Choice::Cuda(_)) => false,
+        Ok(Choice::Either(..)) => trimill_kernels::find().is_err(),
+        _ => true,
     };
-    let counting = job.device_memory.filter(|_| !on_gpu).unwrap_or(Bytes(usable.get() / 2));
+    let counting = job.device_memory.filter(|_| on_cpu()).unwrap_or(Bytes(usable.get() / 2));
     Bytes(usable.saturating_sub(counting).get() / 2).min(Bytes(usable.get() / 4))
 }
 

@@ -245,6 +245,19 @@ pub enum Backend {
     Cuda,
 }
 
+/// What prepares the graph: reads, cleans and orients the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Prepare {
+    /// The GPU that counts, if the input is large and all of its arcs fit the device's memory; otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The GPU that counts; an error where it cannot.
+    Gpu,
+}
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

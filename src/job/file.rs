@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::choices::{Backend, Partitioner, Parts};
+use super::choices::{Backend, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 use super::limits::{budget, tile};
 use super::suggest;
@@ -208,6 +208,8 @@ pub struct WorkTable {
     /// The directory for buckets and graphs while they are prepared; default: beside the spill.
     #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
+    /// What prepares the graph; default `auto`.
+    pub prepare: Option<Prepare>,
 }
 
 /// `[job.run]`

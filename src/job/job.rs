@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use trimill_kernels::Shape;
 
-use super::choices::{Backend, Partitioner, Parts, Stream};
+use super::choices::{Backend, Partitioner, Parts, Prepare, Stream};
 use super::devices::{Devices, SpillTo};
 use super::file::Tables;
 use super::limits::MOST_MEMORY;
@@ -68,6 +68,8 @@ pub struct Job {
     pub threads: Option<NonZeroUsize>,
     /// Where buckets and graphs are prepared; none: beside the spill.
     pub work_dir: Option<PathBuf>,
+    /// What prepares the graph.
+    pub prepare: Prepare,
     /// Whether the cache is used.
     pub cache: bool,
     /// The cache's directory; none: the user's cache directory.
@@ -193,6 +195,7 @@ impl Job {
             device_timeout: typed.count.device_timeout,
             threads: typed.count.threads,
             work_dir: dir(&typed.work.dir, "the work directory")?,
+            prepare: typed.work.prepare.unwrap_or_default(),
             cache: typed.cache.enabled.unwrap_or(true),
             cache_dir: dir(&typed.cache.dir, "the directory of the cache")?,
             cache_max: typed.cache.max,

@@ -1,5 +1,6 @@
 //! Writes the oriented rows into a graph file or into memory.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,10 +29,10 @@ pub enum Made {
 }
 
 /// Receives the position of some consecutive file blocks among the bytes of all, and their bytes; called from many threads.
-pub type Write<'a> = dyn Fn(u64, Vec<u8>) -> Result<()> + Sync + 'a;
+pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a;
 
 /// Makes a graph with these degrees, with the vertex of each rank and the input's ids of all vertices, in runs. `rows` makes the file
-/// blocks. A file records that it was made from `source`, for which `bucket_bytes` were written to buckets.
+/// blocks. A file records that it was made from `source`, which is called when all rows are written, and for which `bucket_bytes` were written to buckets.
 ///
 /// # Errors
 /// Those of `rows`; [`crate::error::Kind::Resource`] when the file cannot be written.
@@ -40,18 +41,19 @@ pub(crate) fn make(
     layout: Layout,
     degrees: &[DegreeRun],
     (order, ids): (Vec<u32>, impl Iterator<Item = Vec<u64>>),
-    (source, bucket_bytes): (String, Bytes),
+    (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<Made> {
     match place {
         Destination::Memory(most, _) if most > Bytes::ZERO && at_most(&layout) <= most => {
             let pieces = Mutex::new(Vec::new());
             let rows = rows(&|position, bytes| {
-                lock(&pieces).push(BlockBytes { position, bytes });
+                lock(&pieces).push(BlockBytes { position, bytes: bytes.into_owned() });
                 Ok(())
             })?;
             let mut pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
             pieces.sort_unstable_by_key(|piece| piece.position);
+            source()?;
             let ids = if layout.has_ids { ids.flatten().collect() } else { Vec::new() };
             let graph = OrientedGraph::in_memory(layout, rows, pieces, degrees.to_vec(), (order, ids))?;
             Ok(Made::Memory(Box::new(graph)))
@@ -78,11 +80,11 @@ fn at_most(layout: &Layout) -> Bytes {
 pub(super) fn complete(
     writer: GraphWriter,
     degrees: &[DegreeRun],
-    (source, bucket_bytes): (String, Bytes),
+    (source, bucket_bytes): (impl FnOnce() -> Result<String>, Bytes),
     rows: impl FnOnce(&Write<'_>) -> Result<RowsWritten>,
 ) -> Result<Oriented> {
     let rows = rows(&|position, bytes| writer.blocks(position, &bytes))?;
-    let file = writer.finish(&rows, degrees, source)?;
+    let file = writer.finish(&rows, degrees, source()?)?;
     let file_bytes = Bytes(std::fs::metadata(&file).map_or(0, |m| m.len()));
     Ok(Oriented { file, bucket_bytes, file_bytes })
 }

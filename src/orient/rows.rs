@@ -23,10 +23,10 @@ use rayon::prelude::*;
 use super::Vertices;
 use super::place::{Destination, Made, Write, make};
 use super::ranked::RankedArcs;
+use crate::bytes::Bytes;
 use crate::clean::ids::mix;
 use crate::clean::workspace::Ids;
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
-use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::error::Result;
 use crate::graph::numbering::{numbers, order};
@@ -83,9 +83,9 @@ pub fn orient_rows(
     let source = note()?;
     let order = order(&rank_of, &vertices.present);
     drop(rank_of);
-    let rows = |write: &Write<'_>| arcs.rows(write, &task, control);
+    let rows = |write: &Write<'_>| arcs.rows(|at, bytes| write(at, bytes.into()), &task, control);
     let ids = vertices.ids(&InputIds::Plain);
-    make(place, layout, arcs.degrees(), (order, ids), (source, Bytes(arcs.bytes_written())), rows).map(Some)
+    make(place, layout, arcs.degrees(), (order, ids), (|| Ok(source), Bytes(arcs.bytes_written())), rows).map(Some)
 }
 
 /// What all pieces share.

@@ -3,9 +3,10 @@
 //! Readers fill buffers of arcs, which are copied to the device while others are filled. Until it has started, full buffers wait in
 //! memory, as far as their share goes; so reading does not wait for it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
 use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{Arcs, MOST_ID_BITS};
 
@@ -15,15 +16,16 @@ use crate::count::translated::translated;
 use crate::error::{Error, Result};
 use crate::input::ArcSink;
 use crate::lock;
+use crate::mapped::zeros;
 
-/// Arcs of a buffer: large enough to be copied from directly.
+/// Arcs of a buffer of the device: large enough to be copied from directly.
 const BUFFER: usize = 1 << 18;
 
-/// Bytes of a buffer.
-pub(super) const BUFFER_BYTES: u64 = 8 * BUFFER as u64;
-
-/// The most page-locked buffers: a few for each thread, as many as it takes to lock memory in some hundredths of a second.
+/// The most buffers of the device: a few for each thread, as many as it takes to lock memory in some hundredths of a second.
 const MOST_PINNED: usize = 40;
+
+/// Arcs of a buffer that waits for the device: large enough for large pages.
+const WAITING: usize = 1 << 20;
 
 /// A sink for the arcs of an input.
 pub(super) struct Collect<'d> {
@@ -43,15 +45,17 @@ pub(super) struct Collect<'d> {
 struct State<'d> {
     device: Device<'d>,
     expected: u64,
-    /// The most buffers, page-locked or not.
-    most: usize,
-    /// How many were made before the device started.
-    made: usize,
+    /// Bytes of all buffers.
+    memory: u64,
+    /// How many buffers were made before the device started.
+    made: u64,
+    /// Those that wait to be sent.
+    waiting: Vec<(HostWords, usize)>,
 }
 
 enum Device<'d> {
-    /// Not started yet; buffers that wait for it.
-    Starting(&'d mut (dyn StartingDevice + 'd), Vec<(HostWords, usize)>),
+    /// Not started yet.
+    Starting(&'d mut (dyn StartingDevice + 'd)),
     Started(Arcs<'d, DeviceEngine>),
     /// It cannot be used, or has no memory for so many arcs.
     Useless,
@@ -66,14 +70,9 @@ impl<'d> Collect<'d> {
     /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers take at most `memory`
     /// bytes.
     pub(super) fn new(device: &'d mut (dyn StartingDevice + 'd), end: u64, (expected, memory): (u64, u64)) -> Self {
-        let most = (memory / BUFFER_BYTES) as usize;
+        let device = Device::Starting(device);
         Self {
-            state: Mutex::new(State {
-                device: Device::Starting(device, Vec::new()),
-                expected,
-                most,
-                made: 0,
-            }),
+            state: Mutex::new(State { device, expected, memory, made: 0, waiting: Vec::new() }),
             partial: Mutex::default(),
             end: end.min(1 << MOST_ID_BITS),
             loops: AtomicU64::new(0),
@@ -103,25 +102,73 @@ impl<'d> Collect<'d> {
         self.ids.load(Ordering::Relaxed)
     }
 
-    /// Sends the arcs that are still here. To be called after the scan.
+    /// Sends the arcs that are still here, in the current thread pool. To be called after the scan.
     pub(super) fn finish(self) -> Result<Arcs<'d, DeviceEngine>, Stop> {
-        let mut state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        for (buffer, many) in self.partial.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
-            state.send(buffer, many).map_err(Stop::Unfit)?;
+        {
+            let mut state = lock(&self.state);
+            state.start().map_err(Stop::Unfit)?;
+            state.waiting.append(&mut lock(&self.partial));
         }
-        state.start().map_err(Stop::Unfit)?;
-        match state.device {
+        (0..rayon::current_num_threads())
+            .into_par_iter()
+            .with_max_len(1)
+            .try_for_each(|_| {
+                while self.send_one()? {}
+                Ok(())
+            })
+            .map_err(Stop::Unfit)?;
+        match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).device {
             Device::Started(arcs) => Ok(arcs),
             _ => Err(Stop::Unfit(refusal())),
         }
     }
+
+    /// An empty buffer. Sends those that have waited for the device first.
+    fn buffer(&self) -> Result<HostWords> {
+        while self.send_one()? {}
+        lock(&self.state).buffer()
+    }
+
+    /// Sends a buffer that waits, once the device has started. `false`: there is none.
+    fn send_one(&self) -> Result<bool> {
+        let (waiting, many, mut pinned) = {
+            let mut state = lock(&self.state);
+            let State { device: Device::Started(arcs), waiting, memory, .. } = &mut *state else { return Ok(false) };
+            let Some((buffer, many)) = waiting.pop() else { return Ok(false) };
+            if buffer.len() == BUFFER {
+                arcs.put(buffer, many).map_err(translated)?;
+                return Ok(true);
+            }
+            (buffer, many, arcs.buffer(BUFFER, pinned_in(*memory)).map_err(translated)?)
+        };
+        let mut parts = waiting[..many].chunks(BUFFER).peekable();
+        while let Some(part) = parts.next() {
+            pinned[..part.len()].copy_from_slice(part);
+            let mut state = lock(&self.state);
+            state.send(pinned, part.len())?;
+            if parts.peek().is_none() {
+                break;
+            }
+            pinned = state.buffer()?;
+        }
+        Ok(true)
+    }
+
+    fn refuse_on_error<T>(&self, result: Result<T>) -> Result<T> {
+        result.inspect_err(|_| self.refused.store(true, Ordering::Relaxed))
+    }
+}
+
+/// How many buffers of the device so many bytes hold.
+fn pinned_in(memory: u64) -> usize {
+    (memory / (8 * BUFFER as u64)).min(MOST_PINNED as u64) as usize
 }
 
 impl State<'_> {
-    /// Starts to copy to the device, once it has started itself.
+    /// Waits until the device has started.
     fn start(&mut self) -> Result<()> {
-        let (device, waiting) = match std::mem::replace(&mut self.device, Device::Useless) {
-            Device::Starting(device, waiting) => (device, waiting),
+        let device = match std::mem::replace(&mut self.device, Device::Useless) {
+            Device::Starting(device) => device,
             other => {
                 self.device = other;
                 return Ok(());
@@ -133,33 +180,33 @@ impl State<'_> {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
         self.device = Device::Started(arcs);
-        waiting.into_iter().try_for_each(|(buffer, many)| self.send(buffer, many))
+        Ok(())
     }
 
     /// An empty buffer; waits for one if there are as many as there may be.
     fn buffer(&mut self) -> Result<HostWords> {
-        if let Device::Starting(device, _) = &self.device {
-            if self.made < self.most && !device.has_started() {
+        if let Device::Starting(device) = &self.device {
+            if (self.made + 1) * 8 * WAITING as u64 <= self.memory && !device.has_started() {
                 self.made += 1;
-                return Ok(HostWords::Plain(vec![0; BUFFER]));
+                return Ok(HostWords::Plain(zeros(WAITING)));
             }
             self.start()?;
         }
         match &mut self.device {
-            Device::Started(arcs) => arcs.buffer(BUFFER, self.most.min(MOST_PINNED)).map_err(translated),
+            Device::Started(arcs) => arcs.buffer(BUFFER, pinned_in(self.memory)).map_err(translated),
             _ => Err(refusal()),
         }
     }
 
-    /// Sends the first arcs of a buffer.
+    /// Sends the first arcs of a buffer, or keeps it until the device has started.
     fn send(&mut self, buffer: HostWords, many: usize) -> Result<()> {
         match &mut self.device {
             Device::Useless => Err(refusal()),
-            Device::Starting(_, waiting) => {
-                waiting.push((buffer, many));
+            Device::Started(arcs) if buffer.len() == BUFFER => arcs.put(buffer, many).map_err(translated),
+            _ => {
+                self.waiting.push((buffer, many));
                 Ok(())
             }
-            Device::Started(arcs) => arcs.put(buffer, many).map_err(translated),
         }
     }
 }
@@ -179,13 +226,13 @@ impl ArcSink for Collect<'_> {
             }
             let (mut buffer, many) = match place.take() {
                 Some(place) => place,
-                None => (self.refuse_on_error(lock(&self.state).buffer())?, 0),
+                None => (self.refuse_on_error(self.buffer())?, 0),
             };
             buffer[many] = u << 32 | v & 0xffff_ffff;
-            if many + 1 < BUFFER {
+            if many + 1 < buffer.len() {
                 place = Some((buffer, many + 1));
             } else {
-                let sent = lock(&self.state).send(buffer, BUFFER);
+                let sent = lock(&self.state).send(buffer, many + 1);
                 self.refuse_on_error(sent)?;
             }
         }
@@ -193,11 +240,5 @@ impl ArcSink for Collect<'_> {
         self.loops.fetch_add(loops, Ordering::Relaxed);
         self.ids.fetch_max(if batch.is_empty() { 0 } else { largest.saturating_add(1) }, Ordering::Relaxed);
         if largest >= self.end { self.refuse_on_error(Err(refusal())) } else { Ok(()) }
-    }
-}
-
-impl Collect<'_> {
-    fn refuse_on_error<T>(&self, result: Result<T>) -> Result<T> {
-        result.inspect_err(|_| self.refused.store(true, Ordering::Relaxed))
     }
 }

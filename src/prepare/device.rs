@@ -7,15 +7,18 @@
 //! Memory of the device: 16 bytes an arc and up to 44 an id ([`trimill_kernels::prepare::needed`]). Memory of the host: the order of
 //! the vertices and their ids, 8 bytes a vertex, and buffers.
 
+use std::sync::Mutex;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use trimill_kernels::engine::Engine;
-use trimill_kernels::prepare::{Blocks, Ranks};
+use trimill_kernels::prepare::{Arcs, Blocks, Ranks};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::Collect;
 use crate::bytes::Bytes;
+use crate::clean::ids::Seen;
 use crate::clean::workspace::Ids;
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::control::{Control, Task, Unit};
@@ -25,6 +28,7 @@ use crate::graph::file::{Layout, RowsWritten};
 use crate::graph::{BlockEntry, DegreeRun};
 use crate::input::MOST_VERTICES;
 use crate::input::arcs::ArcSource;
+use crate::lock;
 use crate::mapped::zeros;
 use crate::orient::{Destination, Made, Write, block_starts, make};
 
@@ -39,6 +43,9 @@ pub trait StartingDevice: Send {
     /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
     fn engine(&mut self) -> Option<&mut DeviceEngine>;
 }
+
+/// The least number of arcs for which a device is used unless asked for. Fewer are prepared on the CPU while it starts.
+pub const WORTHWHILE: u64 = 16 << 20;
 
 /// Bytes of file blocks that are copied from the device at a time.
 const BATCH: u64 = 64 << 20;
@@ -84,7 +91,7 @@ fn unfit(reason: impl Into<String>) -> Stop {
 pub(super) fn prepare_on(
     device: &mut dyn StartingDevice,
     source: &dyn ArcSource,
-    note: &mut dyn FnMut() -> Result<String>,
+    note: &mut (dyn FnMut() -> Result<String> + Send),
     place: Destination<'_>,
     space: Workspace<'_>,
     control: &Control,
@@ -109,11 +116,47 @@ pub(super) fn prepare_on(
     let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
     let on_device = collect.finish()?;
     let reading = start.elapsed();
-    let identity = note()?;
+    let read = Read { arcs, ids, loops, loop_ids };
+    // The identity of the input is a hash of its contents: the processor has time for it while the device works.
+    let (sent, identity) = sync_channel(1);
+    let identity = Mutex::new(identity);
+    let ((), made) = rayon::join(
+        || {
+            // Nobody waits for it any more if the device failed meanwhile.
+            let _ = sent.send(note());
+        },
+        || {
+            let identity = || lock(&identity).recv().unwrap_or_else(|_| Err(Error::defect("the identity is missing")));
+            make_on(on_device, &read, source, identity, place, control)
+        },
+    );
+    let (made, edges, cleaning, orienting) = made?;
+    Ok(Prepared { made, arcs: arcs - read.loops, edges, reading, cleaning, orienting })
+}
 
+/// What is known of an input once it is read.
+struct Read {
+    arcs: u64,
+    /// One more than the largest id.
+    ids: u64,
+    loops: u64,
+    loop_ids: Seen,
+}
+
+/// Makes the graph of arcs that are on the device; `identity` waits for the identity of the input. Also returns the number of edges, and
+/// how long cleaning and orienting took.
+fn make_on(
+    on_device: Arcs<'_, DeviceEngine>,
+    read: &Read,
+    source: &dyn ArcSource,
+    identity: impl FnOnce() -> Result<String>,
+    place: Destination<'_>,
+    control: &Control,
+) -> Result<(Made, u64, Duration, Duration), Stop> {
     let start = Instant::now();
-    let edges = on_device.clean(ids)?;
-    let (distinct, count) = (edges.distinct_arcs(), edges.edges());
+    let edges = on_device.clean(read.ids)?;
+    let count = edges.edges();
+    let distinct = edges.distinct_arcs();
     control.check()?;
     let cleaning = start.elapsed();
 
@@ -124,50 +167,34 @@ pub(super) fn prepare_on(
     let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
     ranks.order(&mut order)?;
     let vertices = VertexIds::read(&mut ranks)?;
-    let without_reverse = 2 * count - distinct;
-    let others = loop_ids.members().filter(|&id| !vertices.contain(id)).count() as u64;
-    let first = loop_ids.extent().map_or(vertices.first, |(_, first, _)| match vertices.count {
-        0 => first,
-        _ => first.min(vertices.first),
-    });
-    let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
-    let layout = Layout {
-        vertices: vertices.count as u32,
-        edges: count,
-        has_ids: !vertices.list.is_empty(),
-        offset_of_ids: vertices.first,
-        first_id,
-        declared_lines: source.declared_vertices().or(Some(ids.saturating_sub(first_id))),
-        report: CleanReport {
-            vertices_declared: source.declared_vertices().unwrap_or(vertices.count + others),
-            arcs,
-            loops_removed: loops,
-            duplicates_removed: arcs - loops - distinct,
-            arcs_added: without_reverse,
-            arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
-        },
-        ..Layout::default()
-    };
+    let layout = vertices.layout(read, source, (count, distinct));
+    let ranked = start.elapsed();
     let rows = ranks.orient()?;
     let (longest_row, probes) = (rows.longest_row(), rows.probes());
     let starts = block_starts(&degrees, count);
     let mut blocks = rows.cut(&starts)?;
     control.check()?;
+    let sorted = start.elapsed();
     let runs = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
-    let mut failed = None;
-    let write_rows = |write: &Write<'_>| -> Result<RowsWritten> {
-        let entries = write_blocks(&mut blocks, &starts, write, (&task, control)).map_err(|stop| match stop {
-            Stop::Failed(error) => error,
-            Stop::Unfit(error) => {
-                failed = Some(());
-                error
-            }
-        })?;
-        Ok(RowsWritten { entries, block_bytes: blocks.positions.last().copied().unwrap_or(0), longest_row, probes })
+    let mut unfit = false;
+    let write_rows = |write: &Write<'_>| {
+        let written = write_blocks(&mut blocks, &starts, write, (&task, control));
+        unfit = matches!(written, Err(Stop::Unfit(_)));
+        let entries = written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)?;
+        let block_bytes = blocks.positions.last().copied().unwrap_or(0);
+        Ok(RowsWritten { entries, block_bytes, longest_row, probes })
     };
     let made = make(place, layout, &degrees, (order, runs), (identity, Bytes::ZERO), write_rows);
-    let made = made.map_err(|error| if failed.is_some() { Stop::Unfit(error) } else { Stop::Failed(error) })?;
-    Ok(Prepared { made, arcs: arcs - loops, edges: count, reading, cleaning, orienting: start.elapsed() })
+    let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
+    let orienting = start.elapsed();
+    tracing::debug!(
+        "the device cleaned arcs in {:.3} s, ranked vertices in {:.3} s, sorted rows in {:.3} s; they were written in {:.3} s",
+        cleaning.as_secs_f64(),
+        ranked.as_secs_f64(),
+        (sorted - ranked).as_secs_f64(),
+        (orienting - sorted).as_secs_f64()
+    );
+    Ok((made, count, cleaning, orienting))
 }
 
 /// The ids of the vertices.
@@ -191,6 +218,34 @@ impl VertexIds {
             ranks.ids(&mut list)?;
         }
         Ok(Self { count, first, list })
+    }
+
+    /// The layout of the graph file; of the arcs so many were distinct, which make so many edges.
+    fn layout(&self, read: &Read, source: &dyn ArcSource, (edges, distinct): (u64, u64)) -> Layout {
+        let without_reverse = 2 * edges - distinct;
+        let loops_alone = read.loop_ids.members().filter(|&id| !self.contain(id)).count() as u64;
+        let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
+        let least_vertex = Some(self.first).filter(|_| self.count > 0);
+        let first = least_loop.into_iter().chain(least_vertex).min().unwrap_or(0);
+        let declared = source.declared_vertices();
+        let first_id = declared.map_or(first.min(1), |_| source.first_id());
+        Layout {
+            vertices: self.count as u32,
+            edges,
+            has_ids: !self.list.is_empty(),
+            offset_of_ids: self.first,
+            first_id,
+            declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
+            report: CleanReport {
+                vertices_declared: declared.unwrap_or(self.count + loops_alone),
+                arcs: read.arcs,
+                loops_removed: read.loops,
+                duplicates_removed: read.arcs - read.loops - distinct,
+                arcs_added: without_reverse,
+                arcs_without_reverse: if source.symmetric() { 0 } else { without_reverse },
+            },
+            ..Layout::default()
+        }
     }
 
     fn contain(&self, id: u64) -> bool {
@@ -243,7 +298,8 @@ fn write_blocks(
         }
         let bytes = &*bytes;
         let written = parts.into_par_iter().map(|part| {
-            let of = |block: usize| &bytes[(positions[block] - begin) as usize..(positions[block + 1] - begin) as usize];
+            let of =
+                |block: usize| &bytes[(positions[block] - begin) as usize..(positions[block + 1] - begin) as usize];
             let entry = |block: usize| BlockEntry {
                 first_rank: starts[block].into(),
                 first_arc: arcs[block],
@@ -252,7 +308,7 @@ fn write_blocks(
             };
             let entries: Vec<BlockEntry> = part.clone().map(entry).collect();
             let all = &bytes[(positions[part.start] - begin) as usize..(positions[part.end] - begin) as usize];
-            write(positions[part.start], all.to_vec())?;
+            write(positions[part.start], all.into())?;
             task.advance(arcs[part.end] - arcs[part.start]);
             Ok(entries)
         });

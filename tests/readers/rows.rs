@@ -16,7 +16,8 @@ use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::orient::orient;
-use trimill::testing::orient::rows::{Destination, Made, orient_rows};
+use trimill::testing::orient::rows::orient_rows;
+use trimill::testing::orient::{Destination, Made};
 use trimill::testing::prepare::prepare;
 use webgraph::prelude::CompFlags;
 

@@ -5,9 +5,11 @@ crate::shared_constants! {
     /// Threads of a block that sorts.
     SORT_THREADS: u32 = 256;
     /// Keys of each of them.
-    SORT_KEYS: u32 = 16;
+    SORT_KEYS: u32 = 22;
     /// Keys of a block.
-    SORT_TILE: u32 = 4096;
+    SORT_TILE: u32 = 5632;
+    /// Tiles whose counts a block of the sort reads at once.
+    SORT_LOOK: u32 = 8;
     /// Elements of a block that selects.
     SELECT_TILE: u32 = 4096;
     /// Elements of each of its threads.

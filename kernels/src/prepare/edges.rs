@@ -7,9 +7,14 @@ use super::ranks::Ranks;
 use super::work::{Work, needed};
 use crate::engine::{Engine, HostWords, Mark, Queue};
 use crate::error::{Error, Result};
+use crate::staging::ALONE;
 
 /// Orders kernels behind copies. The marks below this are those of buffers.
 const COPIED: Mark = crate::engine::MARKS - 1;
+
+/// Arcs of a plain buffer that are copied at a time: few enough that this thread copies them by itself. While it waited for others, it
+/// might take up another task of its pool, which might want what the caller of [`Arcs::put`] has locked.
+const PART: usize = (ALONE / size_of::<u64>()) as usize;
 
 /// How many bits all numbers below `end` have.
 pub(super) fn bits_below(end: u64) -> u32 {
@@ -63,16 +68,16 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         if let Some(buffer) = self.idle.pop() {
             return Ok(buffer);
         }
-        match self.work.copied.pop_front().filter(|_| self.made >= most.min(COPIED)) {
-            Some((mark, buffer)) => {
-                self.work.engine.reach(mark)?;
-                Ok(buffer)
-            }
-            None => {
-                self.made += 1;
-                self.work.engine.host_words(arcs)
+        if self.made >= most.min(COPIED)
+            && let Some((mark, _)) = self.work.copied.front()
+        {
+            self.work.engine.reach(*mark)?;
+            if let Some((_, buffer)) = self.work.copied.pop_front() {
+                return Ok(buffer);
             }
         }
+        self.made += 1;
+        self.work.engine.host_words(arcs)
     }
 
     /// Enqueues a copy of the first `many` arcs of a buffer, `tail << 32 | head` each; no loops.
@@ -84,18 +89,21 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
             let capacity = self.work.engine.layout().capacity();
             return Err(Error::Budget { asked: 16 * many as u64, used: 16 * self.count, capacity });
         }
-        // SAFETY: a page-locked buffer is kept until the mark behind its copy is reached, or all queues are empty.
-        let copied = unsafe { self.work.engine.copy(self.at + 8 * self.count, &[cast_slice(&buffer[..many])]) };
+        let at = self.at + 8 * self.count;
         self.count += many as u64;
-        match buffer {
-            HostWords::Pinned(_) => {
-                self.work.copied.push_back((self.next, buffer));
-                copied?;
-                self.work.engine.record(Queue::Copy, self.next)?;
-                self.next = (self.next + 1) % COPIED;
+        if let HostWords::Plain(arcs) = &buffer {
+            for (i, part) in arcs[..many].chunks(PART).enumerate() {
+                // SAFETY: it is not page-locked, so it is read before this returns.
+                unsafe { self.work.engine.copy(at + (8 * i * PART) as u64, &[cast_slice(part)]) }?;
             }
-            HostWords::Plain(_) => copied?,
+            return Ok(());
         }
+        // SAFETY: the buffer is kept until the mark behind its copy is reached, or all queues are empty.
+        let copied = unsafe { self.work.engine.copy(at, &[cast_slice(&buffer[..many])]) };
+        self.work.copied.push_back((self.next, buffer));
+        copied?;
+        self.work.engine.record(Queue::Copy, self.next)?;
+        self.next = (self.next + 1) % COPIED;
         Ok(())
     }
 

@@ -96,8 +96,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         if self.vertices == 0 {
             return Ok(Vec::new());
         }
-        let (keys, vertices, most, runs, work) =
-            (self.keys, self.vertices, self.most, self.runs, &mut self.edges.work);
+        let (keys, vertices, most, runs, work) = (self.keys, self.vertices, self.most, self.runs, &mut self.edges.work);
         let many = work.select("count_degrees", vertices, &[keys, vertices], &[])?;
         let tiles = work.tiles;
         work.selecting("put_degrees", vertices, &[keys, vertices, tiles, most, runs])?;

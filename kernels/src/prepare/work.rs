@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytemuck::bytes_of;
 
-use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_THREADS, SORT_TILE};
+use super::constants::{SCAN_THREADS, SELECT_KEYS, SELECT_TILE, SORT_KEYS, SORT_LOOK, SORT_THREADS, SORT_TILE};
 use crate::arena::padded;
 use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Queue};
 use crate::error::{Error, Result};
@@ -13,13 +13,14 @@ use crate::sources::PREPARE;
 /// Digits of a pass of the sort.
 const DIGITS: u64 = 256;
 
-const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS);
+const _: () = assert!(SORT_TILE == SORT_KEYS * SORT_THREADS && SORT_LOOK > 0);
 
 /// The most passes of a sort.
 const PASSES: u64 = 8;
 
-/// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache.
-const PORTION: u64 = 1 << 27;
+/// Keys that a launch of the sort moves: their counts must fit 30 bits, and the status words of their tiles the device's cache. Fewer in
+/// tests, so that there are several launches.
+const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;

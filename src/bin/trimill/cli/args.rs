@@ -9,8 +9,8 @@ use super::help;
 use trimill::Bytes;
 use trimill::Format;
 use trimill::program::Header;
-use trimill::program::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables, WorkTable};
-use trimill::program::{Parts, SpillTo};
+use trimill::program::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables};
+use trimill::program::{Parts, Prepare, SpillTo};
 use trimill::{Backend, Devices, Partitioner, Prune};
 
 /// What is counted.
@@ -133,6 +133,17 @@ pub(crate) struct SettingArgs {
     /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub(crate) devices: Option<Devices>,
+
+    /// What prepares the graph: auto | cpu | gpu; auto is the GPU that counts, if the input is large and fits its memory
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Cache and work"
+    )]
+    pub(crate) prepare: Prepare,
 }
 
 /// What counting, planning and partitioning have in common.
@@ -179,7 +190,7 @@ impl HostArgs {
     pub(crate) fn fill(&self, tables: &mut Tables) {
         tables.memory.host = self.host_memory;
         tables.count.threads = self.threads;
-        tables.work = WorkTable { dir: self.work_dir.clone() };
+        tables.work.dir.clone_from(&self.work_dir);
         tables.cache = CacheTable { enabled: Some(!self.no_cache), dir: self.cache_dir.clone(), max: self.cache_max };
     }
 }
@@ -195,6 +206,7 @@ impl SettingArgs {
             metis: MetisTable { contract: self.metis_contract },
         };
         (tables.memory.device, tables.memory.block) = (self.device_memory, self.block_bytes);
+        tables.work.prepare = Some(self.prepare);
         (tables.count.backend, tables.count.devices) = (Some(self.backend), self.devices.clone());
     }
 }

@@ -5,7 +5,7 @@ use trimill::program::Choice;
 use trimill::program::Tables;
 use trimill::program::files;
 use trimill::program::run_dir;
-use trimill::program::{BatchJob, Job};
+use trimill::program::{BatchJob, Job, Prepare};
 use trimill::{Backend, Partitioner};
 use trimill::{Error, Result};
 
@@ -34,6 +34,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         (cpu && count.block_threads.is_some(), "--block-threads (count.block_threads)", &by, "a GPU"),
         (cpu && count.tile.is_some(), "--tile (count.tile)", &by, "a GPU"),
         (cpu && count.device_timeout.is_some(), "--device-timeout (count.device_timeout)", &by, "a GPU"),
+        (cpu && stated.work.prepare == Some(Prepare::Gpu), "--prepare gpu (work.prepare)", &by, "a GPU that counts"),
         (
             !metis && stated.partition.metis.contract.is_some(),
             "--metis-contract (partition.metis.contract)",

@@ -1,0 +1,127 @@
+//! Opens the GPUs of a job, beside the reading of its input.
+//!
+//! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more. A thread does
+//! that as soon as the job's settings are known. What the driver maps in the process is measured as a difference of the process's
+//! memory. Beside other work, that can be done only once both are complete; so where the host's budget is tight, GPUs are opened before
+//! anything else.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::machine;
+use super::reserve::reserve;
+use super::setup::together;
+use crate::bytes::Bytes;
+use crate::count::cuda::{Cuda, Settings};
+use crate::count::method::CudaMethod;
+use crate::error::{Error, Result};
+use crate::job::{Devices, Job};
+use crate::prepare::device::{DeviceEngine, StartingDevice};
+use crate::threads::joined;
+
+/// With a budget of the host from here on, GPUs are opened beside reading.
+const AMPLE: Bytes = Bytes::mib(8 << 10);
+
+/// Opened GPUs, with the same budget reserved on each.
+pub(super) struct Gpus {
+    pub(super) workers: Vec<Cuda>,
+    pub(super) budget: Bytes,
+}
+
+/// GPUs that are being opened.
+pub(super) struct Opening {
+    thread: Option<JoinHandle<Result<Gpus>>>,
+    opened: Option<Result<Gpus>>,
+    /// The process's memory before.
+    before: Bytes,
+    /// What the driver mapped, if that was measured when GPUs were opened.
+    driver: Option<Bytes>,
+}
+
+impl Opening {
+    /// Starts to open the GPUs of `job`; with a budget of the host below [`AMPLE`], waits until they are open.
+    pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes) -> Self {
+        let settings = Settings {
+            block_threads: job.block_threads,
+            tile: job.tile,
+            timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+        };
+        let (devices, budget) = (job.devices.clone().unwrap_or_default(), job.device_memory);
+        let before = machine::resident_memory();
+        let open = move || {
+            let start = Instant::now();
+            let open = |ordinal| Cuda::open(ordinal, method, settings);
+            let mut workers = match devices {
+                Devices::All => together(Cuda::all()?, open)?,
+                Devices::List(list) => together(list, open)?,
+            };
+            let opened = start.elapsed();
+            let budget = reserve(&mut workers, budget, Bytes::ZERO)?;
+            let reserved = start.elapsed();
+            workers.iter_mut().for_each(Cuda::load);
+            tracing::debug!(
+                "{} GPUs opened in {:.3} s; {budget} of each reserved in {:.3} s; kernels loaded in {:.3} s",
+                workers.len(),
+                opened.as_secs_f64(),
+                (reserved - opened).as_secs_f64(),
+                (start.elapsed() - reserved).as_secs_f64()
+            );
+            Ok(Gpus { workers, budget })
+        };
+        let mut opening = Self { thread: None, opened: None, before, driver: None };
+        match std::thread::Builder::new().name("opening".into()).spawn(open) {
+            Ok(thread) => opening.thread = Some(thread),
+            Err(error) => opening.opened = Some(Err(Error::resource(format!("a thread cannot be started: {error}")))),
+        }
+        if host < AMPLE {
+            opening.wait();
+            opening.driver = Some(machine::resident_memory().saturating_sub(before));
+        }
+        opening
+    }
+
+    fn wait(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.opened = Some(joined("a thread that opens GPUs", thread.join()).and_then(|opened| opened));
+        }
+    }
+
+    /// Whether the GPUs are opened beside other work.
+    pub(super) fn is_beside(&self) -> bool {
+        self.driver.is_none()
+    }
+
+    /// The GPUs, and the bytes that their drivers mapped. `held`: bytes that the job itself holds now and did not hold before.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub(super) fn finish(mut self, held: Bytes) -> Result<(Gpus, Bytes)> {
+        self.wait();
+        let gpus = self.opened.take().unwrap_or_else(|| Err(Error::defect("GPUs were opened twice")))?;
+        let staging = Bytes(gpus.workers.len() as u64 * trimill_kernels::STAGING_BYTES);
+        let own = self.before + staging + held;
+        let driver = self.driver.unwrap_or_else(|| machine::resident_memory().saturating_sub(own));
+        Ok((gpus, driver))
+    }
+}
+
+impl Drop for Opening {
+    /// The process must not end while a thread starts the driver.
+    fn drop(&mut self) {
+        self.wait();
+    }
+}
+
+impl StartingDevice for Opening {
+    fn has_started(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn engine(&mut self) -> Option<&mut DeviceEngine> {
+        self.wait();
+        match &mut self.opened {
+            Some(Ok(gpus)) => gpus.workers.first_mut().map(Cuda::engine),
+            _ => None,
+        }
+    }
+}
