@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::execute::graph::Input;
 use crate::execute::setup::Setup;
 use crate::graph::{Direction, OrientedGraph};
-use crate::job::Job;
+use crate::job::{Job, Prepare};
 use crate::report::bench::GraphReport;
 
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
@@ -19,7 +19,7 @@ use crate::report::bench::GraphReport;
 /// Invalid input; [`crate::error::Kind::Usage`] for input that cannot be read again;
 /// [`crate::error::Kind::Resource`] if the graph does not fit in the cache.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
-    let setup = Setup::new(job, None)?;
+    let mut setup = Setup::new(job, None)?;
     if setup.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
             .advice("name one with --cache-dir, or use --no-cache for a temporary one"));
@@ -29,6 +29,9 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
         return Err(Error::usage("is not a file, and a comparison counts it many times")
             .at(&job.inputs[0])
             .expected("a file; write it to one first"));
+    }
+    if job.prepare != Prepare::Cpu {
+        setup.open_gpus(job)?;
     }
     let mut preparation = Vec::new();
     let (graph, _) = input.graph(&setup, control, &mut preparation)?;

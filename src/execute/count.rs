@@ -49,7 +49,9 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         }
     }
     let mut stages = Vec::new();
+    tracing::debug!("the input is open");
     let prepared = input.graph(&setup, control, &mut stages)?;
+    tracing::debug!("the graph is prepared");
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
     }
@@ -58,6 +60,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
     let mut planned = unless_damaged(planned, path.as_deref())?;
+    tracing::debug!("partitions are planned");
 
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let counted = match shared(&planned) {
@@ -69,6 +72,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         Kind::Interrupted => error,
         _ => with_resume_advice(error, setup.run.as_ref().map(RunDir::path)),
     })?;
+    tracing::debug!("partitions are counted");
     let graph = &planned.graph;
     let result = RunResult {
         vertices: u64::from(graph.vertices()),

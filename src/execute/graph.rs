@@ -14,7 +14,7 @@ use crate::input::arcs::{ArcList, ArcSource};
 use crate::job::{Job, Prepare};
 use crate::lock;
 use crate::mapped::trim_heap;
-use crate::prepare::device::WORTHWHILE;
+use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, prepare_with};
 use crate::report::Stage;
 
@@ -74,7 +74,9 @@ impl<'a> Input<'a> {
             let mut gpus = lock(&setup.gpus);
             let device = gpus.as_mut().and_then(|device| match setup.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
-                Prepare::Auto if self.source.arcs_at_most() >= WORTHWHILE => Some(OnDevice { device, required: false }),
+                Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
+                    Some(OnDevice { device, required: false })
+                }
                 _ => None,
             });
             let source: &dyn ArcSource = &*self.source;

@@ -44,8 +44,13 @@ pub trait StartingDevice: Send {
     fn engine(&mut self) -> Option<&mut DeviceEngine>;
 }
 
-/// The least number of arcs for which a device is used unless asked for. Fewer are prepared on the CPU while it starts.
-pub const WORTHWHILE: u64 = 16 << 20;
+/// Arcs that a thread of the CPU prepares while a device starts.
+const MEANWHILE: u64 = 4 << 20;
+
+/// Whether a device prepares so many arcs sooner than `threads` threads, counting the time that it takes to start.
+pub fn is_worthwhile(arcs: u64, threads: usize) -> bool {
+    arcs >= MEANWHILE * threads as u64
+}
 
 /// Bytes of file blocks that are copied from the device at a time.
 const BATCH: u64 = 64 << 20;
