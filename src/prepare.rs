@@ -4,6 +4,7 @@
 
 mod collect;
 pub mod device;
+pub mod starting;
 
 use std::time::Instant;
 
@@ -18,13 +19,13 @@ use crate::input::arcs::ArcSource;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, Made, orient};
 use crate::report::Stage;
-use device::{Prepared, StartingDevice, Stop, prepare_on};
+use device::{Prepared, prepare_on};
+use starting::{StartingDevice, Stop};
 
-/// Cleans and orients `source`, or takes the graph from the cache. `origin` identifies the input; afterwards it holds the hashes
-/// of its files' contents. Appends the stages that ran to `stages`.
+/// As [`prepare_with`], on the CPU.
 ///
 /// # Errors
-/// Invalid input, or input that changed while it was read; directories that cannot be written.
+/// As [`prepare_with`].
 #[cfg(feature = "testing")]
 pub fn prepare(
     source: &dyn ArcSource,
@@ -46,10 +47,12 @@ pub struct OnDevice<'a> {
     pub required: bool,
 }
 
-/// As [`prepare`], on a device if there is one.
+/// Cleans and orients `source`, on a device if there is one, or takes the graph from the cache. `origin` identifies the input; afterwards
+/// it holds the hashes of its files' contents. Appends the stages that ran to `stages`.
 ///
 /// # Errors
-/// As [`prepare`]; that a device which is required cannot prepare the graph.
+/// Invalid input, or input that changed while it was read; directories that cannot be written; a device that is required and cannot
+/// prepare the graph.
 pub fn prepare_with(
     device: Option<OnDevice<'_>>,
     (source, input_bytes): (&dyn ArcSource, Bytes),

@@ -19,7 +19,7 @@ use trimill::testing::generate::{BaseGraph, Family, StarKind, generate};
 use trimill::testing::input::Source;
 use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::memory::HostMemory;
-use trimill::testing::prepare::device::{DeviceEngine, StartingDevice};
+use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, prepare_with};
 use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::{Double, Pace, has_compiler};

@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! Arcs    takes arcs in batches
-//!   clean(ids)      -> Edges   each edge once, and degrees
-//!   rank()          -> Ranks   the vertex of each rank, degrees, ids
-//!   orient()        -> Rows    rows in rank order
-//!   cut(ranks)      -> Blocks  file blocks: their sizes, and their bytes on request
+//! Edges   each edge once, and degrees (Arcs::clean)
+//! Ranks   the vertex of each rank, degrees, ids
+//! Rows    rows in rank order
+//! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
 //! ```
 //!
 //! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 16 an id and 16 to 28 a

@@ -4,6 +4,7 @@
 //! ([`skipped_list`]).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::Path;
 
 use trimill_kernels::testing::skipped_list;
@@ -20,15 +21,21 @@ fn main() {
             let (test, reason) = line.trim_start_matches("skipped: ").split_once(": ").unwrap_or((line, ""));
             by_reason.entry(reason).or_default().insert(test);
         }
-        println!("\nskipped tests:");
+        let mut text = "\nskipped tests:\n".to_owned();
         for (reason, tests) in by_reason {
             let tests: Vec<&str> = tests.into_iter().collect();
-            println!("  {reason}\n    {}: {}", tests.len(), tests.join(", "));
+            text.push_str(&format!("  {reason}\n    {}: {}\n", tests.len(), tests.join(", ")));
         }
+        print(&text);
     } else {
-        println!("\nno tests were skipped");
+        print("\nno tests were skipped\n");
     }
     list.parent().into_iter().for_each(remove_lists);
+}
+
+fn print(text: &str) {
+    // Without standard output there is nobody to tell.
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Removes this list, and those of runs that did not come this far.

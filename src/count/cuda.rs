@@ -132,8 +132,10 @@ impl Cuda {
         footprint(&*self.method, Bytes::ZERO)
     }
 
-    /// Loads the kernels that counting needs in any case. If that fails, loading them later says why.
-    pub fn load(&mut self) {
+    /// Loads the kernels that counting needs in any case, and allocates buffers for runs of resident rows. If that fails, it is tried
+    /// again later, which then says why.
+    pub fn warm_up(&mut self) {
+        self.buffers.stock(&self.gpu, RUNS_IN_FLIGHT, CHUNK.get() / 4);
         for source in [&trimill_kernels::PACKED, &trimill_kernels::UNPACK] {
             let _ = self.engine().load(source);
         }

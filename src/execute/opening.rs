@@ -10,17 +10,19 @@ use std::time::{Duration, Instant};
 
 use super::machine;
 use super::reserve::reserve;
-use super::setup::together;
 use crate::bytes::Bytes;
-use crate::count::cuda::{Cuda, Settings};
+use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
 use crate::count::method::CudaMethod;
 use crate::error::{Error, Result};
 use crate::job::{Devices, Job};
-use crate::prepare::device::{DeviceEngine, StartingDevice};
+use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use crate::threads::joined;
 
 /// With a budget of the host from here on, GPUs are opened beside reading.
 const AMPLE: Bytes = Bytes::mib(8 << 10);
+
+/// Page-locked memory of a GPU that was opened beside reading.
+const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
 /// Opened GPUs, with the same budget reserved on each.
 pub(super) struct Gpus {
@@ -58,9 +60,11 @@ impl Opening {
             let opened = start.elapsed();
             let budget = reserve(&mut workers, budget, Bytes::ZERO)?;
             let reserved = start.elapsed();
-            workers.iter_mut().for_each(Cuda::load);
+            if host >= AMPLE {
+                workers.iter_mut().for_each(Cuda::warm_up);
+            }
             tracing::debug!(
-                "{} GPUs opened in {:.3} s; {budget} of each reserved in {:.3} s; kernels loaded in {:.3} s",
+                "{} GPUs opened in {:.3} s; {budget} of each reserved in {:.3} s; kernels and buffers were ready after {:.3} s more",
                 workers.len(),
                 opened.as_secs_f64(),
                 (reserved - opened).as_secs_f64(),
@@ -98,7 +102,7 @@ impl Opening {
     pub(super) fn finish(mut self, held: Bytes) -> Result<(Gpus, Bytes)> {
         self.wait();
         let gpus = self.opened.take().unwrap_or_else(|| Err(Error::defect("GPUs were opened twice")))?;
-        let staging = Bytes(gpus.workers.len() as u64 * trimill_kernels::STAGING_BYTES);
+        let staging = Bytes(gpus.workers.len() as u64 * WARM_BYTES);
         let own = self.before + staging + held;
         let driver = self.driver.unwrap_or_else(|| machine::resident_memory().saturating_sub(own));
         Ok((gpus, driver))
@@ -124,4 +128,13 @@ impl StartingDevice for Opening {
             _ => None,
         }
     }
+}
+
+/// Opens all GPUs at the same time: each takes some tenths of a second.
+fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
+    let open = &open;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = ordinals.into_iter().map(|ordinal| scope.spawn(move || open(ordinal))).collect();
+        threads.into_iter().map(|thread| joined("a thread that opens a GPU", thread.join())?).collect()
+    })
 }

@@ -30,7 +30,7 @@ use crate::plan::{Floor, floor};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
-use crate::threads::{self, joined};
+use crate::threads;
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
@@ -332,15 +332,6 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     ))
     .expected(format!("at most {} bytes ({largest}) within --host-memory", largest.get()))
     .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
-}
-
-/// Opens all GPUs at the same time: each takes some tenths of a second.
-pub(super) fn together<T: Send>(ordinals: Vec<u32>, open: impl Fn(u32) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let open = &open;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = ordinals.into_iter().map(|ordinal| scope.spawn(move || open(ordinal))).collect();
-        threads.into_iter().map(|thread| joined("a thread that opens a GPU", thread.join())?).collect()
-    })
 }
 
 /// The directory of the cache, whether a job uses it or not.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{Arcs, MOST_ID_BITS};
 
-use super::device::{DeviceEngine, StartingDevice, Stop};
+use super::starting::{DeviceEngine, StartingDevice, Stop};
 use crate::clean::ids::Seen;
 use crate::count::translated::translated;
 use crate::error::{Error, Result};

@@ -12,17 +12,16 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use trimill_kernels::engine::Engine;
-use trimill_kernels::prepare::{Arcs, Blocks, Ranks};
+use trimill_kernels::prepare::{Arcs, Blocks, Ranks, Rows};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::Collect;
+use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::bytes::Bytes;
 use crate::clean::ids::Seen;
 use crate::clean::workspace::Ids;
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
 use crate::control::{Control, Task, Unit};
-use crate::count::translated::translated;
 use crate::error::{Error, Result};
 use crate::graph::file::{Layout, RowsWritten};
 use crate::graph::{BlockEntry, DegreeRun};
@@ -31,18 +30,6 @@ use crate::input::arcs::ArcSource;
 use crate::lock;
 use crate::mapped::zeros;
 use crate::orient::{Destination, Made, Write, block_starts, make};
-
-/// The engine of a device that prepares graphs.
-pub type DeviceEngine = dyn Engine + Send;
-
-/// A device that may still be starting.
-pub trait StartingDevice: Send {
-    /// Whether it has started, or failed to.
-    fn has_started(&self) -> bool;
-
-    /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
-    fn engine(&mut self) -> Option<&mut DeviceEngine>;
-}
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -66,30 +53,6 @@ pub(super) struct Prepared {
     pub(super) reading: Duration,
     pub(super) cleaning: Duration,
     pub(super) orienting: Duration,
-}
-
-/// Why there is no graph.
-pub(super) enum Stop {
-    /// The device cannot prepare this one.
-    Unfit(Error),
-    /// Anything else, which ends the job.
-    Failed(Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl From<trimill_kernels::Error> for Stop {
-    fn from(error: trimill_kernels::Error) -> Self {
-        Self::Unfit(translated(error))
-    }
-}
-
-fn unfit(reason: impl Into<String>) -> Stop {
-    Stop::Unfit(Error::resource(reason))
 }
 
 /// Prepares the graph of `source`. `note` is called when all was read; it returns the identity of the input.
@@ -167,14 +130,14 @@ fn make_on(
 
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
-    let mut ranks = edges.rank()?;
+    let mut ranks = Ranks::new(edges)?;
     let degrees = degree_runs(&mut ranks)?;
     let mut order: Vec<u32> = zeros(ranks.vertices() as usize);
     ranks.order(&mut order)?;
     let vertices = VertexIds::read(&mut ranks)?;
     let layout = vertices.layout(read, source, (count, distinct));
     let ranked = start.elapsed();
-    let rows = ranks.orient()?;
+    let rows = Rows::new(ranks)?;
     let (longest_row, probes) = (rows.longest_row(), rows.probes());
     let starts = block_starts(&degrees, count);
     let mut blocks = rows.cut(&starts)?;

@@ -28,7 +28,11 @@ pub struct Rows<'e, E: Engine + ?Sized> {
 }
 
 impl<'e, E: Engine + ?Sized> Rows<'e, E> {
-    pub(super) fn new(ranks: Ranks<'e, E>) -> Result<Self> {
+    /// Makes the rows. What is to be read of the ranks must have been read.
+    ///
+    /// # Errors
+    /// What the device fails with.
+    pub fn new(ranks: Ranks<'e, E>) -> Result<Self> {
         let Ranks { edges, vertices, keys, most, lengths, .. } = ranks;
         let count = edges.edges();
         let (pairs, free, bytes) = (edges.at, edges.free, edges.bytes);

@@ -3,7 +3,6 @@
 use bytemuck::cast_slice;
 
 use super::MOST_ID_BITS;
-use super::ranks::Ranks;
 use super::work::{Work, needed};
 use crate::engine::{Engine, HostWords, Mark, Queue};
 use crate::error::{Error, Result};
@@ -169,13 +168,5 @@ impl<'e, E: Engine + ?Sized> Edges<'e, E> {
     /// The number of distinct arcs that were taken: two for an edge that was there in both directions.
     pub fn distinct_arcs(&self) -> u64 {
         self.distinct
-    }
-
-    /// Ranks the vertices.
-    ///
-    /// # Errors
-    /// [`Error::Budget`]: too little memory. What the device fails with.
-    pub fn rank(self) -> Result<Ranks<'e, E>> {
-        Ranks::new(self)
     }
 }

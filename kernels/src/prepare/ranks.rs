@@ -2,7 +2,6 @@
 
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 
-use super::blocks::Rows;
 use super::edges::{Edges, bits_below};
 use super::work::{Work, kept_per_vertex, temporary};
 use crate::arena::padded;
@@ -24,7 +23,11 @@ pub struct Ranks<'e, E: Engine + ?Sized> {
 }
 
 impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
-    pub(super) fn new(mut edges: Edges<'e, E>) -> Result<Self> {
+    /// Ranks the vertices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Budget`]: too little memory. What the device fails with.
+    pub fn new(mut edges: Edges<'e, E>) -> Result<Self> {
         let (degrees, ids, work) = (edges.degrees, edges.ids, &mut edges.work);
         let vertices = match ids {
             0 => 0,
@@ -46,7 +49,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         let bits = bits_below(vertices);
         let most = (1u64 << bits) - 1;
         // The sorted keys are to be where they are kept.
-        let keys = if Work::<E>::passes(bits) % 2 == 0 { (kept, other) } else { (other, kept) };
+        let keys = if Work::<E>::passes(bits).is_multiple_of(2) { (kept, other) } else { (other, kept) };
         if vertices > 0 {
             let tiles = work.tiles;
             work.selecting("put_vertices", ids, &[degrees, ids, tiles, vertices, most, list, keys.0])?;
@@ -107,13 +110,5 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
 
     fn read<T: Pod + Zeroable>(&mut self, at: u64, into: &mut [T]) -> Result<()> {
         self.edges.work.engine.read(Queue::Compute, at, cast_slice_mut(into))
-    }
-
-    /// Makes the rows. What was to be read must have been read.
-    ///
-    /// # Errors
-    /// What the device fails with.
-    pub fn orient(self) -> Result<Rows<'e, E>> {
-        Rows::new(self)
     }
 }

@@ -106,13 +106,13 @@ fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
     }
     let edges = device.clean(ids).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
-    let mut ranks = edges.rank().unwrap();
+    let mut ranks = Ranks::new(edges).unwrap();
     made.ids = vec![0; ranks.vertices() as usize];
     made.order = made.ids.clone();
     ranks.ids(&mut made.ids).unwrap();
     ranks.order(&mut made.order).unwrap();
     made.degrees = ranks.degrees().unwrap();
-    let rows_on_device = ranks.orient().unwrap();
+    let rows_on_device = Rows::new(ranks).unwrap();
     (made.probes, made.longest) = (rows_on_device.probes(), rows_on_device.longest_row());
     let mut blocks = rows_on_device.cut(&cuts(made.ids.len() as u32, rows)).unwrap();
     (made.first_arcs, made.positions) = (blocks.first_arcs.clone(), blocks.positions.clone());

@@ -21,6 +21,11 @@ struct Borrowed {
 }
 
 impl Buffers {
+    /// Allocates `many` idle buffers of `words`, as far as memory can be locked.
+    pub(super) fn stock(&self, gpu: &Gpu, many: u64, words: u64) {
+        lock(&self.0).extend((0..many).map_while(|_| gpu.pinned(words as usize).ok()));
+    }
+
     /// Memory for `words`: an idle buffer that is large enough, else a new one. None where no memory can be locked, or where it
     /// would not pay off.
     pub(super) fn lend(&self, gpu: &Gpu, words: u64) -> Option<Box<dyn Lent>> {
