@@ -21,6 +21,7 @@ use trimill::testing::input::arcs::{ArcList, ArcSource};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::{DeviceEngine, StartingDevice};
 use trimill::testing::prepare::{OnDevice, prepare_with};
+use trimill_kernels::padded;
 use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
@@ -59,7 +60,7 @@ fn file(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, graph
 
 /// Both ways make the same file, on a device that has started once it was asked so often.
 fn same(source: &dyn ArcSource, questions: u32, what: &str) {
-    let arena = needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most());
+    let arena = padded(needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most()));
     let on_cpu = file(source, None, false, Bytes::ZERO).unwrap();
     for (questions, in_memory) in [(2, Bytes::mib(64)), (questions, Bytes::ZERO)] {
         let on_device = file(source, Some(&mut slow(arena, questions)), true, in_memory).unwrap();
@@ -116,6 +117,21 @@ impl BaseGraph for Path7 {
     fn triangles_known(&self) -> Option<u128> {
         Some(0)
     }
+}
+
+#[test]
+fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.bin");
+    generate(&Family::GapUrand { scale: 13 }, None, &path, &Control::silent()).unwrap();
+    let (source, ids) = (opened(&path), 1 << 13);
+    // Two runs of arcs; and as many ranges of the rows, which are several file blocks.
+    let arena = padded(needed(105_000, 1) + 40 * ids);
+    let on_device = file(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
+    assert!(on_device == file(&source, None, false, Bytes::ZERO).unwrap());
 }
 
 fn opened(path: &Path) -> Source {

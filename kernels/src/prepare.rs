@@ -10,14 +10,16 @@
 //! Blocks  file blocks: their sizes, and their bytes on request (Rows::cut)
 //! ```
 //!
-//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 16 an id and 16 to 28 a
-//! vertex. Cost: two radix sorts of all keys, of 4 to 8 passes; all steps run at the speed of the device's memory. The kernels follow
+//! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 4 an id and 12 to 36 a
+//! vertex. With less, arcs are sorted in runs, which wait in the host's memory and are merged a range of keys at a time (`runs`): first to
+//! count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix sorts of all keys, of 4 to 8 passes; all steps run at the speed of the device's memory. The kernels follow
 //! the CPU's way (`clean` and `orient` of the crate `trimill`), and the result is the same to the byte.
 
 mod blocks;
 pub(crate) mod constants;
 mod edges;
 mod ranks;
+mod runs;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -47,6 +47,8 @@ struct State<'d> {
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
+    /// The most arcs that wait in the host's memory where the device's does not hold all.
+    on_host: u64,
     /// How many buffers were made before the device started.
     made: u64,
     /// Those that wait to be sent.
@@ -67,12 +69,19 @@ fn refusal() -> Error {
 }
 
 impl<'d> Collect<'d> {
-    /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers take at most `memory`
-    /// bytes.
+    /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers, and arcs that
+    /// the device's memory does not hold, take at most `memory` bytes.
     pub(super) fn new(device: &'d mut (dyn StartingDevice + 'd), end: u64, (expected, memory): (u64, u64)) -> Self {
         let device = Device::Starting(device);
         Self {
-            state: Mutex::new(State { device, expected, memory, made: 0, waiting: Vec::new() }),
+            state: Mutex::new(State {
+                device,
+                expected,
+                memory: memory / 4,
+                on_host: memory / 8 * 5 / 16,
+                made: 0,
+                waiting: Vec::new(),
+            }),
             partial: Mutex::default(),
             end: end.min(1 << MOST_ID_BITS),
             loops: AtomicU64::new(0),
@@ -175,7 +184,7 @@ impl State<'_> {
             }
         };
         let Some(engine) = device.engine() else { return Ok(()) };
-        let arcs = Arcs::new(engine).map_err(translated)?;
+        let arcs = Arcs::new(engine, self.on_host).map_err(translated)?;
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }

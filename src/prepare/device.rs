@@ -1,12 +1,13 @@
-//! Prepares a graph on a device, where its memory holds all arcs.
+//! Prepares a graph on a device.
 //!
 //! Input: an [`ArcSource`]. Output: the same graph, to the byte, that [`crate::clean`] and [`crate::orient`] make. Arcs are copied to the
 //! device while they are read ([`super::collect`]); it sorts them, ranks vertices, and makes the bytes of the rows
 //! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
-//! Memory of the device: 16 bytes an arc and up to 44 an id ([`trimill_kernels::prepare::needed`]). Memory of the host: the order of
-//! the vertices and their ids, 8 bytes a vertex, and buffers.
+//! Memory of the device: 16 bytes an arc and up to 40 an id ([`trimill_kernels::prepare::needed`]). If it has less, arcs wait in the host's
+//! memory in sorted runs, 16 bytes an arc. Other memory of the host: the order of the vertices and their ids, 8 bytes a vertex, and buffers.
 
+use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -69,7 +70,7 @@ pub(super) fn prepare_on(
     }
     let start = Instant::now();
     let left = space.beside(&needs(Ids::Plain(0), 0, space))?.left;
-    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get() / 2));
+    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get()));
     let scanned = source.scan(&collect, control);
     if collect.is_refused() {
         return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
@@ -137,20 +138,16 @@ fn make_on(
     let vertices = VertexIds::read(&mut ranks)?;
     let layout = vertices.layout(read, source, (count, distinct));
     let ranked = start.elapsed();
-    let rows = Rows::new(ranks)?;
-    let (longest_row, probes) = (rows.longest_row(), rows.probes());
+    let mut rows = Rows::new(ranks)?;
     let starts = block_starts(&degrees, count);
-    let mut blocks = rows.cut(&starts)?;
     control.check()?;
     let sorted = start.elapsed();
     let runs = vertices.list.chunks(1 << 17).map(|ids| ids.iter().map(|&id| u64::from(id)).collect());
     let mut unfit = false;
     let write_rows = |write: &Write<'_>| {
-        let written = write_blocks(&mut blocks, &starts, write, (&task, control));
+        let written = write_all(&mut rows, &starts, write, (&task, control));
         unfit = matches!(written, Err(Stop::Unfit(_)));
-        let entries = written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)?;
-        let block_bytes = blocks.positions.last().copied().unwrap_or(0);
-        Ok(RowsWritten { entries, block_bytes, longest_row, probes })
+        written.map_err(|(Stop::Unfit(error) | Stop::Failed(error))| error)
     };
     let made = make(place, layout, &degrees, (order, runs), (identity, Bytes::ZERO), write_rows);
     let made = made.map_err(|error| if unfit { Stop::Unfit(error) } else { Stop::Failed(error) })?;
@@ -232,13 +229,39 @@ fn degree_runs(ranks: &mut Ranks<'_, DeviceEngine>) -> Result<Vec<DegreeRun>, St
     Ok(begins.iter().zip(ends).map(run).collect())
 }
 
-/// Writes all file blocks; `starts` holds the first rank of each.
+/// Writes all file blocks; `starts` holds the first rank of each, and the number of vertices behind them.
+fn write_all(
+    rows: &mut Rows<'_, DeviceEngine>,
+    starts: &[u32],
+    write: &Write<'_>,
+    (task, control): (&Task, &Control),
+) -> Result<RowsWritten, Stop> {
+    let mut written = RowsWritten { entries: Vec::new(), block_bytes: 0, longest_row: 0, probes: 0 };
+    let (mut first, mut arc) = (0, 0);
+    while first + 1 < starts.len() {
+        let mut blocks = rows.cut(starts, first)?;
+        let begin = (written.block_bytes, arc);
+        let place = |position: u64, bytes: Cow<'_, [u8]>| write(begin.0 + position, bytes);
+        for entry in write_blocks(&mut blocks, starts, &place, (task, control))? {
+            let (first_arc, position) = (begin.1 + entry.first_arc, begin.0 + entry.position);
+            written.entries.push(BlockEntry { first_arc, position, ..entry });
+        }
+        written.block_bytes += blocks.positions.last().copied().unwrap_or(0);
+        arc += blocks.first_arcs.last().copied().unwrap_or(0);
+        first = blocks.blocks.end;
+    }
+    (written.probes, written.longest_row) = rows.sums()?;
+    Ok(written)
+}
+
+/// Writes some file blocks, with positions and arcs counted from the first one.
 fn write_blocks(
-    blocks: &mut Blocks<'_, DeviceEngine>,
+    blocks: &mut Blocks<'_, '_, DeviceEngine>,
     starts: &[u32],
     write: &Write<'_>,
     (task, control): (&Task, &Control),
 ) -> Result<Vec<BlockEntry>, Stop> {
+    let starts = &starts[blocks.blocks.start..];
     let many = blocks.positions.len() - 1;
     let longest = blocks.positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let all = blocks.positions[many];

@@ -5,101 +5,154 @@ use std::ops::Range;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::constants::{ENCODE_THREADS, SCAN_THREADS};
-use super::edges::bits_below;
+use super::edges::{Place, bits_below, unique};
 use super::ranks::Ranks;
+use super::runs::Runs;
 use super::work::Work;
-use crate::engine::{Engine, HostWords, Mark, Queue};
-use crate::error::Result;
+use crate::engine::{Engine, HostWords, Queue};
+use crate::error::{Error, Result};
 
-/// Orders kernels behind the copy of the table of file blocks.
-const COPIED: Mark = 0;
-
-/// Rows in rank order: keys `rank << bits | rank of the successor`, sorted.
+/// Rows in rank order: keys `rank << bits | rank of the successor`.
 pub struct Rows<'e, E: Engine + ?Sized> {
     work: Work<'e, E>,
-    at: u64,
-    edges: u64,
+    arcs: Sorted,
     bits: u32,
+    vertices: u64,
     lengths: u64,
-    /// Memory for encoded rows.
-    out: Range<u64>,
-    probes: u64,
-    longest: u32,
+    /// The sorted keys of the vertices, and their largest possible degree.
+    vertex_keys: (u64, u64),
+    sums: u64,
+    /// Where the memory begins that is used for one group of file blocks after another.
+    begin: u64,
+}
+
+/// Sorted keys of arcs.
+enum Sorted {
+    /// On the device, with as much other memory.
+    Device { at: u64, count: u64, free: u64, bytes: u64 },
+    /// On the host, in runs.
+    Host(Runs),
 }
 
 impl<'e, E: Engine + ?Sized> Rows<'e, E> {
     /// Makes the rows. What is to be read of the ranks must have been read.
     ///
     /// # Errors
-    /// What the device fails with.
+    /// [`Error::Budget`]: too little memory. What the device fails with.
     pub fn new(ranks: Ranks<'e, E>) -> Result<Self> {
-        let Ranks { edges, vertices, keys, most, lengths, .. } = ranks;
-        let count = edges.edges();
-        let (pairs, free, bytes) = (edges.at, edges.free, edges.bytes);
-        let (rank_of, of_ids, mut work) = (edges.degrees, u64::from(edges.bits), edges.work);
+        let Ranks { edges, vertices, keys, most, lengths, begin, .. } = ranks;
+        let (count, rank_of, of_ids) = (edges.edges(), edges.degrees, edges.bits);
+        let (place, mut work) = (edges.place, edges.work);
         let bits = bits_below(vertices).max(1);
-        work.for_each("orient", count, &[pairs, count, of_ids, rank_of, bits.into()])?;
-        let (at, free) = work.sort((pairs, free), count, 0, 2 * bits)?;
+        let wide = u64::from(bits);
         work.fill(lengths, 0, 4 * vertices)?;
-        work.for_each("add_lengths", count, &[at, count, bits.into(), lengths])?;
-        let sums = work.take(16)?;
-        work.fill(sums, 0, 16)?;
-        work.for_each_by("sum_rows", (vertices, SCAN_THREADS), &[lengths, vertices, keys, most, sums])?;
-        let (probes, longest) = (work.number(sums)?, work.number(sums + 8)? as u32);
-        let out = free..free + bytes;
-        Ok(Self { work, at, edges: count, bits, lengths, out, probes, longest })
+        let (arcs, sums) = match place {
+            Place::Device { at, free, bytes } => {
+                work.for_each("orient", count, &[at, count, of_ids.into(), rank_of, wide])?;
+                let (at, free) = work.sort((at, free), count, 0, 2 * bits)?;
+                work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
+                (Sorted::Device { at, count, free, bytes }, work.take(16)?)
+            }
+            Place::Host(runs) => {
+                work.release(begin);
+                let sums = work.take(16)?;
+                let (begin, most, mut oriented) = (work.next(), work.most_keys(0), Runs::default());
+                let mut from = runs.begin();
+                while let Some(to) = runs.next(&from, most)? {
+                    let (keys, count) = runs.load(&mut work, &from, &to)?;
+                    let found = unique(&mut work, keys, count, of_ids)?;
+                    work.for_each("orient", found.edges, &[found.at, found.edges, of_ids.into(), rank_of, wide])?;
+                    let (at, _) = work.sort((found.at, found.free), found.edges, 0, 2 * bits)?;
+                    oriented.fetch(&mut work, at, found.edges)?;
+                    work.release(begin);
+                    from = to;
+                }
+                (Sorted::Host(oriented), sums)
+            }
+        };
+        let begin = work.next();
+        Ok(Self { work, arcs, bits, vertices, lengths, vertex_keys: (keys, most), sums, begin })
     }
 
-    /// The most successors of a vertex.
-    pub fn longest_row(&self) -> u32 {
-        self.longest
-    }
-
-    /// The sum over all arcs of the number of successors of the arc's head.
-    pub fn probes(&self) -> u64 {
-        self.probes
-    }
-
-    /// Cuts the rows into file blocks: `ranks` holds the first rank of each, and the number of vertices behind them.
+    /// Once all file blocks were cut: the sum over all arcs of the number of successors of the arc's head, and the most successors of a
+    /// vertex.
     ///
     /// # Errors
-    /// [`crate::Error::Budget`]: too little memory for so many blocks. What the device fails with.
-    pub fn cut(self, ranks: &[u32]) -> Result<Blocks<'e, E>> {
-        let Self { mut work, at, edges, bits, lengths, out, .. } = self;
-        let (many, wide) = (ranks.len() as u64, u64::from(bits));
-        let (table, first, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
+    /// What the device fails with.
+    pub fn sums(&mut self) -> Result<(u64, u32)> {
+        let (work, (keys, most)) = (&mut self.work, self.vertex_keys);
+        work.fill(self.sums, 0, 16)?;
+        let values = [self.lengths, self.vertices, keys, most, self.sums];
+        work.for_each_by("sum_rows", (self.vertices, SCAN_THREADS), &values)?;
+        Ok((work.number(self.sums)?, work.number(self.sums + 8)? as u32))
+    }
+
+    /// Cuts rows into file blocks, from the block `first` on, as many as the memory holds. `ranks` holds the first rank of each block of
+    /// the graph, and the number of vertices behind them. To be called for all blocks, in order.
+    ///
+    /// # Errors
+    /// [`Error::Budget`]: too little memory for a block. What the device fails with.
+    pub fn cut(&mut self, ranks: &[u32], first: usize) -> Result<Blocks<'_, 'e, E>> {
+        let Self { work, arcs, bits, lengths, begin, .. } = self;
+        let wide = u64::from(*bits);
+        work.release(*begin);
+        let (at, count, end, out) = match arcs {
+            Sorted::Device { at, count, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
+            Sorted::Host(runs) => {
+                let most = work.most_keys(0);
+                let begins = |block: usize| runs.below(u64::from(ranks[block]) << wide);
+                let from = begins(first);
+                let (mut fits, mut beyond) = (first, ranks.len());
+                while beyond - fits > 1 {
+                    let middle = fits.midpoint(beyond);
+                    let keys = Runs::between(&from, &begins(middle));
+                    if keys <= most { fits = middle } else { beyond = middle }
+                }
+                if fits == first && first + 1 < ranks.len() {
+                    return Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
+                }
+                let (keys, count) = runs.load(work, &from, &begins(fits))?;
+                let (at, free) = work.sort(keys, count, 0, 2 * *bits)?;
+                work.for_each("add_lengths", count, &[at, count, wide, *lengths])?;
+                (at, count, fits, free..free + 8 * count)
+            }
+        };
+        let ranks = &ranks[first..=end];
+        let many = ranks.len() as u64;
+        let (table, firsts, positions) = (work.take(4 * many)?, work.take(8 * many)?, work.take(8 * many)?);
+        work.after_kernels()?;
         // SAFETY: the table is not page-locked, so it is read before this returns.
         unsafe { work.engine.copy(table, &[cast_slice(ranks)]) }?;
         work.engine.sent()?;
-        work.engine.record(Queue::Copy, COPIED)?;
-        work.engine.wait(Queue::Compute, COPIED)?;
-        work.for_each("first_arcs", many, &[at, edges, wide, table, many, first])?;
+        work.after_copies()?;
+        work.for_each("first_arcs", many, &[at, count, wide, table, many, firsts])?;
         if many > 1 {
-            work.launch("measure", (many - 1, ENCODE_THREADS), &[at, wide, lengths, table, first, positions])?;
+            work.launch("measure", (many - 1, ENCODE_THREADS), &[at, wide, *lengths, table, firsts, positions])?;
         }
         work.scan(positions, many - 1)?;
         let (mut first_arcs, mut begins) = (vec![0; ranks.len()], vec![0; ranks.len()]);
-        work.engine.read(Queue::Compute, first, cast_slice_mut(&mut first_arcs))?;
+        work.engine.read(Queue::Compute, firsts, cast_slice_mut(&mut first_arcs))?;
         work.engine.read(Queue::Compute, positions, cast_slice_mut(&mut begins))?;
-        let out_bytes = out.end - out.start;
-        let sources = [at, wide, lengths, table, first, positions];
-        Ok(Blocks { work, sources, first_arcs, positions: begins, out: out.start, out_bytes })
+        let sources = [at, wide, *lengths, table, firsts, positions];
+        Ok(Blocks { work, sources, blocks: first..end, first_arcs, positions: begins, out })
     }
 }
 
-/// File blocks, to be encoded.
-pub struct Blocks<'e, E: Engine + ?Sized> {
-    work: Work<'e, E>,
+/// Consecutive file blocks, to be encoded.
+pub struct Blocks<'r, 'e, E: Engine + ?Sized> {
+    work: &'r mut Work<'e, E>,
     sources: [u64; 6],
-    /// The first arc of each block, and the number of arcs behind them.
+    /// Which blocks of the graph these are.
+    pub blocks: Range<usize>,
+    /// The first arc of each, counted from the first one of all these blocks, and the number of their arcs behind them.
     pub first_arcs: Vec<u64>,
-    /// Where each block begins among the bytes of all, and their bytes behind them.
+    /// Where each begins among the bytes of all these blocks, and the number of their bytes behind them.
     pub positions: Vec<u64>,
-    out: u64,
-    out_bytes: u64,
+    /// Memory for encoded rows.
+    out: Range<u64>,
 }
 
-impl<E: Engine + ?Sized> Blocks<'_, E> {
+impl<E: Engine + ?Sized> Blocks<'_, '_, E> {
     /// A buffer of so many words, to which copies are fastest.
     ///
     /// # Errors
@@ -110,10 +163,10 @@ impl<E: Engine + ?Sized> Blocks<'_, E> {
 
     /// The most bytes of blocks that can be encoded at a time.
     pub fn most_bytes(&self) -> u64 {
-        self.out_bytes
+        self.out.end - self.out.start
     }
 
-    /// Encodes consecutive blocks of at most [`Self::most_bytes`] into `bytes`, which is as long as they are together.
+    /// Encodes consecutive ones of these blocks, counted from the first one, of at most [`Self::most_bytes`] into `bytes`, which is as long as they are together.
     ///
     /// # Errors
     /// What the device fails with.
@@ -122,10 +175,10 @@ impl<E: Engine + ?Sized> Blocks<'_, E> {
     /// If `bytes` has another length.
     pub fn encode(&mut self, blocks: Range<usize>, bytes: &mut [u8]) -> Result<()> {
         let length = self.positions[blocks.end] - self.positions[blocks.start];
-        assert!(length == bytes.len() as u64 && length <= self.out_bytes, "{length} bytes of blocks");
+        assert!(length == bytes.len() as u64 && length <= self.most_bytes(), "{length} bytes of blocks");
         let [at, wide, lengths, table, first, positions] = self.sources;
-        let values = [at, wide, lengths, table, first, positions, blocks.start as u64, self.out];
+        let values = [at, wide, lengths, table, first, positions, blocks.start as u64, self.out.start];
         self.work.launch("encode", (blocks.len() as u64, ENCODE_THREADS), &values)?;
-        self.work.engine.read(Queue::Compute, self.out, bytes)
+        self.work.engine.read(Queue::Compute, self.out.start, bytes)
     }
 }

@@ -3,13 +3,11 @@
 use bytemuck::cast_slice;
 
 use super::MOST_ID_BITS;
-use super::work::{Work, needed};
+use super::runs::Runs;
+use super::work::{COPIED, Work, needed};
 use crate::engine::{Engine, HostWords, Mark, Queue};
 use crate::error::{Error, Result};
 use crate::staging::ALONE;
-
-/// Orders kernels behind copies. The marks below this are those of buffers.
-const COPIED: Mark = crate::engine::MARKS - 1;
 
 /// Arcs of a plain buffer that are copied at a time: few enough that this thread copies them by itself. While it waited for others, it
 /// might take up another task of its pool, which might want what the caller of [`Arcs::put`] has locked.
@@ -20,24 +18,28 @@ pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }
 
-/// Arcs on their way to the device.
+/// Arcs on their way to the device. Where its memory does not hold all of them, they are sorted in runs, which wait in the host's.
 pub struct Arcs<'e, E: Engine + ?Sized> {
     work: Work<'e, E>,
     at: u64,
+    /// Arcs on the device.
     count: u64,
+    /// The most of them.
     most: u64,
-    /// Buffers that may be filled again, and how many there are in all.
-    idle: Vec<HostWords>,
+    runs: Runs,
+    /// The most arcs in all runs.
+    on_host: u64,
+    /// Buffers so far.
     made: usize,
     next: Mark,
 }
 
 impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
-    /// No arcs yet. Takes all memory of the engine.
+    /// No arcs yet. Takes all memory of the engine, and of the host's what sorting `on_host` arcs in runs takes: 16 bytes for each.
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn new(engine: &'e mut E) -> Result<Self> {
+    pub fn new(engine: &'e mut E, on_host: u64) -> Result<Self> {
         let work = Work::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let (mut most, mut beyond) = (0, left / 16 + 1);
@@ -45,17 +47,17 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
             let middle = most.midpoint(beyond);
             if needed(middle, 1) <= left { most = middle } else { beyond = middle }
         }
-        Ok(Self { work, at, count: 0, most, idle: Vec::new(), made: 0, next: 0 })
+        Ok(Self { work, at, count: 0, most, runs: Runs::default(), on_host, made: 0, next: 0 })
     }
 
     /// The most arcs that the memory holds, if there are hardly any ids.
     pub fn most(&self) -> u64 {
-        self.most
+        self.most.max(if self.most < LEAST_RUN { 0 } else { self.on_host })
     }
 
     /// How many arcs were taken.
     pub fn taken(&self) -> u64 {
-        self.count
+        self.runs.keys() + self.count
     }
 
     /// A buffer of `arcs` arcs, from which copies are fastest. There are at most `most` of them, but one at least: if all are in use,
@@ -64,9 +66,6 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     /// # Errors
     /// [`Error::HostMemory`]; what the device fails with.
     pub fn buffer(&mut self, arcs: usize, most: usize) -> Result<HostWords> {
-        if let Some(buffer) = self.idle.pop() {
-            return Ok(buffer);
-        }
         if self.made >= most.min(COPIED)
             && let Some((mark, _)) = self.work.copied.front()
         {
@@ -84,25 +83,56 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     /// # Errors
     /// [`Error::Budget`]: there are too many. What the device fails with.
     pub fn put(&mut self, buffer: HostWords, many: usize) -> Result<()> {
-        if self.count + many as u64 > self.most {
-            let capacity = self.work.engine.layout().capacity();
-            return Err(Error::Budget { asked: 16 * many as u64, used: 16 * self.count, capacity });
-        }
-        let at = self.at + 8 * self.count;
-        self.count += many as u64;
-        if let HostWords::Plain(arcs) = &buffer {
-            for (i, part) in arcs[..many].chunks(PART).enumerate() {
-                // SAFETY: it is not page-locked, so it is read before this returns.
-                unsafe { self.work.engine.copy(at + (8 * i * PART) as u64, &[cast_slice(part)]) }?;
-            }
+        let copied = self.copy(&buffer, many);
+        if matches!(buffer, HostWords::Pinned(_)) {
+            // Kept even after an error, as a part of it may still be being copied.
+            self.work.copied.push_back((self.next, buffer));
+            copied?;
+            self.work.engine.record(Queue::Copy, self.next)?;
+            self.next = (self.next + 1) % COPIED;
             return Ok(());
         }
-        // SAFETY: the buffer is kept until the mark behind its copy is reached, or all queues are empty.
-        let copied = unsafe { self.work.engine.copy(at, &[cast_slice(&buffer[..many])]) };
-        self.work.copied.push_back((self.next, buffer));
-        copied?;
-        self.work.engine.record(Queue::Copy, self.next)?;
-        self.next = (self.next + 1) % COPIED;
+        copied
+    }
+
+    fn copy(&mut self, buffer: &HostWords, many: usize) -> Result<()> {
+        if self.count + many as u64 > self.most && self.taken() + many as u64 > self.most() {
+            return Err(self.too_many(many as u64));
+        }
+        let mut arcs = &buffer[..many];
+        while !arcs.is_empty() {
+            if self.count == self.most {
+                self.end_run()?;
+            }
+            let mut now = arcs.len().min((self.most - self.count) as usize);
+            if matches!(buffer, HostWords::Plain(_)) {
+                now = now.min(PART);
+            }
+            let (part, rest) = arcs.split_at(now);
+            // SAFETY: a page-locked buffer is kept until the mark behind its copies is reached, or all queues are empty; others are read
+            // before this returns.
+            unsafe { self.work.engine.copy(self.at + 8 * self.count, &[cast_slice(part)]) }?;
+            self.count += now as u64;
+            arcs = rest;
+        }
+        Ok(())
+    }
+
+    fn too_many(&mut self, more: u64) -> Error {
+        Error::Budget { asked: 16 * more, used: 16 * self.count, capacity: self.work.engine.layout().capacity() }
+    }
+
+    /// Sorts the arcs that are on the device, as keys of ids of [`MOST_ID_BITS`] bits, and moves them to the host.
+    fn end_run(&mut self) -> Result<()> {
+        let (begin, count, work) = (self.work.next(), self.count, &mut self.work);
+        let keys = (work.take(8 * count)?, work.take(8 * count)?);
+        work.take_sort(count, 0)?;
+        work.after_copies()?;
+        work.for_each("arc_keys", count, &[keys.0, count, MOST_ID_BITS.into()])?;
+        let (sorted, _) = work.sort(keys, count, 0, 2 * MOST_ID_BITS + 1)?;
+        self.runs.fetch(work, sorted, count)?;
+        work.release(begin);
+        self.count = 0;
         Ok(())
     }
 
@@ -110,56 +140,112 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     ///
     /// # Errors
     /// [`Error::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
-    pub fn clean(self, ids: u64) -> Result<Edges<'e, E>> {
-        let Self { mut work, at, count, .. } = self;
-        work.engine.sent()?;
-        work.copied.clear();
-        let (bits, capacity) = (bits_below(ids).max(1), work.engine.layout().capacity());
-        if needed(count, ids) > work.left() || bits > MOST_ID_BITS {
-            return Err(Error::Budget { asked: needed(count, ids), used: 0, capacity });
+    pub fn clean(mut self, ids: u64) -> Result<Edges<'e, E>> {
+        self.work.engine.sent()?;
+        self.work.copied.clear();
+        let bits = bits_below(ids).max(1);
+        let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
+        if bits > MOST_ID_BITS || (!fits && (self.taken() > self.on_host || self.most < LEAST_RUN)) {
+            let capacity = self.work.engine.layout().capacity();
+            return Err(Error::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
+        if fits { self.clean_at_once(ids, bits) } else { self.clean_runs(ids) }
+    }
+
+    fn clean_at_once(self, ids: u64, bits: u32) -> Result<Edges<'e, E>> {
+        let Self { mut work, at, count, .. } = self;
         let keys = (work.take(8 * count)?, work.take(8 * count)?);
         debug_assert_eq!(keys.0, at);
         let degrees = work.take(4 * ids)?;
         work.take_sort(count.max(ids.min(2 * count)), count.max(ids))?;
-        work.engine.record(Queue::Copy, COPIED)?;
-        work.engine.wait(Queue::Compute, COPIED)?;
-        let wide = u64::from(bits);
-        work.for_each("arc_keys", count, &[at, count, wide])?;
-        let (sorted, free) = work.sort(keys, count, 0, 2 * bits + 1)?;
-        // The number of distinct arcs, in memory that the sort no longer uses.
-        let distinct = free;
-        work.fill(distinct, 0, 8)?;
-        let edges = match count {
-            0 => 0,
-            _ => work.select("count_edges", count, &[sorted, count], &[distinct])?,
-        };
-        let distinct = if count == 0 { 0 } else { work.number(distinct)? };
-        let tiles = work.tiles;
-        if count > 0 {
-            work.selecting("put_edges", count, &[sorted, count, tiles, free])?;
-        }
+        work.after_copies()?;
+        work.for_each("arc_keys", count, &[at, count, bits.into()])?;
         work.fill(degrees, 0, 4 * ids)?;
-        work.for_each("add_degrees", edges, &[free, edges, wide, degrees])?;
-        Ok(Edges { work, edges, distinct, at: free, free: sorted, bytes: 8 * count, degrees, ids, bits })
+        let Unique { at, free, edges, distinct } = unique(&mut work, keys, count, bits)?;
+        work.for_each("add_degrees", edges, &[at, edges, bits.into(), degrees])?;
+        let place = Place::Device { at, free, bytes: 8 * count };
+        Ok(Edges { work, edges, distinct, place, degrees, ids, bits })
+    }
+
+    /// Merges runs, a range of keys at a time. Edges are made again when they are oriented: only their number and the degrees are kept.
+    fn clean_runs(mut self, ids: u64) -> Result<Edges<'e, E>> {
+        if self.count > 0 {
+            self.end_run()?;
+        }
+        let Self { mut work, runs, .. } = self;
+        let bits = MOST_ID_BITS;
+        let degrees = work.take(4 * ids)?;
+        work.fill(degrees, 0, 4 * ids)?;
+        let (begin, most) = (work.next(), work.most_keys(0));
+        let (mut edges, mut distinct) = (0, 0);
+        let mut from = runs.begin();
+        while let Some(to) = runs.next(&from, most)? {
+            let (keys, count) = runs.load(&mut work, &from, &to)?;
+            let found = unique(&mut work, keys, count, bits)?;
+            work.for_each("add_degrees", found.edges, &[found.at, found.edges, bits.into(), degrees])?;
+            (edges, distinct) = (edges + found.edges, distinct + found.distinct);
+            work.release(begin);
+            from = to;
+        }
+        // Vertices are selected and sorted next.
+        work.take_sort(ids, ids)?;
+        Ok(Edges { work, edges, distinct, place: Place::Host(runs), degrees, ids, bits })
     }
 }
 
-/// Each edge once, as `min << bits | max`, sorted.
+/// The least arcs of a run: with fewer on the device, sorting there does not pay off. Fewer in tests, where runs are to be tested.
+const LEAST_RUN: u64 = if cfg!(any(test, feature = "testing")) { 1 << 9 } else { 1 << 24 };
+
+/// Unique edges, sorted, among keys.
+pub(super) struct Unique {
+    pub(super) at: u64,
+    /// The other memory of the keys.
+    pub(super) free: u64,
+    pub(super) edges: u64,
+    /// How many distinct keys there were.
+    pub(super) distinct: u64,
+}
+
+/// Sorts keys of arcs, of ids of `bits` bits, and keeps each edge once, without its direction.
+pub(super) fn unique<E: Engine + ?Sized>(
+    work: &mut Work<'_, E>,
+    keys: (u64, u64),
+    count: u64,
+    bits: u32,
+) -> Result<Unique> {
+    let (sorted, at) = work.sort(keys, count, 0, 2 * bits + 1)?;
+    if count == 0 {
+        return Ok(Unique { at, free: sorted, edges: 0, distinct: 0 });
+    }
+    // The number of distinct keys, in memory that the sort no longer uses.
+    work.fill(at, 0, 8)?;
+    let edges = work.select("count_edges", count, &[sorted, count], &[at])?;
+    let distinct = work.number(at)?;
+    let tiles = work.tiles;
+    work.selecting("put_edges", count, &[sorted, count, tiles, at])?;
+    Ok(Unique { at, free: sorted, edges, distinct })
+}
+
+/// Where edges are.
+pub(super) enum Place {
+    /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
+    Device { at: u64, free: u64, bytes: u64 },
+    /// On the host, as runs of keys of arcs.
+    Host(Runs),
+}
+
+/// Each edge once.
 pub struct Edges<'e, E: Engine + ?Sized> {
     pub(super) work: Work<'e, E>,
     edges: u64,
     distinct: u64,
-    pub(super) at: u64,
-    /// As much memory as the keys took, for other use, and its bytes.
-    pub(super) free: u64,
-    pub(super) bytes: u64,
+    pub(super) place: Place,
     pub(super) degrees: u64,
     pub(super) ids: u64,
     pub(super) bits: u32,
 }
 
-impl<'e, E: Engine + ?Sized> Edges<'e, E> {
+impl<E: Engine + ?Sized> Edges<'_, E> {
     /// How many there are.
     pub fn edges(&self) -> u64 {
         self.edges

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable, cast_slice_mut};
 
-use super::edges::{Edges, bits_below};
+use super::edges::{Edges, Place, bits_below};
 use super::work::{Work, kept_per_vertex, temporary};
 use crate::arena::padded;
 use crate::engine::{Engine, Queue};
@@ -20,6 +20,8 @@ pub struct Ranks<'e, E: Engine + ?Sized> {
     ids: u64,
     order: u64,
     runs: u64,
+    /// Where the memory begins that is free once all of this was read.
+    pub(super) begin: u64,
 }
 
 impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
@@ -36,9 +38,10 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
         let kept = work.take(kept_per_vertex(vertices))?;
         let lengths = kept + padded(8 * vertices);
         // While vertices are sorted, the memory of the sorted arcs is free.
-        let mut at = match temporary(vertices) <= edges.bytes {
-            true => edges.free,
-            false => work.take(temporary(vertices))?,
+        let begin = work.next();
+        let mut at = match edges.place {
+            Place::Device { free, bytes, .. } if temporary(vertices) <= bytes => free,
+            _ => work.take(temporary(vertices))?,
         };
         let mut piece = |bytes: u64| {
             at += padded(bytes);
@@ -57,7 +60,7 @@ impl<'e, E: Engine + ?Sized> Ranks<'e, E> {
             debug_assert_eq!(sorted, kept);
             work.for_each("assign_ranks", vertices, &[sorted, vertices, list, order, degrees])?;
         }
-        Ok(Self { edges, vertices, keys: kept, most, lengths, ids: list, order, runs })
+        Ok(Self { edges, vertices, keys: kept, most, lengths, ids: list, order, runs, begin })
     }
 
     /// The number of vertices, ids with an edge.

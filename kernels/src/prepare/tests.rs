@@ -95,10 +95,19 @@ fn expected(arcs: &[(u32, u32)], rows: usize) -> Made {
 
 /// On the device.
 fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
-    let ids = arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0);
-    let mut double = Double::new(needed(arcs.len() as u64, ids), pace).unwrap();
+    made_within(needed(arcs.len() as u64, ids_of(arcs)), arcs, rows, pace)
+}
+
+fn ids_of(arcs: &[(u32, u32)]) -> u64 {
+    arcs.iter().map(|&(u, v)| u64::from(u.max(v)) + 1).max().unwrap_or(0)
+}
+
+/// On a device with so much memory.
+fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
+    let ids = ids_of(arcs);
+    let mut double = Double::new(arena, pace).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let mut device = Arcs::new(&mut double).unwrap();
+    let mut device = Arcs::new(&mut double, arcs.len() as u64).unwrap();
     for batch in words.chunks(1000) {
         let mut buffer = device.buffer(1000, 3).unwrap();
         buffer[..batch.len()].copy_from_slice(batch);
@@ -112,18 +121,26 @@ fn made(arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
     ranks.ids(&mut made.ids).unwrap();
     ranks.order(&mut made.order).unwrap();
     made.degrees = ranks.degrees().unwrap();
-    let rows_on_device = Rows::new(ranks).unwrap();
-    (made.probes, made.longest) = (rows_on_device.probes(), rows_on_device.longest_row());
-    let mut blocks = rows_on_device.cut(&cuts(made.ids.len() as u32, rows)).unwrap();
-    (made.first_arcs, made.positions) = (blocks.first_arcs.clone(), blocks.positions.clone());
-    // Some blocks at a time.
-    let many = blocks.positions.len() - 1;
-    for first in (0..many).step_by(7) {
-        let end = many.min(first + 7);
-        let mut bytes = vec![0; (blocks.positions[end] - blocks.positions[first]) as usize];
-        blocks.encode(first..end, &mut bytes).unwrap();
-        made.bytes.extend(bytes);
+    let mut on_device = Rows::new(ranks).unwrap();
+    let cuts = cuts(made.ids.len() as u32, rows);
+    (made.first_arcs, made.positions) = (vec![0], vec![0]);
+    let mut first = 0;
+    while first + 1 < cuts.len() {
+        let mut blocks = on_device.cut(&cuts, first).unwrap();
+        let (arc, position) = (*made.first_arcs.last().unwrap(), *made.positions.last().unwrap());
+        made.first_arcs.extend(blocks.first_arcs[1..].iter().map(|first| arc + first));
+        made.positions.extend(blocks.positions[1..].iter().map(|at| position + at));
+        // Some blocks at a time.
+        let many = blocks.blocks.len();
+        for first in (0..many).step_by(7) {
+            let end = many.min(first + 7);
+            let mut bytes = vec![0; (blocks.positions[end] - blocks.positions[first]) as usize];
+            blocks.encode(first..end, &mut bytes).unwrap();
+            made.bytes.extend(bytes);
+        }
+        first = blocks.blocks.end;
     }
+    (made.probes, made.longest) = on_device.sums().unwrap();
     made
 }
 
@@ -150,19 +167,37 @@ fn graphs_of_every_kind_are_prepared_as_defined() {
 }
 
 #[test]
+fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
+    if !has_compiler() {
+        return;
+    }
+    let star: Vec<(u32, u32)> = (1..9000).flat_map(|i| [(0, i), (i, 0)]).collect();
+    let dense: Vec<(u32, u32)> = (0..150).flat_map(|i| (0..150).map(move |j| (7 * i, 7 * j))).collect();
+    let mixed: Vec<(u32, u32)> = (0..20_000u32).map(|i| (i * i % 4099, i * 31 % 2003 + i % 7)).collect();
+    for arcs in [star, dense, mixed] {
+        let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).collect();
+        let ids = ids_of(&arcs);
+        for part in [5, 12] {
+            let arena = crate::padded(needed(arcs.len() as u64 / part, ids) + 60 * ids);
+            assert_eq!(made_within(arena, &arcs, 40, Pace::Random(part)), expected(&arcs, 40), "{} arcs", arcs.len());
+        }
+    }
+}
+
+#[test]
 fn what_is_too_large_is_refused() {
     if !has_compiler() {
         return;
     }
     let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
-    let mut arcs = Arcs::new(&mut double).unwrap();
+    let mut arcs = Arcs::new(&mut double, 0).unwrap();
     arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
     let many = 1 << 20;
     let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
     assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
     assert!(matches!(arcs.clean(1 << 30).err(), Some(Error::Budget { .. })));
-    let large = Arcs::new(&mut double).unwrap().clean((1 << MOST_ID_BITS) + 1);
+    let large = Arcs::new(&mut double, 0).unwrap().clean((1 << MOST_ID_BITS) + 1);
     assert!(matches!(large.err(), Some(Error::Budget { .. })));
 }
 

@@ -22,6 +22,12 @@ const PASSES: u64 = 8;
 /// tests, so that there are several launches.
 const PORTION: u64 = if cfg!(test) { 1 << 13 } else { 1 << 27 };
 
+/// Orders copies behind kernels.
+const DONE: Mark = crate::engine::MARKS - 1;
+
+/// Orders kernels behind copies. The marks below this are those of buffers.
+pub(super) const COPIED: Mark = crate::engine::MARKS - 2;
+
 /// Threads of a block of a kernel that treats each element by itself.
 const THREADS: u32 = 256;
 
@@ -115,6 +121,34 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
         }
         self.next += padded(bytes);
         Ok(self.next - padded(bytes))
+    }
+
+    /// Gives up all pieces that begin at `next`, where the rest began once, or later.
+    pub(super) fn release(&mut self, next: u64) {
+        self.next = next;
+    }
+
+    /// The most keys that can be sorted and selected in the memory that is left, where `elements` elements are selected among, too.
+    pub(super) fn most_keys(&self, elements: u64) -> u64 {
+        let fits = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys.max(elements)) + SLACK <= self.left();
+        let (mut most, mut beyond) = (0, self.left() / 16 + 1);
+        while beyond - most > 1 {
+            let middle = most.midpoint(beyond);
+            if fits(middle) { most = middle } else { beyond = middle }
+        }
+        most
+    }
+
+    /// Makes copies wait for all kernels so far, which may use the memory that is to be written.
+    pub(super) fn after_kernels(&mut self) -> Result<()> {
+        self.engine.record(Queue::Compute, DONE)?;
+        self.engine.wait(Queue::Copy, DONE)
+    }
+
+    /// Makes kernels wait for all copies so far.
+    pub(super) fn after_copies(&mut self) -> Result<()> {
+        self.engine.record(Queue::Copy, COPIED)?;
+        self.engine.wait(Queue::Compute, COPIED)
     }
 
     /// Takes what sorting up to `keys` keys, and selecting among up to `elements` elements, takes.

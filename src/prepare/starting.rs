@@ -1,0 +1,42 @@
+//! A device on which graphs are prepared, as the stages before and after it see it.
+
+use trimill_kernels::engine::Engine;
+
+use crate::count::translated::translated;
+use crate::error::Error;
+
+/// The engine of a device that prepares graphs.
+pub type DeviceEngine = dyn Engine + Send;
+
+/// A device that may still be starting.
+pub trait StartingDevice: Send {
+    /// Whether it has started, or failed to.
+    fn has_started(&self) -> bool;
+
+    /// Waits until it has started. All memory of the engine may be used. `None`: it cannot be used.
+    fn engine(&mut self) -> Option<&mut DeviceEngine>;
+}
+
+/// Why there is no graph.
+pub(super) enum Stop {
+    /// The device cannot prepare this one.
+    Unfit(Error),
+    /// Anything else, which ends the job.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<trimill_kernels::Error> for Stop {
+    fn from(error: trimill_kernels::Error) -> Self {
+        Self::Unfit(translated(error))
+    }
+}
+
+pub(super) fn unfit(reason: impl Into<String>) -> Stop {
+    Stop::Unfit(Error::resource(reason))
+}
