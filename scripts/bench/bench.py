@@ -17,6 +17,7 @@ CRAWL = "tests/data/cnr-2000.graph"
 CRAWL_TRIANGLES = 20_977_629
 KRON_TRIANGLES = {
     10: 74_720, 16: 15_656_287, 18: 82_728_031, 20: 423_625_371, 22: 2_111_140_967, 23: 4_670_391_762, 24: 10_283_205_554,
+    27: 106_873_365_648,
 }
 URAND_TRIANGLES = {20: 5_492, 22: 5_514}
 # A configuration whose first run takes longer is run once.
