@@ -110,6 +110,36 @@ impl Task {
     pub fn advance(&self, units: u64) {
         self.observer.advance(self.number, units);
     }
+
+    /// The same for what does not know the task; `control` says when to stop.
+    pub fn progress(&self, control: &Control) -> Progress {
+        Progress { number: self.number, control: control.clone() }
+    }
+}
+
+/// Reports the progress of a task from elsewhere, and asks whether to stop.
+#[derive(Clone)]
+pub struct Progress {
+    number: u64,
+    control: Control,
+}
+
+impl Progress {
+    /// `units` more are done.
+    pub fn advance(&self, units: u64) {
+        self.control.observer.advance(self.number, units);
+    }
+
+    /// As [`Control::check`].
+    pub fn check(&self) -> Result<()> {
+        self.control.check()
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").field("number", &self.number).finish_non_exhaustive()
+    }
 }
 
 impl Drop for Task {

@@ -23,6 +23,7 @@ use rayon::ThreadPool;
 pub use trimill_kernels::{Scope, Share, Size};
 
 use crate::bytes::Bytes;
+use crate::control::Progress;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
 pub use footprint::{Footprint, RowBlockRoom};
@@ -74,6 +75,10 @@ pub trait Backend: Send {
     }
     /// The most bytes of the resident section that the counter takes at a time; none: all of it at once.
     fn resident_chunk(&self) -> Option<Bytes> {
+        None
+    }
+    /// Where to put what receives the arcs of the resident section as they are counted, for a backend that reports them.
+    fn progress(&mut self) -> Option<&mut Option<Progress>> {
         None
     }
     /// Begins a partition of this size, or a share of the edges of a whole graph.

@@ -36,7 +36,8 @@ use trimill_kernels::{Share, Size};
 use super::successors::SuccessorRows;
 use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
-use crate::error::Result;
+use crate::control::Progress;
+use crate::error::{Error, Result};
 use crate::lock;
 use crate::mapped::zeros;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
@@ -52,11 +53,12 @@ const SMALLEST_RUN: u64 = 1 << 13;
 const LARGEST_RUN: u64 = 1 << 19;
 
 /// The backend.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Cpu {
     workers: u64,
     hubs: u32,
     room: Capacity,
+    progress: Option<Progress>,
 }
 
 impl Cpu {
@@ -69,7 +71,7 @@ impl Cpu {
         let marks = per_worker(vertices).get();
         let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)));
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room }
+        Self { workers, hubs, room, progress: None }
     }
 
     fn work(&self, numbered: u32, size: ResidentSize) -> Work {
@@ -81,6 +83,7 @@ impl Cpu {
             hubs: Hubs::new(),
             packed: Packed::None,
             triangles: 0,
+            progress: self.progress.clone(),
         }
     }
 }
@@ -119,6 +122,10 @@ impl Backend for Cpu {
         }
     }
 
+    fn progress(&mut self) -> Option<&mut Option<Progress>> {
+        Some(&mut self.progress)
+    }
+
     fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
         let (numbered, rows) = (size.numbered, ResidentSize { locals: size.locals, arcs: size.arcs });
         Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows) }))
@@ -153,9 +160,8 @@ impl PartitionCounter for Counting {
             if whole {
                 work.pack(resident, end_of_hubs);
             }
-            work.count(resident, range, &SuccessorRows::new(resident, row_block), end_of_hubs);
-        });
-        Ok(())
+            work.count((resident, *numbered), range, &SuccessorRows::new(resident, row_block), end_of_hubs)
+        })
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
@@ -202,6 +208,7 @@ struct Work {
     /// Which rows of the resident section are packed.
     packed: Packed,
     triangles: u64,
+    progress: Option<Progress>,
 }
 
 impl Work {
@@ -212,7 +219,16 @@ impl Work {
     }
 
     /// Counts the triangles whose middle corner is in `range`, with the hubs' rows up to `end_of_hubs` as bits.
-    fn count(&mut self, resident: &Resident, range: &Range<u32>, successors: &SuccessorRows<'_>, end_of_hubs: u32) {
+    ///
+    /// # Errors
+    /// When stopped.
+    fn count(
+        &mut self,
+        (resident, numbered): (&Resident, u32),
+        range: &Range<u32>,
+        successors: &SuccessorRows<'_>,
+        end_of_hubs: u32,
+    ) -> Result<()> {
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() {
             // All workers at once, so that the memory taken does not depend on which of them run.
@@ -220,12 +236,20 @@ impl Work {
         }
         let (hubs, workers) = (&self.hubs, &self.workers);
         let around = RowBlockContext { packed: self.packed, range, successors, hubs };
-        self.triangles += runs(resident, &mut self.cursors)
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|run| count_run(&mut free(workers), run, &around))
-            .sum::<u64>();
+        let progress = self.progress.as_ref();
+        let counted = runs(resident, &mut self.cursors).into_par_iter().with_max_len(1).map(|run| {
+            progress.map_or(Ok(()), Progress::check)?;
+            let (first, end) = (run.first, run.first + run.cursors.len());
+            let triangles = count_run(&mut free(workers), run, &around);
+            let arcs = resident.offsets[end] - resident.offsets[first];
+            // Each row block has a share of them.
+            let share = arcs * u64::from(range.end - range.start) / u64::from(numbered.max(1));
+            progress.into_iter().for_each(|progress| progress.advance(share));
+            Ok(triangles)
+        });
+        self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
         self.triangles += workers.par_iter().map(|worker| count_postponed(&mut lock(worker), hubs)).sum::<u64>();
+        Ok(())
     }
 
     fn bytes(&self) -> Bytes {

@@ -93,6 +93,8 @@ pub(super) struct Work<'a> {
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
     pub(super) task: &'a Task,
+    /// The units of the task that a partition is; 0 if the backend reports its progress by itself.
+    pub(super) per_partition: u64,
     /// Stops builder and devices together when one of them fails.
     pub(super) control: &'a Control,
 }
@@ -125,11 +127,21 @@ pub(super) fn count_partitions(
     };
     let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
     let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
-    let task = control.task("count", Some(u64::from(parts)), Unit::Partitions);
+    // The progress of a single partition is that of its arcs, where the backend reports it.
+    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
+    let per_partition = u64::from(single.is_none());
+    let task = match single {
+        Some(progress) => {
+            let task = control.task("count", Some(planned.graph.edges()), Unit::Arcs);
+            *progress = Some(task.progress(control));
+            task
+        }
+        None => control.task("count", Some(u64::from(parts)), Unit::Partitions),
+    };
     let mut before = Outcome::default();
     if let Some(journal) = &journal {
         resume(journal, (&path, planned.fingerprint, keeps), &mut before)?;
-        task.advance(before.results.len() as u64);
+        task.advance(before.results.len() as u64 * per_partition);
     }
     let mut order = order(plan, backends.len());
     order.retain(|&part| before.results.iter().all(|result| result.id != part));
@@ -162,6 +174,7 @@ pub(super) fn count_partitions(
         spills,
         journal: journal.as_ref(),
         task: &task,
+        per_partition,
         control: &together,
     };
     let outcomes = std::thread::scope(|scope| {
@@ -373,7 +386,7 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
                 disk::remove(&built.spill.path)?;
             }
         }
-        work.task.advance(1);
+        work.task.advance(work.per_partition);
     }
 }
 

@@ -98,6 +98,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         spills: None,
         journal: None,
         task: &task,
+        per_partition: 1,
         control: &together,
     };
     let (backend, method) = (backends[0].name(), backends[0].method());

@@ -37,7 +37,7 @@ impl Rows {
             let row_block = self.row_block(start..end, absent);
             let row_block = row_block.view();
             let successors = SuccessorRows::new(&resident, &row_block);
-            work.count(&resident, &row_block.range, &successors, cpu.hubs.clamp(start, end));
+            work.count((&resident, n), &row_block.range, &successors, cpu.hubs.clamp(start, end)).unwrap();
             start = end;
         }
         let footprint = cpu.footprint();
@@ -48,7 +48,7 @@ impl Rows {
 }
 
 fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
-    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed) }
+    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed), progress: None }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::ThreadPool;
 
 use super::*;
+use crate::control::Observer;
 use crate::count::cpu::Cpu;
 use crate::count::{CounterMemory, Device, Footprint, PartitionCount, PartitionCounter, Share, Size};
 use crate::error::Error;
@@ -267,4 +268,57 @@ fn with_several_devices_the_largest_partition_comes_first() {
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();
     assert!(sizes.is_sorted_by(|a, b| a >= b) && sizes[0] > sizes[7], "{sizes:?}");
+}
+
+/// The progress of tasks named `count`.
+#[derive(Default, Clone)]
+struct Recorded {
+    /// Their totals and units.
+    tasks: Vec<(Option<u64>, Unit)>,
+    reports: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Recorder(Mutex<Recorded>);
+
+impl Observer for Recorder {
+    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64 {
+        if name != "count" {
+            return 0;
+        }
+        lock(&self.0).tasks.push((total, unit));
+        1
+    }
+    fn advance(&self, task: u64, units: u64) {
+        if task == 1 && units > 0 {
+            lock(&self.0).reports.push(units);
+        }
+    }
+    fn end(&self, _: u64) {}
+}
+
+#[test]
+fn the_progress_of_a_single_partition_is_that_of_its_arcs() {
+    let dir = tempfile::tempdir().unwrap();
+    // Every vertex is adjacent to those up to 40 further on, along a ring.
+    let n = 4000u64;
+    let edges: Vec<String> = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}", (i + k) % n))).collect();
+    std::fs::write(dir.path().join("ring.txt"), edges.join("\n")).unwrap();
+    let of = |parts: u32| {
+        let text = format!(
+            "input.path = 'ring.txt'\npartition.parts = {parts}\ncache.enabled = false\ncount.backend = 'cpu'\ncount.threads = 2"
+        );
+        let job = Job::resolve(None, &parse(&text, Path::new("test")).unwrap(), dir.path()).unwrap();
+        let recorder = Arc::new(Recorder::default());
+        let control = Control::new(Arc::default(), recorder.clone());
+        let result = crate::execute::count::count(&job, None, None, &control).unwrap();
+        assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
+        let recorded = lock(&recorder.0);
+        recorded.clone()
+    };
+    let Recorded { tasks, reports } = of(1);
+    assert_eq!(tasks, [(Some(40 * n), Unit::Arcs)]);
+    assert!(reports.len() > 4 && reports.iter().sum::<u64>() == 40 * n, "{reports:?}");
+    let Recorded { tasks, reports } = of(3);
+    assert_eq!((tasks, reports), (vec![(Some(3), Unit::Partitions)], vec![1; 3]));
 }
