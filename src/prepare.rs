@@ -143,7 +143,11 @@ impl Making<'_, '_> {
         let outcome = prepare_on(device, source, &mut || self.finish_reading(), place, space, control);
         let stopped = match outcome {
             Ok(prepared) => return Ok(Some(prepared)),
-            Err(Stop::Failed(error)) => return Err(self.prefer_changed(error)),
+            Err(Stop::Failed(error)) => {
+                // It may be made again without the cache.
+                self.device = Some(OnDevice { device, required });
+                return Err(self.prefer_changed(error));
+            }
             Err(Stop::Unfit(reason)) => reason,
         };
         if required {

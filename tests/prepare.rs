@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::job::data;
+use common::rows_of;
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
@@ -45,31 +46,35 @@ fn slow(arena: u64, questions: u32) -> Slow {
     Slow { double: Double::new(arena, Pace::Random(u64::from(questions))), questions: questions.into() }
 }
 
-/// The bytes of a graph's file; `required`: the device must have made it.
-fn file(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, graph: Bytes) -> Result<Vec<u8>> {
+/// A graph: its sizes, degrees, order and rows; and the bytes of its file, if it has one.
+#[derive(Debug, PartialEq)]
+struct Prepared {
+    contents: String,
+    file: Option<Vec<u8>>,
+}
+
+/// `required`: the device must have made it; `most`: the most bytes of a graph in memory.
+fn prepared(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, most: Bytes) -> Result<Prepared> {
     let dir = tempfile::tempdir().unwrap();
-    let space = Workspace { graph, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir.path()) };
+    let space = Workspace { graph: most, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir.path()) };
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
     let graph = prepare_with(device, (source, Bytes::ZERO), None, space, None, &control, &mut Vec::new())?;
-    Ok(match graph.path() {
-        Some(path) => fs::read(path).unwrap(),
-        None => Vec::new(),
-    })
+    let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
+    let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
+    Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })
 }
 
-/// Both ways make the same file, on a device that has started once it was asked so often.
+/// Both ways make the same graph, on a device that has started once it was asked so often; and files that are the same to the byte.
 fn same(source: &dyn ArcSource, questions: u32, what: &str) {
     let arena = padded(needed(source.arcs_at_most() + 10, (1 << 18) + 16 * source.arcs_at_most()));
-    let on_cpu = file(source, None, false, Bytes::ZERO).unwrap();
-    for (questions, in_memory) in [(2, Bytes::mib(64)), (questions, Bytes::ZERO)] {
-        let on_device = file(source, Some(&mut slow(arena, questions)), true, in_memory).unwrap();
-        // In memory, blocks lie in other pieces: only what is in files is compared to the byte.
-        if in_memory == Bytes::ZERO {
-            let end = |bytes: &[u8]| String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(1000)..]).into_owned();
-            assert!(on_device == on_cpu, "{what}: {} and {}", end(&on_device), end(&on_cpu));
-        }
-    }
+    let on_cpu = prepared(source, None, false, Bytes::ZERO).unwrap();
+    assert!(on_cpu.file.is_some());
+    let in_file = prepared(source, Some(&mut slow(arena, questions)), true, Bytes::ZERO).unwrap();
+    assert!(in_file == on_cpu, "{what}: {} and {}", in_file.contents, on_cpu.contents);
+    let in_memory = prepared(source, Some(&mut slow(arena, 2)), true, Bytes::mib(64)).unwrap();
+    assert!(in_memory.file.is_none());
+    assert!(in_memory.contents == on_cpu.contents, "{what}: {} and {}", in_memory.contents, on_cpu.contents);
 }
 
 fn list(arcs: Vec<(u64, u64)>, declared: Option<u64>) -> ArcList {
@@ -130,8 +135,8 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let (source, ids) = (opened(&path), 1 << 13);
     // Two runs of arcs; and as many ranges of the rows, which are several file blocks.
     let arena = padded(needed(105_000, 1) + 40 * ids);
-    let on_device = file(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
-    assert!(on_device == file(&source, None, false, Bytes::ZERO).unwrap());
+    let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
+    assert!(on_device == prepared(&source, None, false, Bytes::ZERO).unwrap());
 }
 
 fn opened(path: &Path) -> Source {
@@ -174,11 +179,11 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
     for (source, mut device) in
         [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))]
     {
-        let error = file(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
+        let error = prepared(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
         assert_eq!(error.kind(), Kind::Resource, "{error}");
         assert!(error.to_string().contains("--prepare"), "{error}");
         let (on_device, on_cpu) =
-            (file(source, Some(&mut device), false, Bytes::ZERO), file(source, None, false, Bytes::ZERO));
+            (prepared(source, Some(&mut device), false, Bytes::ZERO), prepared(source, None, false, Bytes::ZERO));
         match (on_device, on_cpu) {
             (Ok(a), Ok(b)) => assert!(a == b),
             (a, b) => assert_eq!(a.unwrap_err().to_string(), b.unwrap_err().to_string()),

@@ -12,8 +12,9 @@
 //!
 //! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 4 an id and 12 to 36 a
 //! vertex. With less, arcs are sorted in runs, which wait in the host's memory and are merged a range of keys at a time (`runs`): first to
-//! count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix sorts of all keys, of 4 to 8 passes; all steps run at the speed of the device's memory. The kernels follow
-//! the CPU's way (`clean` and `orient` of the crate `trimill`), and the result is the same to the byte.
+//! count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix sorts of all keys, of up to 8
+//! passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and `orient` of the crate
+//! `trimill`), and the result is the same to the byte.
 
 mod blocks;
 pub(crate) mod constants;

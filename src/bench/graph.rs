@@ -19,7 +19,7 @@ use crate::report::bench::GraphReport;
 /// Invalid input; [`crate::error::Kind::Usage`] for input that cannot be read again;
 /// [`crate::error::Kind::Resource`] if the graph does not fit in the cache.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
-    let mut setup = Setup::new(job, None)?;
+    let setup = Setup::new(job, None)?;
     if setup.cache.is_none() {
         return Err(Error::resource("a comparison prepares its graph once, and there is no cache to keep it in")
             .advice("name one with --cache-dir, or use --no-cache for a temporary one"));

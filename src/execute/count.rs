@@ -31,9 +31,8 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     }
     machine::reset_peak();
     let begin = Instant::now();
-    let mut setup = Setup::new(job, helper)?;
+    let setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
-    setup.open_gpus(job)?;
     let mut record = None;
     if let Some(run) = &setup.run {
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
@@ -48,6 +47,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
             return Ok(RunResult { job: job.name.clone(), ..result });
         }
     }
+    setup.open_gpus(job)?;
     let mut stages = Vec::new();
     tracing::debug!("the input is open");
     let prepared = input.graph(&setup, control, &mut stages)?;

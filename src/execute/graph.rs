@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
             let space = setup.workspace();
             let kept = origin.as_mut().filter(|_| cache.is_some());
             let mut gpus = lock(&setup.gpus);
-            let device = gpus.as_mut().and_then(|device| match setup.prepare {
+            let device = gpus.as_mut().and_then(|device| match device.prepare {
                 Prepare::Gpu => Some(OnDevice { device, required: true }),
                 Prepare::Auto if is_worthwhile(self.source.arcs_at_most(), rayon::current_num_threads()) => {
                     Some(OnDevice { device, required: false })

@@ -14,7 +14,7 @@ use crate::bytes::Bytes;
 use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
 use crate::count::method::CudaMethod;
 use crate::error::{Error, Result};
-use crate::job::{Devices, Job};
+use crate::job::{Devices, Job, Prepare};
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use crate::threads::joined;
 
@@ -34,6 +34,8 @@ pub(super) struct Gpus {
 pub(super) struct Opening {
     thread: Option<JoinHandle<Result<Gpus>>>,
     opened: Option<Result<Gpus>>,
+    /// What prepares the graph.
+    pub(super) prepare: Prepare,
     /// The process's memory before.
     before: Bytes,
     /// What the driver mapped, if that was measured when GPUs were opened.
@@ -72,7 +74,7 @@ impl Opening {
             );
             Ok(Gpus { workers, budget })
         };
-        let mut opening = Self { thread: None, opened: None, before, driver: None };
+        let mut opening = Self { thread: None, opened: None, prepare: job.prepare, before, driver: None };
         match std::thread::Builder::new().name("opening".into()).spawn(open) {
             Ok(thread) => opening.thread = Some(thread),
             Err(error) => opening.opened = Some(Err(Error::resource(format!("a thread cannot be started: {error}")))),

@@ -35,7 +35,7 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
     };
     let job = &Job { stream: Some(Stream::Partition), keep_spill: true, spill_to: SpillTo::Disk, ..job.clone() };
-    let mut setup = Setup::new(job, helper)?;
+    let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
     let input = Input::open(job, &setup, control)?;
     setup.open_gpus(job)?;

@@ -33,7 +33,7 @@ use crate::report::{PlanReport, PlannedPartition};
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
-    let mut setup = Setup::new(job, helper)?;
+    let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;
     setup.open_gpus(job)?;

@@ -60,8 +60,6 @@ pub struct Setup {
     graph_memory: Bytes,
     /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
-    /// What prepares the graph, where GPUs are opened in advance.
-    pub(super) prepare: Prepare,
 }
 
 /// The backends of a job, and the memory that they may take.
@@ -139,7 +137,6 @@ impl Setup {
             device_memory,
             graph_memory,
             gpus: Mutex::default(),
-            prepare: Prepare::Cpu,
         })
     }
 
@@ -148,14 +145,13 @@ impl Setup {
     /// # Errors
     /// [`crate::error::Kind::Usage`]: there is no such method. [`crate::error::Kind::Resource`]: the graph is to be prepared on a GPU,
     /// and there is no driver.
-    pub fn open_gpus(&mut self, job: &Job) -> Result<()> {
+    pub fn open_gpus(&self, job: &Job) -> Result<()> {
         let method = match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
-        self.prepare = job.prepare;
         if trimill_kernels::has_driver() {
-            self.gpus = Mutex::new(Some(Opening::start(job, method, self.host.budget())));
+            *lock(&self.gpus) = Some(Opening::start(job, method, self.host.budget()));
         } else if job.prepare == Prepare::Gpu {
             let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
             return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))
@@ -264,10 +260,9 @@ impl Setup {
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
         // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
-        let device = match budget >= least || self.device_memory.is_some_and(|asked| asked < least) {
-            true => budget,
-            false => reserve(&mut workers, self.device_memory, least)?,
-        };
+        // A budget below the floor that was asked for is refused later, with the floor.
+        let wanted = self.device_memory.map_or(least, |asked| asked.min(least));
+        let device = if budget >= wanted { budget } else { reserve(&mut workers, self.device_memory, least)? };
         // All GPUs have the same budget, so the same method suits all.
         let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
         for worker in &mut workers {

@@ -249,7 +249,7 @@ pub enum Backend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Prepare {
-    /// The GPU that counts, if the input is large and all of its arcs fit the device's memory; otherwise the CPU.
+    /// The GPU that counts, if the input is large and the memory of GPU and host suffices; otherwise the CPU.
     #[default]
     Auto,
     /// The CPU.

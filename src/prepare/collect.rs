@@ -11,6 +11,7 @@ use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{Arcs, MOST_ID_BITS};
 
 use super::starting::{DeviceEngine, StartingDevice, Stop};
+use crate::bytes::Bytes;
 use crate::clean::ids::Seen;
 use crate::count::translated::translated;
 use crate::error::{Error, Result};
@@ -63,6 +64,11 @@ enum Device<'d> {
     Useless,
 }
 
+/// How many arcs so much of the host's memory holds in sorted runs, of which there are two sets.
+pub(super) fn arcs_in(memory: Bytes) -> u64 {
+    memory.get() / (2 * size_of::<u64>() as u64)
+}
+
 /// The end of a scan that this sink refused.
 fn refusal() -> Error {
     Error::resource("it cannot be used")
@@ -78,7 +84,7 @@ impl<'d> Collect<'d> {
                 device,
                 expected,
                 memory: memory / 4,
-                on_host: memory / 8 * 5 / 16,
+                on_host: arcs_in(Bytes(memory / 8 * 5)),
                 made: 0,
                 waiting: Vec::new(),
             }),

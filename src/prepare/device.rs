@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use trimill_kernels::prepare::{Arcs, Blocks, Ranks, Rows};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::collect::Collect;
+use super::collect::{Collect, arcs_in};
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
 use crate::bytes::Bytes;
 use crate::clean::ids::Seen;
@@ -79,13 +79,13 @@ pub(super) fn prepare_on(
     if ids > 0 && is_sparse(ids - 1, arcs) {
         return Err(unfit("ids far below the largest are not used"));
     }
-    if space.beside(&needs(Ids::Plain(ids), arcs, space)).is_err() {
+    let Ok(shares) = space.beside(&needs(Ids::Plain(ids), arcs, space)) else {
         return Err(unfit("too little host memory for arrays over ids"));
-    }
+    };
     let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
     let on_device = collect.finish()?;
     let reading = start.elapsed();
-    let read = Read { arcs, ids, loops, loop_ids };
+    let read = Read { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left) };
     // The identity of the input is a hash of its contents: the processor has time for it while the device works.
     let (sent, identity) = sync_channel(1);
     let identity = Mutex::new(identity);
@@ -110,6 +110,8 @@ struct Read {
     ids: u64,
     loops: u64,
     loop_ids: Seen,
+    /// The most arcs that the host's memory holds in runs, beside arrays over ids.
+    on_host: u64,
 }
 
 /// Makes the graph of arcs that are on the device; `identity` waits for the identity of the input. Also returns the number of edges, and
@@ -123,7 +125,7 @@ fn make_on(
     control: &Control,
 ) -> Result<(Made, u64, Duration, Duration), Stop> {
     let start = Instant::now();
-    let edges = on_device.clean(read.ids)?;
+    let edges = on_device.clean(read.ids, read.on_host)?;
     let count = edges.edges();
     let distinct = edges.distinct_arcs();
     control.check()?;

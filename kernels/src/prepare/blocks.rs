@@ -8,7 +8,7 @@ use super::constants::{ENCODE_THREADS, SCAN_THREADS};
 use super::edges::{Place, bits_below, unique};
 use super::ranks::Ranks;
 use super::runs::Runs;
-use super::work::Work;
+use super::work::{Work, largest};
 use crate::engine::{Engine, HostWords, Queue};
 use crate::error::{Error, Result};
 
@@ -56,7 +56,7 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
             Place::Host(runs) => {
                 work.release(begin);
                 let sums = work.take(16)?;
-                let (begin, most, mut oriented) = (work.next(), work.most_keys(0), Runs::default());
+                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::default());
                 let mut from = runs.begin();
                 while let Some(to) = runs.next(&from, most)? {
                     let (keys, count) = runs.load(&mut work, &from, &to)?;
@@ -99,15 +99,11 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
         let (at, count, end, out) = match arcs {
             Sorted::Device { at, count, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
             Sorted::Host(runs) => {
-                let most = work.most_keys(0);
+                let most = work.most_keys();
                 let begins = |block: usize| runs.below(u64::from(ranks[block]) << wide);
                 let from = begins(first);
-                let (mut fits, mut beyond) = (first, ranks.len());
-                while beyond - fits > 1 {
-                    let middle = fits.midpoint(beyond);
-                    let keys = Runs::between(&from, &begins(middle));
-                    if keys <= most { fits = middle } else { beyond = middle }
-                }
+                let fit = |end: u64| Runs::between(&from, &begins(end as usize)) <= most;
+                let fits = largest(first as u64..ranks.len() as u64, fit) as usize;
                 if fits == first && first + 1 < ranks.len() {
                     return Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
                 }

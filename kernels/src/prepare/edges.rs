@@ -4,14 +4,14 @@ use bytemuck::cast_slice;
 
 use super::MOST_ID_BITS;
 use super::runs::Runs;
-use super::work::{COPIED, Work, needed};
+use super::work::{COPIED, Work, largest, needed};
 use crate::engine::{Engine, HostWords, Mark, Queue};
 use crate::error::{Error, Result};
 use crate::staging::ALONE;
 
 /// Arcs of a plain buffer that are copied at a time: few enough that this thread copies them by itself. While it waited for others, it
 /// might take up another task of its pool, which might want what the caller of [`Arcs::put`] has locked.
-const PART: usize = (ALONE / size_of::<u64>()) as usize;
+const PART: usize = ALONE / size_of::<u64>();
 
 /// How many bits all numbers below `end` have.
 pub(super) fn bits_below(end: u64) -> u32 {
@@ -42,11 +42,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     pub fn new(engine: &'e mut E, on_host: u64) -> Result<Self> {
         let work = Work::new(engine)?;
         let (at, left) = (work.next(), work.left());
-        let (mut most, mut beyond) = (0, left / 16 + 1);
-        while beyond - most > 1 {
-            let middle = most.midpoint(beyond);
-            if needed(middle, 1) <= left { most = middle } else { beyond = middle }
-        }
+        let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
         Ok(Self { work, at, count: 0, most, runs: Runs::default(), on_host, made: 0, next: 0 })
     }
 
@@ -136,16 +132,17 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which are below `ids`.
+    /// Makes each edge once, and the degrees of all ids, which are below `ids`. The host now has memory for `on_host` arcs in runs, as
+    /// for [`Self::new`].
     ///
     /// # Errors
     /// [`Error::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
-    pub fn clean(mut self, ids: u64) -> Result<Edges<'e, E>> {
+    pub fn clean(mut self, ids: u64, on_host: u64) -> Result<Edges<'e, E>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
         let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
-        if bits > MOST_ID_BITS || (!fits && (self.taken() > self.on_host || self.most < LEAST_RUN)) {
+        if bits > MOST_ID_BITS || (!fits && (self.taken() > on_host || self.most < LEAST_RUN)) {
             let capacity = self.work.engine.layout().capacity();
             return Err(Error::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
@@ -176,7 +173,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
         work.fill(degrees, 0, 4 * ids)?;
-        let (begin, most) = (work.next(), work.most_keys(0));
+        let (begin, most) = (work.next(), work.most_keys());
         let (mut edges, mut distinct) = (0, 0);
         let mut from = runs.begin();
         while let Some(to) = runs.next(&from, most)? {

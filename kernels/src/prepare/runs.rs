@@ -2,7 +2,7 @@
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
-use super::work::Work;
+use super::work::{Work, largest};
 use crate::engine::{Engine, HostWords, Queue};
 use crate::error::{Error, Result};
 
@@ -81,12 +81,7 @@ impl Runs {
             return Ok(Some(ends));
         }
         // All keys of an edge differ in the last bit only.
-        let (mut fits, mut beyond) = (0u64, 1u64 << 63);
-        while beyond - fits > 1 {
-            let middle = fits.midpoint(beyond);
-            if Self::between(from, &self.below(middle << 1)) <= most { fits = middle } else { beyond = middle }
-        }
-        let to = self.below(fits << 1);
+        let to = self.below(largest(0..1 << 63, |edge| Self::between(from, &self.below(edge << 1)) <= most) << 1);
         match Self::between(from, &to) {
             0 => Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most }),
             _ => Ok(Some(to)),

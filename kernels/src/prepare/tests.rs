@@ -113,7 +113,7 @@ fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made
         buffer[..batch.len()].copy_from_slice(batch);
         device.put(buffer, batch.len()).unwrap();
     }
-    let edges = device.clean(ids).unwrap();
+    let edges = device.clean(ids, arcs.len() as u64).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
     let mut ranks = Ranks::new(edges).unwrap();
     made.ids = vec![0; ranks.vertices() as usize];
@@ -196,8 +196,8 @@ fn what_is_too_large_is_refused() {
     let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
     assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
-    assert!(matches!(arcs.clean(1 << 30).err(), Some(Error::Budget { .. })));
-    let large = Arcs::new(&mut double, 0).unwrap().clean((1 << MOST_ID_BITS) + 1);
+    assert!(matches!(arcs.clean(1 << 30, 0).err(), Some(Error::Budget { .. })));
+    let large = Arcs::new(&mut double, 0).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
     assert!(matches!(large.err(), Some(Error::Budget { .. })));
 }
 

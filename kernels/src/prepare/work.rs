@@ -1,6 +1,7 @@
 //! What all steps share: the engine, the memory, kernels, the sort.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use bytemuck::bytes_of;
 
@@ -57,6 +58,16 @@ pub fn needed(arcs: u64, ids: u64) -> u64 {
 
 /// For pieces whose sizes are not known in advance: the table of file blocks.
 const SLACK: u64 = 4 << 20;
+
+/// The largest number of `range` that `holds`, by bisection: the first one does, and none beyond one that does not.
+pub(super) fn largest(range: Range<u64>, holds: impl Fn(u64) -> bool) -> u64 {
+    let Range { start: mut most, end: mut beyond } = range;
+    while beyond - most > 1 {
+        let middle = most.midpoint(beyond);
+        if holds(middle) { most = middle } else { beyond = middle }
+    }
+    most
+}
 
 fn sort_memory(keys: u64, elements: u64) -> u64 {
     padded(status_bytes(keys)) + padded(PLACES) + padded(tiles_bytes(elements))
@@ -128,15 +139,10 @@ impl<'e, E: Engine + ?Sized> Work<'e, E> {
         self.next = next;
     }
 
-    /// The most keys that can be sorted and selected in the memory that is left, where `elements` elements are selected among, too.
-    pub(super) fn most_keys(&self, elements: u64) -> u64 {
-        let fits = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys.max(elements)) + SLACK <= self.left();
-        let (mut most, mut beyond) = (0, self.left() / 16 + 1);
-        while beyond - most > 1 {
-            let middle = most.midpoint(beyond);
-            if fits(middle) { most = middle } else { beyond = middle }
-        }
-        most
+    /// The most keys that can be sorted and selected in the memory that is left.
+    pub(super) fn most_keys(&self) -> u64 {
+        let bytes = |keys: u64| 2 * padded(8 * keys) + sort_memory(keys, keys) + SLACK;
+        largest(0..self.left() / 16 + 1, |keys| bytes(keys) <= self.left())
     }
 
     /// Makes copies wait for all kernels so far, which may use the memory that is to be written.

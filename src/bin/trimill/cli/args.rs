@@ -134,7 +134,7 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "all|N,N", help_heading = "Count")]
     pub(crate) devices: Option<Devices>,
 
-    /// What prepares the graph: auto | cpu | gpu; auto is the GPU that counts, if the input is large and fits its memory
+    /// What prepares the graph: auto | cpu | gpu; auto is the GPU that counts, if the input is large
     #[arg(
         long,
         value_name = "NAME",
