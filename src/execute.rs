@@ -11,6 +11,7 @@ pub mod building;
 pub mod cache;
 pub mod count;
 mod counting;
+mod directories;
 pub mod doctor;
 pub mod generate;
 pub mod graph;

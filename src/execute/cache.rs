@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::setup::{NO_CACHE, default_cache_dir};
+use super::directories::{NO_CACHE, default_cache_dir};
 use crate::bytes::Bytes;
 use crate::cache::{Cache, Entry};
 use crate::error::{Error, Result};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::directories::default_cache_dir;
 use super::machine;
 use super::measure::{measure, measured_scale};
-use super::setup::{default_cache_dir, default_host_memory};
+use super::setup::default_host_memory;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Result};

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
+use super::directories::{cache, cache_dir, places};
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::machine;
 use super::opening::{Gpus, Opening};
@@ -329,59 +330,6 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
     .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
 }
 
-/// The directory of the cache, whether a job uses it or not.
-fn cache_dir(job: &Job) -> Option<PathBuf> {
-    job.cache_dir.clone().or_else(default_cache_dir)
-}
-
-/// The cache that a job names, or else this user's, if there is one that can be used.
-fn cache(job: &Job) -> Result<Option<Cache>> {
-    match (&job.cache_dir, default_cache_dir()) {
-        (Some(dir), _) => Cache::open(dir, job.cache_max).map(Some),
-        (None, Some(dir)) => Ok(Cache::open_default(&dir, job.cache_max)),
-        (None, None) => {
-            tracing::info!("{NO_CACHE}: the graph is not cached");
-            Ok(None)
-        }
-    }
-}
-
-/// Makes the directories for spills and for preparing, with access for the user only unless the user named them. In a run
-/// directory, the work files of an earlier start are removed.
-fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<TemporaryDir>)> {
-    for dir in [&job.spill_dir, &job.work_dir].into_iter().flatten() {
-        disk::make_dir(dir)?;
-    }
-    let Some(run) = run else {
-        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
-        let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
-        disk::make_dir(&spill)?;
-        return Ok((spill, work, None));
-    };
-    let (work, temporary) = match &job.work_dir {
-        Some(dir) => {
-            disk::sweep(dir);
-            let work = TemporaryDir::new(dir, "trimill-run-")?;
-            (work.path().to_path_buf(), Some(work))
-        }
-        None => {
-            run_dir::remove_tree(&run.work());
-            disk::private_dir(&run.work())?;
-            (run.work(), None)
-        }
-    };
-    let spill = match &job.spill_dir {
-        Some(dir) if job.keep_spill => dir.clone(),
-        dir => {
-            let spill = run.spills(dir.as_deref());
-            disk::private_dir(&spill)?;
-            spill
-        }
-    };
-    run_dir::remove_unfinished(&spill);
-    Ok((spill, work, temporary))
-}
-
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
 /// requested budget for counting on the CPU leaves. None where spills are kept in memory.
 fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
@@ -401,17 +349,6 @@ fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
 /// Half of the memory.
 pub fn default_host_memory() -> Bytes {
     Bytes(machine::memory().get() / 2)
-}
-
-/// Why there is no cache unless one is named.
-pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
-
-/// `$XDG_CACHE_HOME/trimill`, or `~/.cache/trimill`; none where neither is set. Relative paths are ignored, as the XDG Base Directory
-/// Specification asks.
-pub fn default_cache_dir() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
-    Some(base.join("trimill"))
 }
 
 #[cfg(test)]
