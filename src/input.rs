@@ -57,6 +57,7 @@ mod far;
 #[cfg(test)]
 mod tests;
 
+pub use bvgraph::name_without_dots;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use source::{Reading, Source};

@@ -36,9 +36,9 @@ impl Format {
         match output.extension().and_then(|suffix| suffix.to_str()) {
             Some("bin") => Ok(Self::Binary),
             Some("txt") => Ok(Self::Text),
-            _ => Err(Error::usage("the suffix does not say how to write the graph").at(output).expected(
-                "a name that ends in .bin (pairs of u32) or .txt (lines 'u v'), or - for text on standard output",
-            )),
+            _ => Err(Error::usage("the suffix does not say how to write the graph")
+                .at(output)
+                .expected(format!("a name that ends in {SUFFIXES}, or - for text on standard output"))),
         }
     }
 
@@ -53,6 +53,9 @@ impl Format {
         each * u128::from(sequence.edges())
     }
 }
+
+/// What names end in.
+pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v') or .graph (a BVGraph)";
 
 /// Bytes of a pair of `u32`.
 const PAIR: u64 = 8;
@@ -98,11 +101,11 @@ fn check_space(directory: &Path, needed: u128) -> Result<()> {
         .advice("free some space, name another directory, or take smaller parameters"))
 }
 
-fn blocks(sequence: &dyn Sequence) -> u64 {
+pub(super) fn blocks(sequence: &dyn Sequence) -> u64 {
     sequence.edges().div_ceil(BLOCK)
 }
 
-fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
+pub(super) fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
     let start = number * BLOCK;
     start..sequence.edges().min(start.saturating_add(BLOCK))
 }
@@ -156,7 +159,7 @@ fn write_in_order(
 }
 
 /// Replaces `edges` by the edges of a block.
-fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control: &Control) -> Result<()> {
+pub(super) fn fill(sequence: &dyn Sequence, number: u64, edges: &mut Vec<[u64; 2]>, control: &Control) -> Result<()> {
     control.check()?;
     let range = block(sequence, number);
     let length = range.end - range.start;

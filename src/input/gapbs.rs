@@ -21,7 +21,7 @@ use super::batch::Batch;
 use super::file::InputFile;
 use super::lines::Sizes;
 use super::parallel::in_order;
-use super::rows::AdjacencyRows;
+use super::rows::{AdjacencyRows, Piece, read_in_parts};
 use super::{ArcSink, Reader, check_vertices};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task};
@@ -221,9 +221,12 @@ impl AdjacencyRows for GapbsSg {
         Ok(ascend.then_some(lengths))
     }
 
-    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
-        let at = self.neighbours_at() + 4 * first;
-        disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at).map_err(|e| Error::read(&self.file.path, e))
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        read_in_parts(piece.arcs.clone(), part, take, |first, into| {
+            let at = self.neighbours_at() + 4 * first;
+            disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at)
+                .map_err(|e| Error::read(&self.file.path, e))
+        })
     }
 }
 

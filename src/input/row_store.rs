@@ -1,13 +1,13 @@
 //! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
 //!
-//! Text and compressed rows can only be read from the beginning, and rows are needed twice: first their lengths, then their
+//! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their
 //! successors. So they are decoded once, each piece of the input into a piece of the store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ArcSink;
-use super::rows::AdjacencyRows;
+use super::rows::{AdjacencyRows, Piece as Rows, read_in_parts};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
@@ -63,7 +63,14 @@ impl AdjacencyRows for RowStore {
         Ok((sum == self.arcs()).then_some(lengths))
     }
 
-    fn successors(&self, first: u64, into: &mut [u32]) -> Result<()> {
+    fn read(&self, piece: &Rows, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        read_in_parts(piece.arcs.clone(), part, take, |first, into| self.copy(first, into))
+    }
+}
+
+impl RowStore {
+    /// Copies successors from number `first` on.
+    fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
         let (mut at, mut rest) = (first, into);
         let mut piece = self.starts.partition_point(|&start| start <= first) - 1;
         while !rest.is_empty() {
@@ -84,12 +91,6 @@ pub(super) struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    /// Adds a row.
-    pub(super) fn row(&self, tail: u64, row: &[u32]) {
-        self.lengths[tail as usize].fetch_add(row.len() as u32, Ordering::Relaxed);
-        lock(&self.successors).extend_from_slice(row);
-    }
-
     /// Their successors, one row after another.
     pub(super) fn into_successors(self) -> Vec<u32> {
         let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -107,11 +108,4 @@ impl ArcSink for Piece<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the first arcs of an input, which ascend, could be those of a symmetric one: each has its reverse, if the row of
-/// its head is among them. So a directed graph is recognised early, before all of it is decoded.
-pub(super) fn may_be_symmetric(arcs: &[(u64, u64)]) -> bool {
-    let Some(&(last, _)) = arcs.last() else { return true };
-    arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok())
 }

@@ -12,7 +12,7 @@
 //!
 //! All threads take pieces of rows; the arcs that are kept go to the buckets of rank ranges (`ranked`), since rows are read in
 //! the order of ids and written in rank order. `O(arcs)` time, and a sort of each row that is kept. Memory: within the host's
-//! budget ([`crate::clean::workspace`]), of which pieces take a sixteenth.
+//! budget ([`crate::clean::workspace`]); a thread reads 32,768 successors, or a row of a BVGraph, at a time.
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -32,15 +32,11 @@ use crate::error::Result;
 use crate::graph::numbering::{numbers, order};
 use crate::input::MOST_VERTICES;
 use crate::input::arcs::ArcSource;
-use crate::input::rows::AdjacencyRows;
+use crate::input::rows::{AdjacencyRows, Piece};
 use crate::mapped::prefetch;
 
-/// Successors that are read at a time.
-const CHUNK: u64 = 1 << 15;
-
-/// Bounds on the size of pieces, in arcs.
+/// The most arcs of a piece, unless the source says where pieces begin.
 const PIECE: u64 = 1 << 18;
-const SMALLEST_PIECE: u64 = 1 << 6;
 
 /// Orients `source` if its rows are those of a clean graph. `note` is called when all was read; it returns the identity of the
 /// input, which a graph file records.
@@ -100,92 +96,107 @@ struct Known<'a> {
 }
 
 /// Some rows, one after another.
-struct Piece {
+struct Cut {
     /// Positions in the list of vertices.
     vertices: Range<usize>,
-    arcs: Range<u64>,
+    rows: Piece,
 }
 
-/// The rows of a piece, oriented.
+/// Rows that were oriented.
 #[derive(Default)]
 struct Oriented {
-    /// The successors that are kept, as ranks.
+    /// The successors that are kept of a part, as ranks.
     successors: Vec<u32>,
-    /// Where each row ends in them.
-    ends: Vec<u32>,
+    /// The rank of each row of the part, and where it ends in them.
+    rows: Vec<(u32, u32)>,
     /// The hashes of arcs to larger ids, less those of arcs to smaller ids.
     sum: u64,
-    /// The buffer for reading successors.
-    buffer: Vec<u32>,
+    /// The number of successors that were kept.
+    kept: u64,
+    /// For reading successors.
+    memory: Vec<u32>,
+}
+
+impl Oriented {
+    /// The arcs that are kept of a part.
+    fn arcs(&self) -> impl Iterator<Item = (u32, u32)> + use<'_> {
+        let begins = std::iter::once(0).chain(self.rows.iter().map(|&(_, end)| end));
+        begins.zip(&self.rows).flat_map(|(begin, &(rank, end))| {
+            self.successors[begin as usize..end as usize].iter().map(move |&successor| (rank, successor))
+        })
+    }
 }
 
 impl Known<'_> {
     /// The arcs that are kept; `None` if the rows are not clean.
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
-        // Successors, kept successors and ends: at most 12 bytes an arc.
-        let size = (shares.left.get() / 16 / 12 / shares.threads).clamp(SMALLEST_PIECE, PIECE);
         let clean = AtomicBool::new(true);
-        let oriented =
-            self.pieces(size).into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
-                control.check()?;
-                if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented)? {
-                    clean.store(false, Ordering::Relaxed);
-                    return Ok((0, 0));
-                }
-                arcs.extend(self.kept(&piece, oriented))?;
-                task.advance(piece.arcs.end - piece.arcs.start);
-                Ok((oriented.sum, oriented.successors.len() as u64))
-            });
+        let oriented = self.pieces().into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
+            control.check()?;
+            if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented, &arcs)? {
+                clean.store(false, Ordering::Relaxed);
+                return Ok((0, 0));
+            }
+            task.advance(piece.rows.arcs.end - piece.rows.arcs.start);
+            Ok((oriented.sum, oriented.kept))
+        });
         let (sum, kept) = oriented.try_reduce(|| (0, 0), |a, b| Ok((a.0.wrapping_add(b.0), a.1 + b.1)))?;
         Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
     }
 
-    /// The arcs that are kept of a piece.
-    fn kept<'a>(&'a self, piece: &Piece, oriented: &'a Oriented) -> impl Iterator<Item = (u32, u32)> + use<'a> {
-        let begins = std::iter::once(0).chain(oriented.ends.iter().copied());
-        let rows = self.vertices[piece.vertices.clone()].iter().zip(begins.zip(&oriented.ends));
-        rows.flat_map(|(&id, (begin, &end))| {
-            let rank = self.rank_of[id as usize];
-            oriented.successors[begin as usize..end as usize].iter().map(move |&successor| (rank, successor))
-        })
-    }
-
-    /// Divides the rows into pieces of at most `size` arcs, or of one row that is longer.
-    fn pieces(&self, size: u64) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        let (mut first, mut start, mut end) = (0, 0, 0);
-        for (vertex, &id) in self.vertices.iter().enumerate() {
-            let length = u64::from(self.lengths[id as usize]);
-            if end + length > start + size && vertex > first {
-                pieces.push(Piece { vertices: first..vertex, arcs: start..end });
-                (first, start) = (vertex, end);
+    /// Divides the rows: where the source says, or into pieces of at most [`PIECE`] arcs, or of one row that is longer.
+    fn pieces(&self) -> Vec<Cut> {
+        let starts = self.rows.starts();
+        let n = self.lengths.len() as u64;
+        let (mut pieces, mut first, mut start, mut end) = (Vec::new(), 0, 0, 0);
+        if let Some(starts) = starts {
+            let ends = starts.iter().skip(1).copied().chain([n]);
+            for (id, next_id) in starts.iter().copied().zip(ends) {
+                let next = first + self.vertices[first..].partition_point(|&vertex| u64::from(vertex) < next_id);
+                end += self.vertices[first..next].iter().map(|&id| u64::from(self.lengths[id as usize])).sum::<u64>();
+                if next > first {
+                    pieces.push(Cut { vertices: first..next, rows: Piece { ids: id..next_id, arcs: start..end } });
+                }
+                (first, start) = (next, end);
+            }
+            return pieces;
+        }
+        let mut id = 0;
+        for (vertex, &next_id) in self.vertices.iter().enumerate() {
+            let length = u64::from(self.lengths[next_id as usize]);
+            if end + length > start + PIECE && vertex > first {
+                let ids = id..u64::from(next_id);
+                pieces.push(Cut { vertices: first..vertex, rows: Piece { ids: ids.clone(), arcs: start..end } });
+                (first, start, id) = (vertex, end, ids.end);
             }
             end += length;
         }
-        pieces.push(Piece { vertices: first..self.vertices.len(), arcs: start..end });
+        pieces.push(Cut { vertices: first..self.vertices.len(), rows: Piece { ids: id..n, arcs: start..end } });
         pieces
     }
 
-    /// Orients the rows of a piece; false if they are not clean.
-    fn orient_piece(&self, piece: &Piece, oriented: &mut Oriented) -> Result<bool> {
-        let arcs = piece.arcs.end - piece.arcs.start;
-        let mut buffer = std::mem::take(&mut oriented.buffer);
-        buffer.resize(arcs.min(CHUNK) as usize, 0);
-        oriented.successors.clear();
-        oriented.ends.clear();
-        oriented.sum = 0;
+    /// Orients the rows of a piece into `arcs`; false if they are not clean.
+    fn orient_piece(&self, piece: &Cut, oriented: &mut Oriented, arcs: &RankedArcs) -> Result<bool> {
+        let mut memory = std::mem::take(&mut oriented.memory);
+        (oriented.sum, oriented.kept) = (0, 0);
         let mut vertices = self.vertices[piece.vertices.clone()].iter();
         let mut row = Row::default();
-        let mut at = piece.arcs.start;
-        'chunks: while at < piece.arcs.end {
-            let chunk = &mut buffer[..(piece.arcs.end - at).min(CHUNK) as usize];
-            self.rows.successors(at, chunk)?;
-            let mut rest = &mut chunk[..];
+        let mut at = piece.rows.arcs.start;
+        // Rows in several parts that do not ascend from one to the next.
+        let mut unsorted = Vec::new();
+        let mut clean = true;
+        self.rows.read(&piece.rows, &mut memory, &mut |part| {
+            oriented.successors.clear();
+            oriented.rows.clear();
+            let mut rest = part;
             while !rest.is_empty() {
                 if row.left == 0 {
-                    let Some(&id) = vertices.next() else { return Ok(false) };
-                    row = Row::new(id, self, at, oriented);
+                    let Some(&id) = vertices.next() else {
+                        clean = false;
+                        return Ok(false);
+                    };
+                    row = Row::new(id, self, at);
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
@@ -193,25 +204,36 @@ impl Known<'_> {
                 for &successor in &after[..now.min(after.len())] {
                     prefetch(self.rank_of, successor as usize);
                 }
-                if !row.ascends(part) {
-                    if now == row.length {
-                        part.sort_unstable();
-                    } else {
-                        if !row.take_sorted(self, oriented)? {
-                            return Ok(false);
-                        }
-                        at = row.at + row.length as u64;
-                        continue 'chunks;
-                    }
-                }
                 if !row.take(part, self, oriented) {
+                    clean = false;
                     return Ok(false);
+                }
+                if row.left == 0 && row.is_unsorted {
+                    unsorted.push(row.whole());
                 }
                 (rest, at) = (after, at + now as u64);
             }
+            oriented.kept += oriented.successors.len() as u64;
+            arcs.extend(oriented.arcs())?;
+            Ok(true)
+        })?;
+        oriented.memory = memory;
+        for row in unsorted {
+            clean = clean && self.is_distinct(&row)?;
         }
-        oriented.buffer = buffer;
-        Ok(true)
+        Ok(clean && at == piece.rows.arcs.end)
+    }
+
+    /// Whether no successor occurs twice in a row.
+    #[cold]
+    fn is_distinct(&self, row: &Piece) -> Result<bool> {
+        let mut all = Vec::with_capacity((row.arcs.end - row.arcs.start) as usize);
+        self.rows.read(row, &mut Vec::new(), &mut |part| {
+            all.extend_from_slice(part);
+            Ok(true)
+        })?;
+        all.sort_unstable();
+        Ok(all.windows(2).all(|pair| pair[0] < pair[1]))
     }
 }
 
@@ -227,51 +249,42 @@ struct Row {
     left: usize,
     /// The last successor so far.
     last: Option<u32>,
-    /// Where its kept successors begin, and the sum of hashes before it.
-    start: usize,
-    sum: u64,
+    /// Whether a part of it does not follow the part before it.
+    is_unsorted: bool,
 }
 
 impl Row {
-    fn new(id: u32, known: &Known<'_>, at: u64, oriented: &Oriented) -> Self {
+    fn new(id: u32, known: &Known<'_>, at: u64) -> Self {
         let (length, rank) = (known.lengths[id as usize] as usize, known.rank_of[id as usize]);
-        Self { id, rank, length, at, left: length, last: None, start: oriented.successors.len(), sum: oriented.sum }
+        Self { id, rank, length, at, left: length, last: None, is_unsorted: false }
     }
 
-    /// Whether `part`, which is not empty, ascends strictly from what came before.
-    #[inline]
-    fn ascends(&self, part: &[u32]) -> bool {
-        let within = part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]));
-        within & self.last.is_none_or(|last| last < part[0])
+    /// All of it.
+    fn whole(&self) -> Piece {
+        let id = u64::from(self.id);
+        Piece { ids: id..id + 1, arcs: self.at..self.at + self.length as u64 }
     }
 
-    /// Takes the next part of the row; false if it is not clean.
+    /// Takes the next part of the row, which is not empty; false if it is not clean.
     #[inline]
-    fn take(&mut self, part: &[u32], known: &Known<'_>, oriented: &mut Oriented) -> bool {
+    fn take(&mut self, part: &mut [u32], known: &Known<'_>, oriented: &mut Oriented) -> bool {
+        if !ascends(part) {
+            part.sort_unstable();
+            if !ascends(part) {
+                return false;
+            }
+            self.is_unsorted |= part.len() < self.length;
+        }
+        self.is_unsorted |= self.last.is_some_and(|last| last >= part[0]);
         let last = part[part.len() - 1];
-        if !self.ascends(part) || last as usize >= known.rank_of.len() {
+        if last as usize >= known.rank_of.len() {
             return false;
         }
         self.last = Some(last);
         oriented.sum = oriented.sum.wrapping_add(self.hash(part, known.key));
-        self.keep(part, known.rank_of, &mut oriented.successors);
+        self.keep(part, known.rank_of, oriented);
         self.left -= part.len();
-        if self.left == 0 {
-            oriented.ends.push(oriented.successors.len() as u32);
-        }
         true
-    }
-
-    /// Takes the whole row again, sorted, after a part of it was taken that does not ascend; false if it is not clean.
-    #[cold]
-    fn take_sorted(&mut self, known: &Known<'_>, oriented: &mut Oriented) -> Result<bool> {
-        let mut all = vec![0; self.length];
-        known.rows.successors(self.at, &mut all)?;
-        all.sort_unstable();
-        oriented.successors.truncate(self.start);
-        oriented.sum = self.sum;
-        (self.left, self.last) = (self.length, None);
-        Ok(self.take(&all, known, oriented))
     }
 
     /// The hashes of the arcs to larger ids, less those of the arcs to smaller ids.
@@ -288,7 +301,7 @@ impl Row {
 
     /// Appends the ranks of the successors that are kept.
     #[inline]
-    fn keep(&self, part: &[u32], rank_of: &[u32], successors: &mut Vec<u32>) {
+    fn keep(&self, part: &[u32], rank_of: &[u32], Oriented { successors, rows, .. }: &mut Oriented) {
         let mut end = successors.len();
         successors.resize(end + part.len(), 0);
         for &successor in part {
@@ -297,7 +310,12 @@ impl Row {
             end += usize::from(rank < self.rank);
         }
         successors.truncate(end);
+        rows.push((self.rank, end as u32));
     }
+}
+
+fn ascends(part: &[u32]) -> bool {
+    part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 
 /// A key that no input can be made for.

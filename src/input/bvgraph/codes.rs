@@ -1,11 +1,12 @@
 //! The codes of numbers, read from streams that may be damaged.
 //!
-//! The library's readers trust the stream: on a prefix that no number up to 2^64 has, they panic or return an arbitrary number. Here a
-//! number that no graph has is an error before its bits are read. Definitions: Boldi and Vigna, 'Codes for the World Wide Web'
-//! (Internet Mathematics 2, 2005); for pi, Apostolico and Drovandi, 'Graph compression by BFS' (Algorithms 2, 2009).
+//! A number that no graph has is an error before its bits are read. Definitions: Boldi and Vigna, 'Codes for the World Wide Web'
+//! (Internet Mathematics 2, 2005); for pi, Apostolico and Drovandi, 'Graph compression by BFS' (Algorithms 2, 2009). A gamma or zeta
+//! code that is in one window, as nearly all are, is read from it at once.
 
 use dsi_bitstream::dispatch::Codes;
-use dsi_bitstream::traits::{BitRead, Endianness};
+
+use super::bits::{BitOrder, Bits, WINDOW_BITS};
 
 /// What is no number, or no row, or ends too early.
 #[derive(Debug)]
@@ -16,10 +17,10 @@ const MOST_BITS: u64 = 40;
 
 /// Reads a number.
 #[inline(always)]
-pub(super) fn read<E: Endianness>(code: Codes, bits: &mut impl BitRead<E>) -> Result<u64, Impossible> {
+pub(super) fn read<O: BitOrder>(code: Codes, bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
     match code {
         Codes::Gamma => gamma(bits),
-        Codes::Zeta(k) => zeta(bits, k),
+        Codes::Zeta(k) => zeta(bits, k as u32),
         Codes::Unary => unary(bits),
         Codes::Delta => {
             let length = gamma(bits)?;
@@ -37,29 +38,65 @@ pub(super) fn read<E: Endianness>(code: Codes, bits: &mut impl BitRead<E>) -> Re
 
 /// The number of zeros before a one.
 #[inline(always)]
-fn unary<E: Endianness>(bits: &mut impl BitRead<E>) -> Result<u64, Impossible> {
-    bits.read_unary().map_err(|_| Impossible)
+fn unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+    let zeros = O::zeros(bits.window()?);
+    if zeros < WINDOW_BITS {
+        bits.advance(zeros + 1);
+        return Ok(zeros.into());
+    }
+    long_unary(bits)
+}
+
+#[cold]
+fn long_unary<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+    let mut sum = 0;
+    loop {
+        let zeros = O::zeros(bits.window()?);
+        if zeros < WINDOW_BITS {
+            bits.advance(zeros + 1);
+            return Ok(sum + u64::from(zeros));
+        }
+        bits.advance(WINDOW_BITS);
+        sum += u64::from(WINDOW_BITS);
+    }
 }
 
 #[inline(always)]
-fn gamma<E: Endianness>(bits: &mut impl BitRead<E>) -> Result<u64, Impossible> {
+fn gamma<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
+    let window = bits.window()?;
+    let zeros = O::zeros(window);
+    if 2 * zeros < WINDOW_BITS {
+        bits.advance(2 * zeros + 1);
+        return Ok((1 << zeros) - 1 + O::first(O::skip(window, zeros + 1), zeros));
+    }
     let length = unary(bits)?;
     below_power(bits, length)
 }
 
 #[inline(always)]
-fn zeta<E: Endianness>(bits: &mut impl BitRead<E>, k: usize) -> Result<u64, Impossible> {
-    let low = at_most(unary(bits)? * k as u64, MOST_BITS)?;
+fn zeta<O: BitOrder>(bits: &mut Bits<'_, O>, k: u32) -> Result<u64, Impossible> {
     // A minimal binary code of 2^low (2^k - 1) numbers: those of `length` bits are below `short`.
-    let length = low + k as u64 - 1;
+    let window = bits.window()?;
+    let zeros = O::zeros(window);
+    let low = zeros * k;
+    let length = low + k - 1;
+    if zeros < WINDOW_BITS && zeros + 2 + length <= WINDOW_BITS {
+        let rest = O::skip(window, zeros + 1);
+        let (short, prefix) = (1 << low, O::first(rest, length));
+        let one_more = O::first(O::skip(rest, length), 1);
+        let is_long = prefix >= short;
+        bits.advance(zeros + 1 + length + u32::from(is_long));
+        return Ok(if is_long { (prefix << 1 | one_more) - 1 } else { short + prefix - 1 });
+    }
+    let low = at_most(unary(bits)? * u64::from(k), MOST_BITS)?;
     let short = 1 << low;
-    let prefix = number(bits, length)?;
+    let prefix = number(bits, low + u64::from(k) - 1)?;
     let rest = if prefix < short { prefix } else { (prefix << 1 | number(bits, 1)?) - short };
     Ok(short + rest - 1)
 }
 
 #[inline(always)]
-fn omega<E: Endianness>(bits: &mut impl BitRead<E>) -> Result<u64, Impossible> {
+fn omega<O: BitOrder>(bits: &mut Bits<'_, O>) -> Result<u64, Impossible> {
     let mut value = 1;
     while number(bits, 1)? == 1 {
         // The one that was read is the highest bit of `value + 1` bits.
@@ -71,14 +108,17 @@ fn omega<E: Endianness>(bits: &mut impl BitRead<E>) -> Result<u64, Impossible> {
 
 /// The number whose successor has `length` bits after its highest one.
 #[inline(always)]
-fn below_power<E: Endianness>(bits: &mut impl BitRead<E>, length: u64) -> Result<u64, Impossible> {
+fn below_power<O: BitOrder>(bits: &mut Bits<'_, O>, length: u64) -> Result<u64, Impossible> {
     let rest = number(bits, at_most(length, MOST_BITS)?)?;
     Ok((1 << length) - 1 + rest)
 }
 
+/// The number in the next `length` bits, of which there are fewer than in a window.
 #[inline(always)]
-fn number<E: Endianness>(bits: &mut impl BitRead<E>, length: u64) -> Result<u64, Impossible> {
-    bits.read_bits(length as usize).map_err(|_| Impossible)
+fn number<O: BitOrder>(bits: &mut Bits<'_, O>, length: u64) -> Result<u64, Impossible> {
+    let number = O::first(bits.window()?, length as u32);
+    bits.advance(length as u32);
+    Ok(number)
 }
 
 #[inline(always)]
@@ -89,10 +129,14 @@ pub(super) fn at_most(value: u64, most: u64) -> Result<u64, Impossible> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs::File;
+    use std::io::Write;
+
     use dsi_bitstream::dispatch::DynamicCodeWrite;
-    use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
+    use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
     use dsi_bitstream::traits::{BE, BitWrite, LE};
 
+    use super::super::bits::{HighFirst, LowFirst};
     use super::*;
 
     const CODES: [Codes; 14] = [
@@ -117,7 +161,7 @@ mod tests {
     }
 
     macro_rules! round_trip {
-        ($order:ty, $code:expr) => {{
+        ($order:ty, $ours:ty, $code:expr) => {{
             let mut words: Vec<u64> = Vec::new();
             let mut writer = BufBitWriter::<$order, _>::new(MemWordWriterVec::new(&mut words));
             for number in numbers() {
@@ -125,30 +169,39 @@ mod tests {
             }
             writer.flush().unwrap();
             drop(writer);
-            words.push(0);
-            let halves: Vec<u32> = bytemuck::cast_slice(&words).to_vec();
-            let mut reader = BufBitReader::<$order, _>::new(MemWordReader::new(halves));
+            let file = file(bytemuck::cast_slice(&words));
+            let mut bits = Bits::<$ours>::new(&file, 8 * words.len() as u64, None);
             for number in numbers() {
-                assert_eq!(read($code, &mut reader).ok(), Some(number), "{:?}", $code);
+                assert_eq!(read($code, &mut bits).ok(), Some(number), "{:?}", $code);
             }
         }};
+    }
+
+    /// A file of these bytes.
+    fn file(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file
     }
 
     #[test]
     fn numbers_that_the_library_wrote_are_read() {
         for code in CODES {
-            round_trip!(BE, code);
-            round_trip!(LE, code);
+            round_trip!(BE, HighFirst, code);
+            round_trip!(LE, LowFirst, code);
         }
     }
 
     #[test]
     fn what_is_no_number_is_an_error_in_every_code() {
-        for word in [0, u32::MAX, 0x5555_5555, 1, 0x8000_0000] {
+        for byte in [0, 0xff, 0x55, 1, 0x80] {
+            let file = file(&[byte; 256]);
             for code in CODES.into_iter().chain([Codes::Unary]) {
-                let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(vec![word; 64]));
                 // Ends without a panic.
-                while read(code, &mut reader).is_ok() {}
+                let mut bits = Bits::<HighFirst>::new(&file, 256, None);
+                while read(code, &mut bits).is_ok() {}
+                let mut bits = Bits::<LowFirst>::new(&file, 256, None);
+                while read(code, &mut bits).is_ok() {}
             }
         }
     }

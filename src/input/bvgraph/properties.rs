@@ -91,12 +91,15 @@ impl Values {
         let mut encoding = Encoding {
             nodes,
             window,
+            // WebGraph writes -1 for any number.
+            longest_chain: self.get("maxrefcount").and_then(|most| most.parse().ok()),
             shortest_interval,
             outdegrees: Codes::Gamma,
             references: Codes::Unary,
             blocks: Codes::Gamma,
             intervals: Codes::Gamma,
             residuals: Codes::Zeta(3),
+            offsets: Codes::Gamma,
         };
         let k = self.number("zetak")?.unwrap_or(3);
         encoding.residuals = zeta(k).ok_or_else(|| format!("'zetak' is {k}, not 1 to 7"))?;
@@ -110,8 +113,7 @@ impl Values {
                 "BLOCKS" => encoding.blocks = code,
                 "INTERVALS" => encoding.intervals = code,
                 "RESIDUALS" => encoding.residuals = code,
-                // The file of offsets is not read.
-                "OFFSETS" => {}
+                "OFFSETS" => encoding.offsets = code,
                 _ => return Err(unknown()),
             }
         }
@@ -152,11 +154,10 @@ mod tests {
     fn defaults_are_those_of_webgraph() {
         let properties = read("#BVGraph\ngraphclass=it.unimi.dsi.webgraph.BVGraph\nnodes=5\narcs = 20\n").unwrap();
         assert_eq!((properties.little_endian, properties.arcs), (false, 20));
-        let Encoding { nodes, window, shortest_interval, outdegrees, references, blocks, intervals, residuals } =
-            properties.encoding;
-        assert_eq!((nodes, window, shortest_interval), (5, 7, 4));
-        assert_eq!([outdegrees, blocks, intervals], [Codes::Gamma; 3]);
-        assert_eq!([references, residuals], [Codes::Unary, Codes::Zeta(3)]);
+        let read = properties.encoding;
+        assert_eq!((read.nodes, read.window, read.longest_chain, read.shortest_interval), (5, 7, None, 4));
+        assert_eq!([read.outdegrees, read.blocks, read.intervals, read.offsets], [Codes::Gamma; 4]);
+        assert_eq!([read.references, read.residuals], [Codes::Unary, Codes::Zeta(3)]);
     }
 
     #[test]

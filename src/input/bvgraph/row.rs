@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use dsi_bitstream::dispatch::Codes;
-use dsi_bitstream::traits::{BitRead, Endianness};
 
+use super::bits::{BitOrder, Bits};
 use super::codes::{Impossible, at_most, read};
 
 /// How rows are encoded.
@@ -21,6 +21,8 @@ pub(super) struct Encoding {
     pub(super) nodes: u64,
     /// How many rows before a row it may refer to.
     pub(super) window: u64,
+    /// The most rows that refer to one another in a chain; `None`: any number.
+    pub(super) longest_chain: Option<u64>,
     /// The length of the shortest interval; 0: there are no intervals.
     pub(super) shortest_interval: u64,
     pub(super) outdegrees: Codes,
@@ -28,6 +30,8 @@ pub(super) struct Encoding {
     pub(super) blocks: Codes,
     pub(super) intervals: Codes,
     pub(super) residuals: Codes,
+    /// In the file of offsets.
+    pub(super) offsets: Codes,
 }
 
 /// Receives the successors of a row: those of each kind in ascending order.
@@ -43,16 +47,16 @@ pub(super) trait Successors {
 impl Encoding {
     /// Reads the degree of a row, which may have at most `most` arcs.
     #[inline(always)]
-    pub(super) fn degree<E: Endianness>(&self, bits: &mut impl BitRead<E>, most: u64) -> Result<u64, Impossible> {
+    pub(super) fn degree<O: BitOrder>(&self, bits: &mut Bits<'_, O>, most: u64) -> Result<u64, Impossible> {
         at_most(read(self.outdegrees, bits)?, most.min(self.nodes))
     }
 
     /// Reads the rest of the row of `node`; `degree_of` gives the degree of a row by its distance. Returns the distance to the row
     /// that this one refers to, or 0.
     #[inline(always)]
-    pub(super) fn successors<E: Endianness>(
+    pub(super) fn successors<O: BitOrder>(
         &self,
-        bits: &mut impl BitRead<E>,
+        bits: &mut Bits<'_, O>,
         (node, degree): (u64, u64),
         degree_of: impl Fn(u64) -> u64,
         into: &mut impl Successors,
@@ -88,9 +92,9 @@ impl Encoding {
 
     /// Reads which blocks of a row of `length` successors are copied; returns how many successors these have.
     #[inline(always)]
-    fn copies<E: Endianness>(
+    fn copies<O: BitOrder>(
         &self,
-        bits: &mut impl BitRead<E>,
+        bits: &mut Bits<'_, O>,
         (distance, length): (u64, u64),
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {
@@ -117,9 +121,9 @@ impl Encoding {
 
     /// Reads the intervals of a row with at most `left` more successors; returns how many these are.
     #[inline(always)]
-    fn intervals<E: Endianness>(
+    fn intervals<O: BitOrder>(
         &self,
-        bits: &mut impl BitRead<E>,
+        bits: &mut Bits<'_, O>,
         (node, left): (u64, u64),
         into: &mut impl Successors,
     ) -> Result<u64, Impossible> {

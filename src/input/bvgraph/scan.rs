@@ -10,38 +10,17 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use dsi_bitstream::traits::{BitRead, BitSeek, Endianness};
-
+use super::bits::{BitOrder, Bits, StreamError};
+use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk};
 use super::codes::Impossible;
+use super::limit::WindowLimit;
 use super::row::{Encoding, Successors};
 
-/// Arcs of a chunk, more or less.
-const CHUNK: u64 = 1 << 17;
-
-/// Rows and arcs before a chunk that are decoded again, at most.
-const AGAIN_ROWS: u64 = 1 << 10;
+/// Arcs before a chunk that are decoded again, at most.
 const AGAIN_ARCS: u64 = CHUNK / 4;
 
 /// Rows whose beginnings are kept. A chunk does not begin where an earlier row is needed.
 const KEPT: usize = 1 << 14;
-
-/// The most arcs of the window's rows: [`ARCS_A_BYTE`] for each byte of the stream, and [`MORE_ARCS`]. Intervals and copies encode any number
-/// of arcs in a few bits, and each decoder keeps the window's rows. Real graphs have a fraction of that.
-const ARCS_A_BYTE: u64 = 8;
-const MORE_ARCS: u64 = 1 << 22;
-
-/// Some rows, and what is needed to decode them.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Chunk {
-    /// The rows.
-    pub(super) rows: Range<u64>,
-    /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
-    pub(super) start: u64,
-    /// The bits of the rows from `start` on.
-    pub(super) bits: Range<u64>,
-    /// The degrees of the rows in the window before `start`.
-    pub(super) degrees: Vec<u64>,
-}
 
 /// A row whose beginning is known.
 struct Row {
@@ -52,19 +31,16 @@ struct Row {
 }
 
 /// Reads the stream of a graph.
-pub(super) struct Scanner<'a, B> {
+pub(super) struct Scanner<'a, O> {
     encoding: &'a Encoding,
-    bits: B,
+    bits: Bits<'a, O>,
     /// The next row.
     node: u64,
     /// The rows before it that are kept.
     rows: VecDeque<Row>,
     /// The arcs that may follow.
     arcs_left: u64,
-    /// The most arcs that the row at each position of the window has had.
-    longest: Vec<u64>,
-    /// Arcs by which these may still grow.
-    room: u64,
+    limit: WindowLimit,
 }
 
 /// Discards successors.
@@ -79,12 +55,11 @@ impl Successors for Skipped {
     fn residual(&mut self, _: u64) {}
 }
 
-impl<'a, B> Scanner<'a, B> {
+impl<'a, O: BitOrder> Scanner<'a, O> {
     /// Reads rows from `bits`, a stream of `bytes` bytes with at most `arcs` arcs.
-    pub(super) fn new(encoding: &'a Encoding, bits: B, arcs: u64, bytes: u64) -> Self {
-        let longest = vec![0; encoding.window as usize + 1];
-        let room = MORE_ARCS + ARCS_A_BYTE * bytes;
-        Self { encoding, bits, node: 0, rows: VecDeque::new(), arcs_left: arcs, longest, room }
+    pub(super) fn new(encoding: &'a Encoding, bits: Bits<'a, O>, arcs: u64, bytes: u64) -> Self {
+        let limit = WindowLimit::new(encoding.window, bytes);
+        Self { encoding, bits, node: 0, rows: VecDeque::new(), arcs_left: arcs, limit }
     }
 
     /// The arcs that were expected and did not come.
@@ -98,37 +73,36 @@ impl<'a, B> Scanner<'a, B> {
     }
 
     /// The position in the stream.
-    ///
-    /// # Errors
-    /// When the stream cannot be read.
-    pub(super) fn position<E: Endianness>(&mut self) -> Result<u64, Impossible>
-    where
-        B: BitRead<E> + BitSeek,
-    {
-        self.bits.bit_pos().map_err(|_| Impossible)
+    pub(super) fn position(&self) -> u64 {
+        self.bits.position()
     }
 
-    /// The next chunk; `None` after the last row.
+    /// Why the next chunk could not be read.
+    pub(super) fn take_error(&mut self) -> StreamError {
+        self.bits.take_error()
+    }
+
+    /// The next chunk, `None` after the last row; `degree` receives the degrees of its rows.
     ///
     /// # Errors
     /// When a row cannot be read.
-    pub(super) fn next_chunk<E: Endianness>(&mut self) -> Result<Option<Chunk>, Impossible>
-    where
-        B: BitRead<E> + BitSeek,
-    {
+    pub(super) fn next_chunk(&mut self, mut degree: impl FnMut(u64)) -> Result<Option<Chunk>, Impossible> {
         let first = self.node;
         if first == self.encoding.nodes {
             return Ok(None);
         }
         let start = self.start_for_next().unwrap_or(first);
         let window = self.encoding.window.min(start);
-        let begin = if start == first { self.position()? } else { self.row(start).bit };
+        let begin = if start == first { self.position() } else { self.row(start).bit };
         let degrees = (start - window..start).map(|node| self.row(node).degree).collect();
         let mut arcs = 0;
         while self.node < self.encoding.nodes && (arcs < CHUNK || self.start_for_next().is_none()) {
-            arcs += self.read_row()?;
+            let row = self.read_row()?;
+            degree(row);
+            arcs += row;
         }
-        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.position()?, degrees }))
+        let before = Before::Degrees(degrees);
+        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.position(), before }))
     }
 
     /// Where decoding has to begin for a chunk that begins with the next row; `None` if that is too far.
@@ -149,17 +123,11 @@ impl<'a, B> Scanner<'a, B> {
 
     /// Reads a row; returns its degree.
     #[inline(always)]
-    fn read_row<E: Endianness>(&mut self) -> Result<u64, Impossible>
-    where
-        B: BitRead<E> + BitSeek,
-    {
-        let Self { encoding, bits, node, rows, arcs_left, longest, room } = self;
-        let bit = bits.bit_pos().map_err(|_| Impossible)?;
+    fn read_row(&mut self) -> Result<u64, Impossible> {
+        let Self { encoding, bits, node, rows, arcs_left, limit } = self;
+        let bit = bits.position();
         let degree = encoding.degree(bits, *arcs_left)?;
-        let longest = &mut longest[(*node % (encoding.window + 1)) as usize];
-        let growth = degree.saturating_sub(*longest);
-        *longest += growth;
-        *room = room.checked_sub(growth).ok_or(Impossible)?;
+        limit.grow(*node, degree)?;
         let before = |distance: u64| &rows[rows.len() - distance as usize];
         let distance = encoding.successors(bits, (*node, degree), |distance| before(distance).degree, &mut Skipped)?;
         let root = if distance == 0 { *node } else { before(distance).root };

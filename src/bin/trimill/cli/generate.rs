@@ -13,7 +13,7 @@ use trimill::Result;
 use trimill::program::GenerateRequest;
 use trimill::program::Header;
 use trimill::program::Job;
-use trimill::program::{Family, StarKind, parse_leaves};
+use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
 use trimill::program::{InputTable, Tables};
 
 /// `trimill generate`
@@ -27,7 +27,7 @@ pub(crate) struct GenerateCommand {
 /// Where the graph goes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
-    /// The file: .bin for pairs of u32, little-endian; .txt for text
+    /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, symmetric, with .properties and .offsets
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
 
@@ -43,8 +43,8 @@ pub(crate) struct FileArgs {
 fn edge_file(typed: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(typed);
     match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("bin" | "txt") => Ok(path),
-        _ => Err("the suffix names no format; expected FILE.bin (pairs of u32) or FILE.txt (text)".into()),
+        Some("bin" | "txt" | "graph") => Ok(path),
+        _ => Err(format!("the suffix names no format; expected a name that ends in {SUFFIXES}")),
     }
 }
 

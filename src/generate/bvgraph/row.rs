@@ -1,0 +1,225 @@
+//! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes.
+//!
+//! A row is its degree (gamma); the distance to an earlier row that it copies from (unary; 0: none); which blocks of that row it
+//! copies (gamma); intervals of consecutive ids (gamma); and the distances between the other ids (zeta with k = 3). Of the rows in the
+//! window, and none, the one with the fewest bits is copied from: their bits are counted by the same code that writes them.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use dsi_bitstream::codes::{GammaWrite, ZetaWrite, len_gamma, len_zeta};
+use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
+use dsi_bitstream::traits::{BE, BitWrite};
+
+/// How many rows before a row it may copy from.
+pub(super) const WINDOW: usize = 7;
+
+/// The most rows that copy from one another in a chain.
+pub(super) const LONGEST_CHAIN: u32 = 3;
+
+/// The length of the shortest interval.
+pub(super) const SHORTEST_INTERVAL: usize = 4;
+
+/// The k of the zeta codes.
+pub(super) const ZETA_K: usize = 3;
+
+/// Bits in memory.
+type Memory = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
+
+/// Receives the numbers of a row.
+trait Sink {
+    fn unary(&mut self, number: u64);
+    fn gamma(&mut self, number: u64);
+    fn zeta(&mut self, number: u64);
+}
+
+/// The number of bits.
+struct Counted(u64);
+
+impl Sink for Counted {
+    fn unary(&mut self, number: u64) {
+        self.0 += number + 1;
+    }
+    fn gamma(&mut self, number: u64) {
+        self.0 += len_gamma(number) as u64;
+    }
+    fn zeta(&mut self, number: u64) {
+        self.0 += len_zeta(number, ZETA_K) as u64;
+    }
+}
+
+/// Rows, one after another, and the bits of each.
+pub(super) struct Stream {
+    bits: Memory,
+    written: u64,
+}
+
+impl Sink for Stream {
+    fn unary(&mut self, number: u64) {
+        self.written += written(self.bits.write_unary(number));
+    }
+    fn gamma(&mut self, number: u64) {
+        self.written += written(self.bits.write_gamma(number));
+    }
+    fn zeta(&mut self, number: u64) {
+        self.written += written(self.bits.write_zeta(number, ZETA_K));
+    }
+}
+
+/// Writing to memory cannot fail.
+fn written(result: Result<usize, Infallible>) -> u64 {
+    result.map_or_else(|never| match never {}, |bits| bits as u64)
+}
+
+impl Default for Stream {
+    fn default() -> Self {
+        Self { bits: BufBitWriter::new(MemWordWriterVec::new(Vec::new())), written: 0 }
+    }
+}
+
+impl Stream {
+    /// Adds a number in gamma code.
+    pub(super) fn number(&mut self, number: u64) {
+        self.gamma(number);
+    }
+
+    /// The words, whose highest bits come first, and how many bits they have.
+    pub(super) fn finish(self) -> (Vec<u64>, u64) {
+        let words = self.bits.into_inner().map_or_else(|never| match never {}, MemWordWriterVec::into_inner);
+        (words.into_iter().map(u64::from_be).collect(), self.written)
+    }
+}
+
+/// Writes consecutive rows; the first of them copies from none.
+#[derive(Default)]
+pub(super) struct Rows {
+    stream: Stream,
+    /// The last rows, and the length of the chain of each.
+    window: Vec<(Vec<u32>, u32)>,
+    parts: Parts,
+}
+
+impl Rows {
+    /// Writes the row of `node`, which ascends strictly; returns its bits.
+    pub(super) fn add(&mut self, node: u64, row: &[u32]) -> u64 {
+        let Self { stream, window, parts } = self;
+        let before = stream.written;
+        stream.gamma(row.len() as u64);
+        let mut best = 0;
+        if !row.is_empty() {
+            let mut fewest = u64::MAX;
+            for distance in 0..=window.len() {
+                if distance > 0 && window[window.len() - distance].1 >= LONGEST_CHAIN {
+                    continue;
+                }
+                let mut counted = Counted(0);
+                parts.write(node, row, (distance, from(window, distance)), &mut counted);
+                if counted.0 < fewest {
+                    (best, fewest) = (distance, counted.0);
+                }
+            }
+            parts.write(node, row, (best, from(window, best)), stream);
+        }
+        let chain = if best == 0 { 0 } else { window[window.len() - best].1 + 1 };
+        // The oldest row's memory serves the new one.
+        let mut kept = if window.len() == WINDOW { window.remove(0).0 } else { Vec::new() };
+        kept.clear();
+        kept.extend_from_slice(row);
+        window.push((kept, chain));
+        stream.written - before
+    }
+
+    /// As [`Stream::finish`].
+    pub(super) fn finish(self) -> (Vec<u64>, u64) {
+        self.stream.finish()
+    }
+}
+
+/// The row at a distance; an empty one at distance 0.
+fn from(window: &[(Vec<u32>, u32)], distance: usize) -> &[u32] {
+    if distance == 0 { &[] } else { &window[window.len() - distance].0 }
+}
+
+/// The parts of a row.
+#[derive(Default)]
+struct Parts {
+    /// Lengths of the blocks of the row that is copied from, by turns copied and not.
+    blocks: Vec<u64>,
+    /// The ids that are not copied.
+    rest: Vec<u32>,
+    /// Where the intervals are in `rest`.
+    intervals: Vec<Range<usize>>,
+}
+
+impl Parts {
+    /// Writes a row that is not empty, but for its degree, copying from the row at a distance.
+    fn write(&mut self, node: u64, row: &[u32], (distance, from): (usize, &[u32]), sink: &mut impl Sink) {
+        self.copy(row, from);
+        sink.unary(distance as u64);
+        if distance > 0 {
+            // What follows the last block needs no number.
+            let blocks = &self.blocks[..self.blocks.len().saturating_sub(1)];
+            sink.gamma(blocks.len() as u64);
+            blocks.iter().enumerate().for_each(|(i, length)| sink.gamma(length - u64::from(i > 0)));
+        }
+        if self.rest.is_empty() {
+            return;
+        }
+        self.find_intervals();
+        sink.gamma(self.intervals.len() as u64);
+        let mut end = None;
+        for interval in &self.intervals {
+            let first = u64::from(self.rest[interval.start]);
+            sink.gamma(end.map_or_else(|| signed(node, first), |end| first - end - 1));
+            sink.gamma((interval.len() - SHORTEST_INTERVAL) as u64);
+            end = Some(first + interval.len() as u64);
+        }
+        let (mut last, mut next) = (None, 0);
+        for gap in self.intervals.iter().cloned().chain([self.rest.len()..self.rest.len()]) {
+            for &id in &self.rest[next..gap.start] {
+                let id = u64::from(id);
+                sink.zeta(last.map_or_else(|| signed(node, id), |last| id - last - 1));
+                last = Some(id);
+            }
+            next = gap.end;
+        }
+    }
+
+    /// Finds the blocks to copy, and the rest.
+    fn copy(&mut self, row: &[u32], from: &[u32]) {
+        self.blocks.clear();
+        self.rest.clear();
+        let (mut next, mut copying, mut length) = (0, true, 0);
+        for &id in from {
+            while next < row.len() && row[next] < id {
+                self.rest.push(row[next]);
+                next += 1;
+            }
+            let is_there = row.get(next) == Some(&id);
+            next += usize::from(is_there);
+            if is_there != copying {
+                self.blocks.push(length);
+                (copying, length) = (is_there, 0);
+            }
+            length += 1;
+        }
+        self.blocks.push(length);
+        self.rest.extend_from_slice(&row[next..]);
+    }
+
+    fn find_intervals(&mut self) {
+        self.intervals.clear();
+        let mut start = 0;
+        for run in self.rest.chunk_by(|a, b| a + 1 == *b) {
+            if run.len() >= SHORTEST_INTERVAL {
+                self.intervals.push(start..start + run.len());
+            }
+            start += run.len();
+        }
+    }
+}
+
+/// The distance from `node` to an id, with its sign in the lowest bit.
+fn signed(node: u64, id: u64) -> u64 {
+    if id >= node { 2 * (id - node) } else { 2 * (node - id) - 1 }
+}

@@ -1,0 +1,49 @@
+//! Chunks: consecutive rows that a thread decodes.
+//!
+//! A row may copy from one other row, in the window before it; that may copy from another one, and so on. So a chunk is decoded from a
+//! row before it on, such that all that its own rows need is decoded, too.
+
+use std::ops::Range;
+
+/// Arcs of a chunk, more or less.
+pub(super) const CHUNK: u64 = 1 << 17;
+
+/// The most rows before a chunk that are decoded again.
+pub(super) const AGAIN_ROWS: u64 = 1 << 10;
+
+/// Some rows, and what is needed to decode them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chunk {
+    /// The rows.
+    pub(super) rows: Range<u64>,
+    /// The row where decoding begins: the first of [`Self::rows`] or an earlier one.
+    pub(super) start: u64,
+    /// The bits of the rows from `start` on.
+    pub(super) bits: Range<u64>,
+    /// The rows in the window before `start`.
+    pub(super) before: Before,
+}
+
+/// What is known of the rows in the window before a chunk: copying from them needs their degrees.
+#[derive(Debug, Clone)]
+pub(super) enum Before {
+    /// Their degrees.
+    Degrees(Vec<u64>),
+    /// Where the first of them is in the file of offsets, which says where they begin.
+    Offset(Offset),
+}
+
+/// A position in a file of offsets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Offset {
+    /// The bit of the file after the number of the row.
+    pub(super) bit: u64,
+    /// Where the row begins in the stream.
+    pub(super) begin: u64,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self::Degrees(Vec::new())
+    }
+}

@@ -1,0 +1,110 @@
+//! The file of offsets, where there is one: `NAME.offsets` says where each row begins.
+//!
+//! With it, no thread has to read the stream before others can decode it. The file has the distances between the beginnings of rows, and
+//! the end of the last one, in gamma code or another one that the properties name. It is checked: each row that is decoded must begin where the file says, and chunks have all
+//! rows, so what is read is what the stream holds. A file that cannot belong to the stream is ignored.
+
+use std::collections::VecDeque;
+use std::fs::File;
+
+use dsi_bitstream::dispatch::Codes;
+
+use super::bits::{BitOrder, Bits, StreamError};
+use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk, Offset};
+use super::codes::{Impossible, read};
+use super::row::Encoding;
+
+/// The most rows of a chunk: a thread keeps where each begins.
+const MOST_ROWS: u64 = 1 << 16;
+
+/// A file of offsets.
+pub(super) struct Offsets<'a> {
+    pub(super) file: &'a File,
+    pub(super) bytes: u64,
+    pub(super) code: Codes,
+}
+
+impl Offsets<'_> {
+    /// Where `many` rows begin, or end: from the one at `offset` on.
+    pub(super) fn read<O: BitOrder>(&self, offset: Offset, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
+        let mut bits = Bits::<O>::new(self.file, self.bytes, None);
+        // About a byte for each row.
+        bits.seek(offset.bit, many);
+        let mut begin = offset.begin;
+        into.push(begin);
+        for _ in 1..many {
+            let Ok(length) = read(self.code, &mut bits) else { return Err(bits.take_error()) };
+            begin = begin.saturating_add(length);
+            into.push(begin);
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a stream into chunks where its offsets say.
+pub(super) struct Cuts<'a, O> {
+    bits: Bits<'a, O>,
+    encoding: &'a Encoding,
+    /// Rows before a chunk that its rows may need.
+    again: u64,
+    /// Bits of a chunk, more or less.
+    size: u64,
+    /// The offset of the next row, and those of the rows before it that are kept, the last one first.
+    next: Offset,
+    kept: VecDeque<Offset>,
+    node: u64,
+}
+
+impl<'a, O: BitOrder> Cuts<'a, O> {
+    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, or the file does not begin
+    /// as one of offsets does.
+    pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
+        let again = encoding.longest_chain?.checked_mul(encoding.window).filter(|&rows| rows <= AGAIN_ROWS)?;
+        let size = (u128::from(bits) * u128::from(CHUNK) / u128::from(arcs.max(1))).max(1) as u64;
+        let mut bits = Bits::new(offsets.file, offsets.bytes, None);
+        let begin = read(offsets.code, &mut bits).ok()?;
+        let next = Offset { bit: bits.position(), begin };
+        (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
+    }
+
+    /// Whether the file has as many rows as the graph, and ends with the stream, which `fits` says of a position in the stream. Reads all
+    /// of the file.
+    pub(super) fn fit(mut self, fits: impl Fn(u64) -> bool) -> bool {
+        while self.node < self.encoding.nodes {
+            if self.step().is_err() {
+                return false;
+            }
+        }
+        fits(self.next.begin)
+    }
+
+    /// The next chunk; `None` after the last row.
+    pub(super) fn next_chunk(&mut self) -> Result<Option<Chunk>, Impossible> {
+        let first = self.node;
+        if first == self.encoding.nodes {
+            return Ok(None);
+        }
+        let start = first.saturating_sub(self.again);
+        let window = start.saturating_sub(self.encoding.window);
+        let of = |row: u64| if row == first { self.next } else { self.kept[(first - row) as usize - 1] };
+        let (begin, before) = (of(start).begin, Before::Offset(of(window)));
+        let from = self.next.begin;
+        while self.node < self.encoding.nodes && self.node - first < MOST_ROWS && self.next.begin - from < self.size {
+            self.step()?;
+        }
+        if self.node == first {
+            self.step()?;
+        }
+        Ok(Some(Chunk { rows: first..self.node, start, bits: begin..self.next.begin, before }))
+    }
+
+    fn step(&mut self) -> Result<(), Impossible> {
+        let length = read(self.encoding.offsets, &mut self.bits)?;
+        self.kept.truncate((self.again + self.encoding.window) as usize);
+        self.kept.push_front(self.next);
+        let begin = self.next.begin.checked_add(length).ok_or(Impossible)?;
+        self.next = Offset { bit: self.bits.position(), begin };
+        self.node += 1;
+        Ok(())
+    }
+}
