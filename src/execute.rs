@@ -18,7 +18,6 @@ pub mod graph;
 mod host;
 pub mod inspect;
 mod kept;
-pub mod machine;
 mod measure;
 mod opening;
 pub mod partition;

@@ -58,6 +58,7 @@ mod graph;
 mod hex;
 mod input;
 mod job;
+mod machine;
 mod mapped;
 mod memory;
 mod orient;

@@ -5,7 +5,6 @@ pub use crate::bench::child::{follow_parent, serve};
 pub use crate::control::{NOTE, Silent};
 pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
-pub use crate::execute::machine::own_process;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::input::Header;
 pub use crate::job::file::{
@@ -15,6 +14,7 @@ pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, suggest};
+pub use crate::machine::own_process;
 pub use crate::mapped::{end_at_once, report_failed_reads};
 pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};

@@ -8,11 +8,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use dsi_bitstream::codes::GammaRead;
+use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use dsi_bitstream::traits::BE;
+use lender::for_;
 use trimill::testing::control::{Control, Observer, Unit};
 use trimill::testing::count::verify::{Verdict, Verifier, brute_force};
 use trimill::testing::error::{Error, Kind};
 use trimill::testing::generate::{BaseGraph, Family, Generated, Known, StarKind, generate, parse_leaves};
 use trimill::testing::input::ArcSink;
+use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;
 
@@ -55,6 +60,7 @@ fn read_text(path: &Path) -> Edges {
 fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
     let folder = tempfile::tempdir().unwrap();
     let (binary, text) = (folder.path().join("graph.bin"), folder.path().join("graph.txt"));
+    let compressed = folder.path().join("crawl.graph");
     let control = Control::silent();
     let generated = generate(family, base, &binary, &control).unwrap();
     let edges = read_binary(&binary);
@@ -63,8 +69,42 @@ fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
     let as_text = generate(family, base, &text, &control).unwrap();
     assert_eq!(as_text.bytes, fs::metadata(&text).unwrap().len());
     assert_eq!(read_text(&text), edges, "{family:?}: both formats hold the same");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing else is left");
+    let as_bvgraph = generate(family, base, &compressed, &control).unwrap();
+    assert_eq!(as_bvgraph.bytes, fs::metadata(&compressed).unwrap().len());
+    assert_eq!(as_bvgraph.known, generated.known);
+    is_bvgraph_of(&compressed, generated.vertices_declared, &edges);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing else is left");
     (generated, edges)
+}
+
+/// The BVGraph must have `edges` in both directions, each once, without loops, as WebGraph's own library reads it; and its offsets must be
+/// those that the library finds.
+fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
+    let graph = BvGraphSeq::with_basename(path.with_extension("")).endianness::<BE>().load().unwrap();
+    assert_eq!(graph.num_nodes() as u64, vertices);
+    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let wanted: BTreeSet<(u64, u64)> = both.collect();
+    let mut found = Vec::new();
+    for_!((node, successors) in graph.iter() {
+        found.extend(successors.into_iter().map(|head| (node as u64, head as u64)));
+    });
+    let properties = fs::read_to_string(path.with_extension("properties")).unwrap();
+    assert!(properties.contains(&format!("\narcs={}\n", found.len())), "{properties}");
+    assert!(found.iter().copied().eq(wanted), "{}", path.display());
+    let words: Vec<u32> = fs::read(path.with_extension("offsets"))
+        .unwrap()
+        .chunks_exact(4)
+        .map(|w| u32::from_ne_bytes(w.try_into().unwrap()))
+        .collect();
+    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
+    let mut offset = 0;
+    let mut rows = graph.offset_deg_iter();
+    for (row, _) in rows.by_ref() {
+        offset += reader.read_gamma().unwrap();
+        assert_eq!(row, offset);
+    }
+    offset += reader.read_gamma().unwrap();
+    assert_eq!(rows.get_pos(), offset, "the end of the last row");
 }
 
 fn verify(edges: &[(u64, u64)]) -> Verdict {
@@ -218,7 +258,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
     let folder = tempfile::tempdir().unwrap();
     // Several blocks, the last one short.
     for family in [Family::GapKron { scale: 15 }, Family::Complete { vertices: 1_100 }] {
-        for suffix in ["bin", "txt"] {
+        for suffix in ["bin", "txt", "graph"] {
             let bytes = [1, 2, 5].map(|threads| {
                 let path = folder.path().join(format!("{threads}.{suffix}"));
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -246,7 +286,7 @@ impl Observer for Impatient {
 #[test]
 fn an_interruption_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
-    for suffix in ["bin", "txt"] {
+    for suffix in ["bin", "txt", "graph"] {
         let path = folder.path().join(format!("graph.{suffix}"));
         fs::write(&path, "older").unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -312,7 +352,7 @@ fn what_makes_no_graph_is_a_usage_error() {
         let error = refused(&family, Some(base), "graph.bin");
         assert_eq!(error.kind(), Kind::Usage, "{family:?}: {error}");
     }
-    for name in ["graph", "graph.csv", "graph.bin.gz"] {
+    for name in ["graph", "graph.csv", "graph.bin.gz", "crawl.2024.graph"] {
         assert_eq!(refused(&Family::Complete { vertices: 3 }, None, name).kind(), Kind::Usage);
     }
 }
@@ -326,6 +366,9 @@ fn what_does_not_fit_is_refused_before_it_is_written() {
     let error = refused(&Family::Complete { vertices: 1 << 32 }, None, "graph.bin");
     assert_eq!(error.kind(), Kind::Resource);
     assert!(error.to_string().contains("are free"), "{error}");
+    let error = refused(&Family::Complete { vertices: 1 << 24 }, None, "graph.graph");
+    assert_eq!(error.kind(), Kind::Resource);
+    assert!(error.to_string().contains("of memory and"), "{error}");
     let error = refused(&Family::Complete { vertices: 3 }, None, "missing/graph.bin");
     assert_eq!(error.kind(), Kind::Resource);
 

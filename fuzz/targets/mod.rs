@@ -8,6 +8,7 @@
 
 mod assignment;
 mod bvgraph;
+mod bvgraph_offsets;
 mod clean;
 mod dialects;
 mod edges;
@@ -34,9 +35,10 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 17] = [
+pub(crate) const TARGETS: [Target; 18] = [
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
+    target("bvgraph-offsets", bvgraph_offsets::check),
     target("clean", clean::check),
     target("compressed", readers::compressed),
     target("detect", readers::detect),

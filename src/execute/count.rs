@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use super::counting::count_partitions;
 use super::graph::{Input, unless_damaged};
-use super::machine;
 use super::planned::planned;
 use super::results::input_report;
 use super::setup::Setup;
@@ -18,6 +17,7 @@ use crate::control::Control;
 use crate::error::{Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
+use crate::machine;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::directories::default_cache_dir;
-use super::machine;
 use super::measure::{measure, measured_scale};
 use super::setup::default_host_memory;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::rates::Rates;
 use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use super::build::Built;
 use super::counting::{Item, Work, count_all, together_of};
-use super::machine;
 use super::queue::Queue;
 use super::results::{Known, input_report};
 use super::setup::{Chosen, Setup, host_holds};
 use super::workers::all_or_first_error;
+use crate::machine;
 use trimill_kernels::Scope;
 
 use crate::bytes::Bytes;

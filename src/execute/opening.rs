@@ -8,13 +8,13 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::machine;
 use super::reserve::reserve;
 use crate::bytes::Bytes;
 use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
 use crate::count::method::CudaMethod;
 use crate::error::{Error, Result};
 use crate::job::{Devices, Job, Prepare};
+use crate::machine;
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
 use crate::threads::joined;
 

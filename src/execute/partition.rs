@@ -8,7 +8,6 @@ use super::build::file_name;
 use super::building::{Builders, Building};
 use super::counting::builder;
 use super::graph::{Input, unless_damaged};
-use super::machine;
 use super::planned::{Planned, planned};
 use super::room::SpillMemory;
 use super::setup::Setup;
@@ -18,6 +17,7 @@ use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::job::{Job, SpillTo, Stream};
+use crate::machine;
 use crate::plan::Cut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
 

@@ -6,7 +6,6 @@ use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::host::HostNeeds;
-use super::machine;
 use super::setup::{Chosen, Setup};
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
@@ -17,6 +16,7 @@ use crate::count::{Backend, Footprint};
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
+use crate::machine;
 use crate::mapped::trim_heap;
 use crate::memory::HostFloor;
 use crate::plan::auto::auto;

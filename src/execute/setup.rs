@@ -7,7 +7,6 @@ use rayon::ThreadPool;
 
 use super::directories::{cache, cache_dir, places};
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
-use super::machine;
 use super::opening::{Gpus, Opening};
 use super::reserve::reserve;
 use crate::assign::Helper;
@@ -25,6 +24,7 @@ use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Job, Prepare, SpillTo};
 use crate::lock;
+use crate::machine;
 use crate::memory::HostMemory;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::plan::{Floor, floor};

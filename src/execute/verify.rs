@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use super::machine;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -10,6 +9,7 @@ use crate::count::verify::{Needs, Verifier};
 use crate::error::{Error, Result};
 use crate::input::Source;
 use crate::job::Job;
+use crate::machine;
 use crate::report::{InputReport, VerifyReport};
 
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.

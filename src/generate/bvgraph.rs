@@ -20,10 +20,12 @@ use rayon::prelude::*;
 
 use super::output::{blocks, fill};
 use super::{BLOCK, Sequence};
+use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::disk::{self, Output};
 use crate::error::{Error, Result};
 use crate::input::{MOST_VERTICES, name_without_dots};
+use crate::machine;
 use crate::mapped::zeros;
 use row::{LONGEST_CHAIN, Rows, SHORTEST_INTERVAL, Stream, WINDOW, ZETA_K};
 
@@ -55,6 +57,14 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
             .at(graph)
             .expected(format!("at most {MOST_VERTICES} in a BVGraph"))
             .advice("write text (.txt), or take smaller parameters"));
+    }
+    let needed = u128::from(sequence.edges()) * 8 + u128::from(sequence.vertices()) * 12;
+    let free = machine::free_memory();
+    if free > Bytes::ZERO && needed > u128::from(free.get()) {
+        let needed = u64::try_from(needed).map_or_else(|_| format!("{needed} bytes"), |bytes| Bytes(bytes).to_string());
+        return Err(Error::resource(format!("the rows of the graph take {needed} of memory and {free} are free"))
+            .at(graph)
+            .advice("write pairs (.bin) or text (.txt), or take smaller parameters"));
     }
     let files = Files {
         graph: graph.to_path_buf(),

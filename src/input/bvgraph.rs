@@ -78,14 +78,14 @@ impl Bvgraph {
     }
 
     /// The file of offsets, if it can be used.
-    fn offsets<O: BitOrder>(&self) -> Option<Offsets<'_>> {
+    fn offsets(&self) -> Option<Offsets<'_>> {
         let (file, bytes) = self.offsets.as_ref()?;
         let offsets = Offsets { file, bytes: *bytes, code: self.properties.encoding.offsets };
-        let fits = || self.cuts::<O>(&offsets).is_some_and(|cuts| cuts.fit(|end| self.is_end(end)));
+        let fits = || self.cuts(&offsets).is_some_and(|cuts| cuts.fit(|end| self.is_end(end)));
         self.fits.get_or_init(fits).then_some(offsets)
     }
 
-    fn cuts<'a, O: BitOrder>(&'a self, offsets: &Offsets<'a>) -> Option<Cuts<'a, O>> {
+    fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<Cuts<'a>> {
         Cuts::new(offsets, &self.properties.encoding, (8 * self.file.bytes, self.properties.arcs))
     }
 

@@ -226,28 +226,45 @@ impl State<'_> {
     }
 }
 
+/// Packs arcs without loops into `room` until it is full. Returns how many arcs were read, how many packed, and the largest id.
+fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (usize, usize, u64) {
+    let (mut read, mut packed, mut largest) = (0, 0, 0);
+    while read < arcs.len() && packed < room.len() {
+        // At least so many fit.
+        let now = (arcs.len() - read).min(room.len() - packed);
+        for &(u, v) in &arcs[read..read + now] {
+            largest = largest.max(u).max(v);
+            room[packed] = u << 32 | v & 0xffff_ffff;
+            packed += usize::from(u != v);
+            if u == v {
+                loops(u);
+            }
+        }
+        read += now;
+    }
+    (read, packed, largest)
+}
+
 impl ArcSink for Collect<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         let mut place = lock(&self.partial).pop();
-        let (mut loops, mut largest) = (0, 0);
-        for &(u, v) in batch {
-            largest = largest.max(u).max(v);
-            if u == v {
-                loops += 1;
-                if u < self.end {
-                    self.loop_ids.note(u);
-                }
-                continue;
-            }
+        let (mut rest, mut loops, mut largest) = (batch, 0, 0);
+        while !rest.is_empty() {
             let (mut buffer, many) = match place.take() {
                 Some(place) => place,
                 None => (self.refuse_on_error(self.buffer())?, 0),
             };
-            buffer[many] = u << 32 | v & 0xffff_ffff;
-            if many + 1 < buffer.len() {
-                place = Some((buffer, many + 1));
+            let (read, packed, most) = pack(rest, &mut buffer[many..], |id| {
+                loops += 1;
+                if id < self.end {
+                    self.loop_ids.note(id);
+                }
+            });
+            (rest, largest) = (&rest[read..], largest.max(most));
+            if many + packed < buffer.len() {
+                place = Some((buffer, many + packed));
             } else {
-                let sent = lock(&self.state).send(buffer, many + 1);
+                let sent = lock(&self.state).send(buffer, many + packed);
                 self.refuse_on_error(sent)?;
             }
         }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use dsi_bitstream::codes::{GammaRead, GammaWrite};
 use dsi_bitstream::dispatch::Codes;
-use dsi_bitstream::traits::{BE, LE};
+use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
+use dsi_bitstream::traits::{BE, BitWrite, LE};
 use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
 use trimill::testing::input::format::Format;
@@ -101,4 +103,69 @@ fn rows_of_a_window_that_stand_for_more_than_the_file_can_mean_are_refused() {
     let nodes = format!("nodes={}", 8 * bytes + 1);
     folder.write("long.properties", properties.replace("nodes=50000", &nodes));
     assert!(open(&folder.path("long")).unwrap_err().to_string().contains("the stream ends too early"));
+}
+
+#[test]
+fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
+    let folder = Folder::new();
+    let mut expected = arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    expected.sort_unstable();
+    let graph = graph_of(&expected);
+    for little_endian in [false, true] {
+        let usual = CompFlags::default();
+        write(&folder.path("crawl"), &graph, usual, little_endian);
+        let path = folder.path("crawl.graph");
+        let offsets = std::fs::read(folder.path("crawl.offsets")).unwrap();
+        let lengths = gamma_coded(&offsets, 325_558);
+        let whole = || arcs(&open(&path).unwrap()).map(|found| assert!(found == expected));
+        whole().unwrap();
+        // What cannot be the graph's is ignored: a truncated file, one of too few rows, no file at all, one that ends elsewhere.
+        folder.write("crawl.offsets", &offsets[..offsets.len() / 2]);
+        whole().unwrap();
+        folder.write("crawl.offsets", written(&lengths[1..]));
+        whole().unwrap();
+        let mut longer = lengths.clone();
+        longer[9] += 300;
+        folder.write("crawl.offsets", written(&longer));
+        whole().unwrap();
+        folder.write("crawl.offsets", []);
+        whole().unwrap();
+        std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
+        whole().unwrap();
+        // One that might be is compared with the rows as they are decoded: within a chunk, and around its beginning.
+        for row in [5, 100_000, 325_555] {
+            let mut moved = lengths.clone();
+            moved[row] += 1;
+            moved[row + 1] -= 1;
+            folder.write("crawl.offsets", written(&moved));
+            let error = whole().unwrap_err().to_string();
+            let told = format!("crawl.offsets: the row of vertex {} is not where the file says", row - 1);
+            assert!(error.contains(&told), "{told}: {error}");
+        }
+        // A chain longer than the properties say.
+        let properties = std::fs::read_to_string(folder.path("crawl.properties")).unwrap();
+        assert!(properties.contains("maxrefcount=3"), "{properties}");
+        folder.write("crawl.offsets", &offsets);
+        folder.write("crawl.properties", properties.replace("maxrefcount=3", "maxrefcount=0"));
+        let error = whole().unwrap_err().to_string();
+        assert!(error.contains("crawl.offsets: the row of vertex"), "{error}");
+    }
+}
+
+/// The numbers of a file in gamma code.
+fn gamma_coded(bytes: &[u8], many: usize) -> Vec<u64> {
+    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
+    let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
+    (0..many).map(|_| reader.read_gamma().unwrap()).collect()
+}
+
+fn written(numbers: &[u64]) -> Vec<u8> {
+    let mut words: Vec<u64> = Vec::new();
+    let mut writer = BufBitWriter::<BE, _>::new(MemWordWriterVec::new(&mut words));
+    for &number in numbers {
+        writer.write_gamma(number).unwrap();
+    }
+    BitWrite::flush(&mut writer).unwrap();
+    drop(writer);
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }

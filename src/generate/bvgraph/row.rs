@@ -174,14 +174,13 @@ impl Parts {
             sink.gamma((interval.len() - SHORTEST_INTERVAL) as u64);
             end = Some(first + interval.len() as u64);
         }
-        let (mut last, mut next) = (None, 0);
-        for gap in self.intervals.iter().cloned().chain([self.rest.len()..self.rest.len()]) {
-            for &id in &self.rest[next..gap.start] {
-                let id = u64::from(id);
-                sink.zeta(last.map_or_else(|| signed(node, id), |last| id - last - 1));
-                last = Some(id);
-            }
-            next = gap.end;
+        let begins = std::iter::once(0).chain(self.intervals.iter().map(|interval| interval.end));
+        let ends = self.intervals.iter().map(|interval| interval.start).chain([self.rest.len()]);
+        let mut last = None;
+        for &id in begins.zip(ends).flat_map(|(begin, end)| &self.rest[begin..end]) {
+            let id = u64::from(id);
+            sink.zeta(last.map_or_else(|| signed(node, id), |last| id - last - 1));
+            last = Some(id);
         }
     }
 

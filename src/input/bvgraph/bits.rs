@@ -9,7 +9,6 @@ use std::io;
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 
-use super::codes::Impossible;
 use crate::control::Task;
 
 /// The most bytes of a file that are in memory at once.
@@ -20,6 +19,10 @@ const BEHIND: u64 = 16;
 
 /// Bits of a window that are valid.
 pub(super) const WINDOW_BITS: u32 = 57;
+
+/// What is no number, or no row, or ends too early.
+#[derive(Debug)]
+pub(super) struct Impossible;
 
 /// The order of the bits in the bytes of a stream.
 pub(super) trait BitOrder: Send + Sync {

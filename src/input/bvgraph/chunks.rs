@@ -17,13 +17,13 @@ pub(super) struct Chunks<'a, O> {
 
 enum Cutter<'a, O> {
     Scan(Box<Scanner<'a, O>>),
-    Offsets(Box<Cuts<'a, O>>),
+    Offsets(Box<Cuts<'a>>),
 }
 
 impl<'a, O: BitOrder> Chunks<'a, O> {
     /// From the first row on; `task` is told of what is read of the stream.
     pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
-        let cuts = graph.offsets::<O>().and_then(|offsets| graph.cuts::<O>(&offsets));
+        let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
         let scan = || {
             let bits = Bits::new(&graph.file.file, graph.file.bytes, Some(task));
             Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs, graph.file.bytes)
@@ -70,7 +70,7 @@ pub(super) struct ChunkReader<'a, O> {
 impl<'a, O: BitOrder> ChunkReader<'a, O> {
     /// `task` is told of what is read where no thread reads the stream before.
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
-        let offsets = graph.offsets::<O>();
+        let offsets = graph.offsets();
         let bits = Bits::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
         Self { graph, offsets, decoder: Decoder::new(&graph.properties.encoding, graph.file.bytes), bits }
     }

@@ -6,11 +6,7 @@
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, Bits, WINDOW_BITS};
-
-/// What is no number, or no row, or ends too early.
-#[derive(Debug)]
-pub(super) struct Impossible;
+use super::bits::{BitOrder, Bits, Impossible, WINDOW_BITS};
 
 /// The most bits of a number: signed distances between 32-bit ids take 33, and codes one more.
 const MOST_BITS: u64 = 40;
@@ -167,7 +163,7 @@ mod tests {
             for number in numbers() {
                 DynamicCodeWrite::write(&$code, &mut writer, number).unwrap();
             }
-            writer.flush().unwrap();
+            BitWrite::flush(&mut writer).unwrap();
             drop(writer);
             let file = file(bytemuck::cast_slice(&words));
             let mut bits = Bits::<$ours>::new(&file, 8 * words.len() as u64, None);

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::bits::{BitOrder, Bits, StreamError};
+use super::bits::{BitOrder, Bits, Impossible, StreamError};
 use super::chunk::{Before, Chunk};
-use super::codes::Impossible;
 use super::limit::WindowLimit;
 use super::offsets::Offsets;
 use super::row::{Encoding, Successors};
@@ -198,7 +197,7 @@ impl Decoder {
         match (&chunk.before, offsets) {
             (Before::Offset(offset), Some(offsets)) => {
                 let many = chunk.rows.end + 1 - first;
-                offsets.read::<O>(*offset, many, &mut self.begins).map_err(Failed::Offsets)?;
+                offsets.read(*offset, many, &mut self.begins).map_err(Failed::Offsets)?;
                 for (node, &begin) in (first..chunk.start).zip(&self.begins) {
                     bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
                     set(node, encoding.degree(bits, u64::MAX).map_err(|_| Failed::Offset(node))?);

@@ -7,16 +7,16 @@ use crate::error::{Error, Result};
 
 /// The files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Files {
+pub(crate) struct Files {
     base: PathBuf,
-    pub(in super::super) graph: PathBuf,
-    pub(in super::super) properties: PathBuf,
+    pub(crate) graph: PathBuf,
+    pub(crate) properties: PathBuf,
     pub(super) offsets: PathBuf,
 }
 
 impl Files {
     /// The files meant by `NAME.graph`, `NAME.properties` or `NAME`.
-    pub(in super::super) fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         let named = matches!(path.extension().and_then(|e| e.to_str()), Some("graph" | "properties"));
         let base = if named { path.with_extension("") } else { path.to_path_buf() };
         let with = |suffix: &str| {

@@ -1,6 +1,6 @@
 //! The memory of the rows in a window: whoever decodes keeps them.
 
-use super::codes::Impossible;
+use super::bits::Impossible;
 
 /// The most arcs of the window's rows: [`ARCS_A_BYTE`] for each byte of the stream, and [`MORE_ARCS`]. Intervals and copies encode any number
 /// of arcs in a few bits. Real graphs have a fraction of that.

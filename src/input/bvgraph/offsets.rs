@@ -1,7 +1,8 @@
 //! The file of offsets, where there is one: `NAME.offsets` says where each row begins.
 //!
 //! With it, no thread has to read the stream before others can decode it. The file has the distances between the beginnings of rows, and
-//! the end of the last one, in gamma code or another one that the properties name. It is checked: each row that is decoded must begin where the file says, and chunks have all
+//! the end of the last one, in gamma code or another one that the properties name, always
+//! with the high bits first. It is checked: each row that is decoded must begin where the file says, and chunks have all
 //! rows, so what is read is what the stream holds. A file that cannot belong to the stream is ignored.
 
 use std::collections::VecDeque;
@@ -9,9 +10,9 @@ use std::fs::File;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, Bits, StreamError};
+use super::bits::{Bits, HighFirst, Impossible, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk, Offset};
-use super::codes::{Impossible, read};
+use super::codes::read;
 use super::row::Encoding;
 
 /// The most rows of a chunk: a thread keeps where each begins.
@@ -26,8 +27,8 @@ pub(super) struct Offsets<'a> {
 
 impl Offsets<'_> {
     /// Where `many` rows begin, or end: from the one at `offset` on.
-    pub(super) fn read<O: BitOrder>(&self, offset: Offset, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
-        let mut bits = Bits::<O>::new(self.file, self.bytes, None);
+    pub(super) fn read(&self, offset: Offset, many: u64, into: &mut Vec<u64>) -> Result<(), StreamError> {
+        let mut bits = Bits::<HighFirst>::new(self.file, self.bytes, None);
         // About a byte for each row.
         bits.seek(offset.bit, many);
         let mut begin = offset.begin;
@@ -42,8 +43,8 @@ impl Offsets<'_> {
 }
 
 /// Cuts a stream into chunks where its offsets say.
-pub(super) struct Cuts<'a, O> {
-    bits: Bits<'a, O>,
+pub(super) struct Cuts<'a> {
+    bits: Bits<'a, HighFirst>,
     encoding: &'a Encoding,
     /// Rows before a chunk that its rows may need.
     again: u64,
@@ -55,7 +56,7 @@ pub(super) struct Cuts<'a, O> {
     node: u64,
 }
 
-impl<'a, O: BitOrder> Cuts<'a, O> {
+impl<'a> Cuts<'a> {
     /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, or the file does not begin
     /// as one of offsets does.
     pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use dsi_bitstream::dispatch::Codes;
 
-use super::bits::{BitOrder, Bits};
-use super::codes::{Impossible, at_most, read};
+use super::bits::{BitOrder, Bits, Impossible};
+use super::codes::{at_most, read};
 
 /// How rows are encoded.
 #[derive(Debug, Clone)]

@@ -74,7 +74,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
     /// The degrees of the rows of chunks with offsets; `None` if they have not all arcs.
     fn degrees(&self, chunks: &[Chunk], control: &Control) -> Result<Option<Vec<u32>>> {
         let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
-        let Some(offsets) = graph.offsets::<O>() else { return Ok(None) };
+        let Some(offsets) = graph.offsets() else { return Ok(None) };
         let mut lengths = vec![0; encoding.nodes as usize];
         let mut rest = &mut lengths[..];
         let parts: Vec<(&Chunk, &mut [u32])> = chunks
@@ -91,7 +91,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
             let Before::Offset(offset) = chunk.before else { return Ok(None) };
             let first = chunk.start - encoding.window.min(chunk.start);
             let mut begins = Vec::new();
-            if offsets.read::<O>(offset, chunk.rows.end - first, &mut begins).is_err() {
+            if offsets.read(offset, chunk.rows.end - first, &mut begins).is_err() {
                 return Ok(None);
             }
             let mut bits = Bits::<O>::new(&graph.file.file, graph.file.bytes, None);

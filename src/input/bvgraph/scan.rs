@@ -10,9 +10,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::bits::{BitOrder, Bits, StreamError};
+use super::bits::{BitOrder, Bits, Impossible, StreamError};
 use super::chunk::{AGAIN_ROWS, Before, CHUNK, Chunk};
-use super::codes::Impossible;
 use super::limit::WindowLimit;
 use super::row::{Encoding, Successors};
 

@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use crate::mapped::return_freed_memory;
 
 /// The memory of the machine, or of the control group that the process is in, whichever is less.
-pub fn memory() -> Bytes {
+pub(crate) fn memory() -> Bytes {
     let info = rustix::system::sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
     let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
@@ -15,22 +15,22 @@ pub fn memory() -> Bytes {
 }
 
 /// The peak resident memory of the process since [`reset_peak`] (mapped file pages count).
-pub fn peak_memory() -> Bytes {
+pub(crate) fn peak_memory() -> Bytes {
     kib_of("/proc/self/status", "VmHWM:")
 }
 
 /// The resident memory of the process now.
-pub fn resident_memory() -> Bytes {
+pub(crate) fn resident_memory() -> Bytes {
     kib_of("/proc/self/status", "VmRSS:")
 }
 
 /// The memory that programs can still take, as the system estimates it.
-pub fn free_memory() -> Bytes {
+pub(crate) fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
 /// The product name of the processor, or its architecture where the system does not give it.
-pub fn processor() -> String {
+pub(crate) fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = info.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
     named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
@@ -56,7 +56,7 @@ pub fn own_process() {
 
 /// Resets [`peak_memory`] in the program's process, so that a job in a batch reports its own. Elsewhere, and where the system
 /// does not allow it, the peak is that of the whole process: larger, never smaller.
-pub fn reset_peak() {
+pub(crate) fn reset_peak() {
     if OWN.load(Ordering::Relaxed) {
         let _ = fs::write("/proc/self/clear_refs", "5");
     }
