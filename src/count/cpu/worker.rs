@@ -12,8 +12,8 @@
 //! **Other successors.** `a`'s row is marked in a bitmap over the numbering and probed by the row of `b`: a shift and a test a
 //! probe. The rows of up to [`AHEAD`] successors are looked up before the first of them is probed, so that the
 //! processor waits for many of them at a time. Rows that end before `a`'s first entry or begin after its last one are
-//! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words; where most rows are packed,
-//! they take few cache lines, mostly nearby, and each is probed without looking ahead.
+//! skipped. A packed row ([`super::pack`]) takes one AND and one popcount for each of its words. Where most rows are packed, and
+//! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.
 
 use std::ops::Range;
 
@@ -33,6 +33,9 @@ const BLOCK: usize = 1 << 15;
 /// The most arcs that are postponed, and the fewest for which postponing pays off.
 const MOST_POSTPONED: usize = 1 << 19;
 const LEAST_POSTPONED: usize = 1 << 10;
+
+/// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
+const DENSE: usize = 4;
 
 /// A postponed arc: its successor, and which packed words of its tail it needs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -240,10 +243,15 @@ impl Worker {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
             None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
         }
-        let count = match around.packed {
-            Packed::Most => row[start..].iter().map(|&b| self.intersect(around.successors.row(b))).sum(),
-            Packed::Some | Packed::None => self.intersect_ahead(row, start, around.successors),
-        };
+        let mut count = 0;
+        match around.packed {
+            Packed::Most if words.is_some_and(|words| DENSE * words.len() <= row.len()) => {
+                for &b in &row[start..] {
+                    count += self.intersect(around.successors.row(b));
+                }
+            }
+            _ => count += self.intersect_ahead(row, start, around.successors),
+        }
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
             None => row.iter().for_each(|&c| self.marks[c as usize / 64] = 0),
@@ -314,7 +322,8 @@ pub(super) struct RowBlockContext<'a> {
 /// Postponed arcs are left to later runs of the same row block and in the end to [`count_postponed`].
 ///
 /// Compiled for several instruction sets, of which the best that the processor has is chosen at run time: without a popcount
-/// instruction, counting takes twice as long.
+/// instruction, counting takes twice as long. What is called here is inlined, and has loops where bits are counted: an iterator's `sum` may
+/// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>) -> u64 {
     let RowBlockContext { packed, range, successors, hubs, .. } = around;
@@ -375,7 +384,11 @@ fn before(row: &[u32], start: usize, limit: u32) -> usize {
 /// How many bits the packed words have in common with `bits`.
 #[inline(always)]
 fn common(places: &[u16], packed: &[u64], bits: &[u64]) -> u64 {
-    places.iter().zip(packed).map(|(&place, &word)| u64::from((bits[usize::from(place)] & word).count_ones())).sum()
+    let mut count = 0;
+    for (&place, &word) in places.iter().zip(packed) {
+        count += u64::from((bits[usize::from(place)] & word).count_ones());
+    }
+    count
 }
 
 /// How many bits of the words are marked.
@@ -388,7 +401,10 @@ fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
         counts[0] += marked(a);
         counts[1] += marked(b);
     }
-    counts[0] + counts[1] + rest.iter().map(marked).sum::<u64>()
+    for word in rest {
+        counts[0] += marked(word);
+    }
+    counts[0] + counts[1]
 }
 
 /// How many of `row` are marked.
