@@ -9,7 +9,7 @@
 //!
 //! | module | what it reads |
 //! | --- | --- |
-//! | `text`, `compressed` | edge lists, plain and compressed |
+//! | `text`, `compressed`, `frames` | edge lists, plain and compressed |
 //! | `matrix_market`, `metis` | their text formats |
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
@@ -30,6 +30,7 @@ mod contents;
 mod detect;
 mod file;
 pub mod format;
+mod frames;
 mod gapbs;
 mod head;
 mod header;

@@ -1,6 +1,6 @@
 //! Blocks of whole lines out of a decompressor.
 //!
-//! One thread decodes, since a gzip stream cannot be decoded in parallel; a block ends with its last line end, and what follows
+//! One thread cuts the stream, and decodes it where that cannot be done in parallel; a block ends with its last line end, and what follows
 //! is the beginning of the next one. A block is 1 MiB, or the window if that is smaller, and longer if a line is.
 
 use std::io::{BufRead, Read};

@@ -212,10 +212,10 @@ impl InputFile {
 }
 
 /// Reads a shared descriptor, at its own position.
-struct Pread<'a> {
-    file: &'a File,
-    at: u64,
-    task: Option<&'a Task>,
+pub(super) struct Pread<'a> {
+    pub(super) file: &'a File,
+    pub(super) at: u64,
+    pub(super) task: Option<&'a Task>,
 }
 
 impl Read for Pread<'_> {

@@ -5,17 +5,20 @@
 //! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
 //! before the first scan. All lines of a file have the same columns. Each file may be plain or compressed.
 //!
-//! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, which hands
-//! blocks of whole lines to the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread.
+//! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, or by all if it has several
+//! zstd frames; blocks of whole lines are parsed by the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread,
+//! and for zstd frames those of [`super::frames`].
 
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::batch::Batch;
 use super::compressed::Blocks;
+use super::compression::Compression;
 use super::file::InputFile;
+use super::frames::Frames;
 use super::head::Head;
 use super::header::{Gather, Header, Rest, Sizes as Declared, Verdict, judge};
 use super::lines::{self, Sizes};
@@ -199,7 +202,13 @@ impl Text {
         control: &Control,
         task: &Task,
     ) -> Result<u64> {
-        let mut stream = file.stream(Some(task))?;
+        let mut stream: Box<dyn BufRead> = match file.compression {
+            // Several frames at a time take much memory.
+            Some(Compression::Zstd) if self.sizes.window == Sizes::USUAL.window => {
+                Box::new(Frames::new(&file.file, Some(task)))
+            }
+            _ => file.stream(Some(task))?,
+        };
         std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
         let mut blocks = Blocks::new(file, stream, start.lines + 1, self.sizes);
         let delivered = AtomicU64::new(0);

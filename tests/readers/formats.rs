@@ -1,5 +1,6 @@
 //! The same tiny graph in every format, in several files, through a pipe.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use trimill::testing::control::Control;
@@ -167,4 +168,48 @@ fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
         control.stop();
         assert_eq!(source.scan(&Keep::default(), &control).unwrap_err().kind(), Kind::Interrupted, "{path:?}");
     }
+}
+
+#[test]
+fn frames_of_any_sizes_are_read_by_any_number_of_threads() {
+    let folder = Folder::new();
+    let arcs: Vec<(u64, u64)> = (0..1_500_000).map(|i| (i * 7919 % 100_003, i * 104_729 % 99_991)).collect();
+    let text = text_of(&arcs, " ", "\n");
+    let mut expected = arcs.clone();
+    expected.sort_unstable();
+    // Frames cut anywhere in a line: many short ones, an empty one, one of more than 8 MiB, one that is skipped, and short ones again.
+    let encoded = |text: &str| {
+        let mut frame = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        frame.include_checksum(true).unwrap();
+        frame.write_all(text.as_bytes()).unwrap();
+        frame.finish().unwrap()
+    };
+    let sized = |text: &str| zstd::bulk::compress(text.as_bytes(), 1).unwrap();
+    let (head, rest) = text.split_at(5_000_001);
+    let (long, tail) = rest.split_at(9 << 20);
+    let cut = |text: &str, every: usize| -> Vec<String> {
+        text.as_bytes().chunks(every).map(|part| String::from_utf8(part.to_vec()).unwrap()).collect()
+    };
+    let mut packed: Vec<Vec<u8>> = cut(head, 100_003).iter().map(|part| encoded(part)).collect();
+    packed.push(encoded(""));
+    packed.push(encoded(long));
+    packed.push([&0x184d_2a53u32.to_le_bytes()[..], &5u32.to_le_bytes(), b"hello"].concat());
+    packed.extend(cut(tail, 1_000_003).iter().map(|part| sized(part)));
+    let whole = packed.concat();
+    let path = folder.write("frames.txt.zst", &whole);
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let found = pool.install(|| crate::support::read(&path)).unwrap();
+        assert!(found == expected, "{threads} threads");
+    }
+    // Damage in any frame, and what is behind the last one, is reported.
+    let before: usize = packed[..20].iter().map(Vec::len).sum();
+    let mut damaged = whole.clone();
+    damaged[before + packed[20].len() / 2..][..9].fill(0xff);
+    folder.refuses("damaged.txt.zst", damaged, &["zstd stream is damaged"]);
+    folder.refuses("cut.txt.zst", &whole[..before + 30], &["zstd stream is truncated"]);
+    folder.refuses("cut.txt.zst", &whole[..whole.len() - 3], &["zstd stream is truncated"]);
+    folder.refuses("more.txt.zst", [&whole[..], b"0 1\n"].concat(), &["zstd stream is"]);
+    let bad_line = [&encoded("0 1\n1 2\n")[..], &encoded("2 x\n")].concat();
+    folder.refuses("line.txt.zst", bad_line, &["line.txt.zst:3:"]);
 }
