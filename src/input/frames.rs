@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use rayon::prelude::*;
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::find_frame_compressed_size;
+use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::file::Pread;
 use crate::control::Task;
@@ -22,6 +22,9 @@ const PACKED: usize = 4 << 20;
 /// The most bytes of a frame that are decoded at once.
 const PLAIN: u64 = 8 << 20;
 
+/// The fewest threads for which that pays off: frames that wait to be parsed leave the caches, as a stream's bytes do not.
+const FEWEST_THREADS: usize = 4;
+
 /// A frame that is decoded as a stream.
 type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 
@@ -31,6 +34,10 @@ pub(super) struct Frames<'a> {
     task: Option<&'a Task>,
     /// Where the next frame begins in the file.
     at: u64,
+    /// The bytes of the file from there on.
+    packed: Vec<u8>,
+    /// Memory for frames.
+    spare: Vec<Vec<u8>>,
     /// Frames that were decoded; the first one is being read from `next` on.
     ready: VecDeque<Vec<u8>>,
     next: usize,
@@ -42,53 +49,71 @@ pub(super) struct Frames<'a> {
 impl<'a> Frames<'a> {
     /// From the beginning of `file`.
     pub(super) fn new(file: &'a File, task: Option<&'a Task>) -> Self {
-        Self { file, task, at: 0, ready: VecDeque::new(), next: 0, single: None, is_single: false }
+        let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { file, task, at: 0, packed, spare, ready, next: 0, single: None, is_single: false }
     }
 
     /// Decodes the next frames into `ready`, or begins to decode a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
-        if !self.is_single {
-            let mut packed = Vec::new();
-            let most = PACKED * rayon::current_num_threads();
-            Pread { file: self.file, at: self.at, task: None }.take(most as u64).read_to_end(&mut packed)?;
+        if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
+            let Self { file, packed, .. } = self;
+            let (most, before) = (PACKED * rayon::current_num_threads(), packed.len());
+            packed.reserve_exact(most - before);
+            let rest = Pread { file, at: self.at + before as u64, task: None };
+            rest.take((most - before) as u64).read_to_end(packed)?;
             if packed.is_empty() {
                 return Ok(false);
             }
-            let (mut frames, mut end) = (Vec::new(), 0);
-            while frames.len() < rayon::current_num_threads()
-                && let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0)
-            {
-                frames.push(end..end + size);
-                end += size;
-            }
-            // One alone is no faster so.
-            if frames.len() > 1 {
-                let decoded: Vec<Option<Vec<u8>>> =
-                    frames.par_iter().map(|frame| decoded(&packed[frame.clone()])).collect();
-                for (frame, plain) in frames.iter().zip(decoded) {
-                    let Some(plain) = plain else {
-                        self.is_single = true;
-                        break;
-                    };
-                    self.at += frame.len() as u64;
-                    self.task.inspect(|task| task.advance(frame.len() as u64));
-                    self.ready.push_back(plain);
-                }
-                if !self.ready.is_empty() {
-                    return Ok(true);
-                }
+            self.decode_in_parallel();
+            if !self.ready.is_empty() {
+                return Ok(true);
             }
         }
+        self.packed = Vec::new();
         self.is_single = false;
         let from = BufReader::with_capacity(1 << 18, Pread { file: self.file, at: self.at, task: self.task });
         self.single = Some(BufReader::with_capacity(1 << 18, Decoder::with_buffer(from)?.single_frame()));
         Ok(true)
     }
+
+    /// Decodes the frames that are wholly in memory, if there are several, until one must be decoded as a stream.
+    fn decode_in_parallel(&mut self) {
+        let Self { packed, spare, ready, .. } = self;
+        let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
+        while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
+            // The size of the contents may not be in the frame.
+            plain += get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
+            if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
+                break;
+            }
+            frames.push((end..end + size, spare.pop().unwrap_or_default()));
+            end += size;
+        }
+        // One alone is no faster so.
+        if frames.len() < 2 {
+            self.is_single = true;
+            return;
+        }
+        let decoded: Vec<_> =
+            frames.into_par_iter().map(|(frame, plain)| (frame.end, decoded(&packed[frame], plain))).collect();
+        let mut done = 0;
+        for (end, plain) in decoded {
+            let Some(plain) = plain else {
+                self.is_single = true;
+                break;
+            };
+            ready.push_back(plain);
+            done = end;
+        }
+        packed.drain(..done);
+        self.at += done as u64;
+        self.task.inspect(|task| task.advance(done as u64));
+    }
 }
 
 /// The bytes of a frame, if it can be decoded and there are not too many.
-fn decoded(frame: &[u8]) -> Option<Vec<u8>> {
-    let mut plain = Vec::new();
+fn decoded(frame: &[u8], mut plain: Vec<u8>) -> Option<Vec<u8>> {
+    plain.clear();
     Decoder::with_buffer(frame).ok()?.take(PLAIN + 1).read_to_end(&mut plain).ok()?;
     (plain.len() as u64 <= PLAIN).then_some(plain)
 }
@@ -107,7 +132,8 @@ impl BufRead for Frames<'_> {
                 }
             } else if self.ready.front().is_some_and(|plain| self.next < plain.len()) {
                 break;
-            } else if self.ready.pop_front().is_some() {
+            } else if let Some(plain) = self.ready.pop_front() {
+                self.spare.push(plain);
                 self.next = 0;
             } else if !self.decode()? {
                 return Ok(&[]);
