@@ -61,9 +61,6 @@ impl<'a> Frames<'a> {
             packed.reserve_exact(most - before);
             let rest = Pread { file, at: self.at + before as u64, task: None };
             rest.take((most - before) as u64).read_to_end(packed)?;
-            if packed.is_empty() {
-                return Ok(false);
-            }
             self.decode_in_parallel();
             if !self.ready.is_empty() {
                 return Ok(true);
@@ -71,7 +68,10 @@ impl<'a> Frames<'a> {
         }
         self.packed = Vec::new();
         self.is_single = false;
-        let from = BufReader::with_capacity(1 << 18, Pread { file: self.file, at: self.at, task: self.task });
+        let mut from = BufReader::with_capacity(1 << 18, Pread { file: self.file, at: self.at, task: self.task });
+        if from.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
         self.single = Some(BufReader::with_capacity(1 << 18, Decoder::with_buffer(from)?.single_frame()));
         Ok(true)
     }
