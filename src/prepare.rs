@@ -4,6 +4,7 @@
 
 mod collect;
 pub mod device;
+mod run_files;
 pub mod starting;
 
 use std::time::Instant;

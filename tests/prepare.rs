@@ -56,7 +56,18 @@ struct Prepared {
 /// `required`: the device must have made it; `most`: the most bytes of a graph in memory.
 fn prepared(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, most: Bytes) -> Result<Prepared> {
     let dir = tempfile::tempdir().unwrap();
-    let space = Workspace { graph: most, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir.path()) };
+    prepared_within((None, dir.path()), source, device, required, most)
+}
+
+/// With so many bytes of sorted runs in the host's memory, and files in a directory.
+fn prepared_within(
+    (runs, dir): (Option<Bytes>, &Path),
+    source: &dyn ArcSource,
+    device: Option<&mut Slow>,
+    required: bool,
+    most: Bytes,
+) -> Result<Prepared> {
+    let space = Workspace { graph: most, buckets: runs, ..Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir) };
     let device = device.map(|device| OnDevice { device, required });
     let control = Control::silent();
     let graph = prepare_with(device, (source, Bytes::ZERO), None, space, None, &control, &mut Vec::new())?;
@@ -135,8 +146,18 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let (source, ids) = (opened(&path), 1 << 13);
     // Two runs of arcs; and as many ranges of the rows, which are several file blocks.
     let arena = padded(needed(105_000, 1) + 40 * ids);
+    let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
     let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();
-    assert!(on_device == prepared(&source, None, false, Bytes::ZERO).unwrap());
+    assert!(on_device == on_cpu);
+    // With little memory of the host the runs are in files, which leave nothing behind.
+    let within = |dir: &Path| {
+        let (little, mut device) = ((Some(Bytes(1 << 19)), dir), slow(arena, 3));
+        prepared_within(little, &source, Some(&mut device), true, Bytes::ZERO)
+    };
+    assert!(within(folder.path()).unwrap() == on_cpu);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
+    let error = within(&folder.path().join("missing")).unwrap_err().to_string();
+    assert!(error.contains("sorted runs take") && error.contains("0 B are free"), "{error}");
 }
 
 fn opened(path: &Path) -> Source {

@@ -62,6 +62,12 @@ pub enum Error {
         /// The driver's description.
         reason: String,
     },
+    /// Sorted runs that could not be stored, or read again.
+    #[error("keys of the graph could not be stored: {reason}")]
+    Store {
+        /// What the caller's store said.
+        reason: String,
+    },
     /// Sections that violate their invariants, or arrive in the wrong order.
     #[error("the partition's sections are inconsistent: {0}")]
     Section(String),

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! All memory is the engine's arena, which must be free. [`needed`] says how much a graph takes: 16 bytes an arc, 4 an id and 12 to 36 a
-//! vertex. With less, arcs are sorted in runs, which wait in the host's memory and are merged a range of keys at a time (`runs`): first to
+//! vertex. With less, arcs are sorted in runs, which wait in the host's memory, or where the caller stores them ([`RunStore`]), and are merged a range of keys at a time (`runs`): first to
 //! count edges and degrees, then to orient them into new runs, then to make file blocks. Cost: two radix sorts of all keys, of up to 8
 //! passes each, and some passes over arcs, ids and vertices. The kernels follow the CPU's way (`clean` and `orient` of the crate
 //! `trimill`), and the result is the same to the byte.
@@ -21,6 +21,7 @@ pub(crate) mod constants;
 mod edges;
 mod ranks;
 mod runs;
+mod stored;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -29,6 +30,7 @@ mod work;
 pub use blocks::{Blocks, Rows};
 pub use edges::{Arcs, Edges};
 pub use ranks::Ranks;
+pub use stored::{HostKeys, RunStore, StoredRun};
 pub use work::needed;
 
 /// The most bits of an id: an edge's key holds two ids and a bit.

@@ -39,7 +39,7 @@ pub struct Workspace<'a> {
     pub dir: &'a Path,
     /// The most bytes of an oriented graph that is not cached and stays in memory; a larger one is written to a file.
     pub graph: Bytes,
-    /// The most bytes of a set of buckets that stay in memory; `None`: their share.
+    /// The most bytes of a set of buckets, or of sorted runs, that stay in memory; `None`: their share.
     pub buckets: Option<Bytes>,
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn translated(error: trimill_kernels::Error) -> Error {
         }
         E::Hung { .. } => Error::resource(text)
             .advice("see what nvidia-smi and the system's log say of it; where its kernels take so long, raise --device-timeout"),
+        E::Store { .. } => Error::resource(text),
         E::HostMemory { .. } => {
             Error::resource(text).advice("lower --host-memory, or end other programs that lock memory")
         }

@@ -4,14 +4,17 @@
 //! memory, as far as their share goes; so reading does not wait for it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use trimill_kernels::engine::HostWords;
-use trimill_kernels::prepare::{Arcs, MOST_ID_BITS};
+use trimill_kernels::prepare::{Arcs, HostKeys, MOST_ID_BITS};
 
+use super::run_files::RunFiles;
 use super::starting::{DeviceEngine, StartingDevice, Stop};
 use crate::bytes::Bytes;
+use crate::cache::free_space;
+use crate::clean::Workspace;
 use crate::clean::ids::Seen;
 use crate::count::translated::translated;
 use crate::error::{Error, Result};
@@ -48,8 +51,10 @@ struct State<'d> {
     expected: u64,
     /// Bytes of all buffers.
     memory: u64,
-    /// The most arcs that wait in the host's memory where the device's does not hold all.
-    on_host: u64,
+    /// What waits on the host where the device does not hold all arcs.
+    host: HostKeys,
+    /// Free bytes on the disk of runs.
+    disk: u64,
     /// How many buffers were made before the device started.
     made: u64,
     /// Those that wait to be sent.
@@ -64,9 +69,10 @@ enum Device<'d> {
     Useless,
 }
 
-/// How many arcs so much of the host's memory holds in sorted runs, of which there are two sets.
-pub(super) fn arcs_in(memory: Bytes) -> u64 {
-    memory.get() / (2 * size_of::<u64>() as u64)
+/// How many arcs each of two sets of sorted runs may have in so much of the host's memory, unless the workspace says how much buckets, and
+/// so runs, may take.
+pub(super) fn arcs_in(memory: Bytes, space: Workspace<'_>) -> u64 {
+    space.buckets.map_or(memory.get() / 2, Bytes::get) / size_of::<u64>() as u64
 }
 
 /// The end of a scan that this sink refused.
@@ -76,15 +82,22 @@ fn refusal() -> Error {
 
 impl<'d> Collect<'d> {
     /// Nothing yet, on its way to `device`. Ids are to be below `end`; about `expected` arcs will come; buffers, and arcs that
-    /// the device's memory does not hold, take at most `memory` bytes.
-    pub(super) fn new(device: &'d mut (dyn StartingDevice + 'd), end: u64, (expected, memory): (u64, u64)) -> Self {
+    /// the device's memory does not hold, take at most `memory` bytes; more of these go to files.
+    pub(super) fn new(
+        device: &'d mut (dyn StartingDevice + 'd),
+        end: u64,
+        (expected, memory): (u64, u64),
+        space: Workspace<'_>,
+    ) -> Self {
         let device = Device::Starting(device);
+        let in_memory = arcs_in(Bytes(memory / 8 * 5), space);
         Self {
             state: Mutex::new(State {
                 device,
                 expected,
                 memory: memory / 4,
-                on_host: arcs_in(Bytes(memory / 8 * 5)),
+                host: HostKeys { in_memory, store: Some(Arc::new(RunFiles::new(space.dir))) },
+                disk: free_space(space.dir).map_or(0, Bytes::get),
                 made: 0,
                 waiting: Vec::new(),
             }),
@@ -190,9 +203,17 @@ impl State<'_> {
             }
         };
         let Some(engine) = device.engine() else { return Ok(()) };
-        let arcs = Arcs::new(engine, self.on_host).map_err(translated)?;
+        let arcs = Arcs::new(engine, self.host.clone()).map_err(translated)?;
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
+        }
+        // Arcs, and then edges.
+        let stored = Bytes(2 * 8 * self.expected.saturating_sub(arcs.most_in_memory()));
+        if stored.get() > self.disk {
+            return Err(Error::resource(format!(
+                "sorted runs take {stored} of disk, and {} are free",
+                Bytes(self.disk)
+            )));
         }
         self.device = Device::Started(arcs);
         Ok(())

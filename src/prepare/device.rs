@@ -70,7 +70,7 @@ pub(super) fn prepare_on(
     }
     let start = Instant::now();
     let left = space.beside(&needs(Ids::Plain(0), 0, space))?.left;
-    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get()));
+    let mut collect = Collect::new(device, plain_ids(source, left), (source.arcs_at_most(), left.get()), space);
     let scanned = source.scan(&collect, control);
     if collect.is_refused() {
         return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
@@ -85,7 +85,7 @@ pub(super) fn prepare_on(
     let (loops, loop_ids) = (collect.loops(), collect.take_loop_ids());
     let on_device = collect.finish()?;
     let reading = start.elapsed();
-    let read = Read { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left) };
+    let read = Read { arcs, ids, loops, loop_ids, on_host: arcs_in(shares.left, space) };
     // The identity of the input is a hash of its contents: the processor has time for it while the device works.
     let (sent, identity) = sync_channel(1);
     let identity = Mutex::new(identity);

@@ -8,7 +8,7 @@ use super::constants::{ENCODE_THREADS, SCAN_THREADS};
 use super::edges::{Place, bits_below, unique};
 use super::ranks::Ranks;
 use super::runs::Runs;
-use super::work::{Work, largest};
+use super::work::Work;
 use crate::engine::{Engine, HostWords, Queue};
 use crate::error::{Error, Result};
 
@@ -53,10 +53,10 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
                 work.for_each("add_lengths", count, &[at, count, wide, lengths])?;
                 (Sorted::Device { at, count, free, bytes }, work.take(16)?)
             }
-            Place::Host(runs) => {
+            Place::Host(mut runs, host) => {
                 work.release(begin);
                 let sums = work.take(16)?;
-                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::default());
+                let (begin, most, mut oriented) = (work.next(), work.most_keys(), Runs::new(host));
                 let mut from = runs.begin();
                 while let Some(to) = runs.next(&from, most)? {
                     let (keys, count) = runs.load(&mut work, &from, &to)?;
@@ -100,14 +100,14 @@ impl<'e, E: Engine + ?Sized> Rows<'e, E> {
             Sorted::Device { at, count, free, bytes } => (*at, *count, ranks.len() - 1, *free..*free + *bytes),
             Sorted::Host(runs) => {
                 let most = work.most_keys();
-                let begins = |block: usize| runs.below(u64::from(ranks[block]) << wide);
-                let from = begins(first);
-                let fit = |end: u64| Runs::between(&from, &begins(end as usize)) <= most;
-                let fits = largest(first as u64..ranks.len() as u64, fit) as usize;
+                let first_key = |block: u64| u64::from(ranks[block as usize]) << wide;
+                let from = runs.below(first_key(first as u64))?;
+                let fits = runs.largest_fitting(first as u64..ranks.len() as u64, &from, most, first_key)? as usize;
                 if fits == first && first + 1 < ranks.len() {
                     return Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most });
                 }
-                let (keys, count) = runs.load(work, &from, &begins(fits))?;
+                let to = runs.below(first_key(fits as u64))?;
+                let (keys, count) = runs.load(work, &from, &to)?;
                 let (at, free) = work.sort(keys, count, 0, 2 * *bits)?;
                 work.for_each("add_lengths", count, &[at, count, wide, *lengths])?;
                 (at, count, fits, free..free + 8 * count)

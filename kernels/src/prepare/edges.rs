@@ -4,6 +4,7 @@ use bytemuck::cast_slice;
 
 use super::MOST_ID_BITS;
 use super::runs::Runs;
+use super::stored::HostKeys;
 use super::work::{COPIED, Work, largest, needed};
 use crate::engine::{Engine, HostWords, Mark, Queue};
 use crate::error::{Error, Result};
@@ -27,28 +28,37 @@ pub struct Arcs<'e, E: Engine + ?Sized> {
     /// The most of them.
     most: u64,
     runs: Runs,
-    /// The most arcs in all runs.
-    on_host: u64,
+    host: HostKeys,
     /// Buffers so far.
     made: usize,
     next: Mark,
 }
 
 impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
-    /// No arcs yet. Takes all memory of the engine, and of the host's what sorting `on_host` arcs in runs takes: 16 bytes for each.
+    /// No arcs yet. Takes all memory of the engine; the host may hold `host` in runs.
     ///
     /// # Errors
     /// What the device fails with.
-    pub fn new(engine: &'e mut E, on_host: u64) -> Result<Self> {
+    pub fn new(engine: &'e mut E, host: HostKeys) -> Result<Self> {
         let work = Work::new(engine)?;
         let (at, left) = (work.next(), work.left());
         let most = largest(0..left / 16 + 1, |arcs| needed(arcs, 1) <= left);
-        Ok(Self { work, at, count: 0, most, runs: Runs::default(), on_host, made: 0, next: 0 })
+        let runs = Runs::new(host.clone());
+        Ok(Self { work, at, count: 0, most, runs, host, made: 0, next: 0 })
     }
 
-    /// The most arcs that the memory holds, if there are hardly any ids.
+    /// The most arcs that the memory holds, if there are hardly any ids; of those in a store there may be any number.
     pub fn most(&self) -> u64 {
-        self.most.max(if self.most < LEAST_RUN { 0 } else { self.on_host })
+        match &self.host {
+            _ if self.most < LEAST_RUN => self.most,
+            HostKeys { store: Some(_), .. } => u64::MAX,
+            HostKeys { in_memory, .. } => self.most.max(*in_memory),
+        }
+    }
+
+    /// The most arcs that the memory of the device, or of the host, holds.
+    pub fn most_in_memory(&self) -> u64 {
+        self.most.max(if self.most < LEAST_RUN { 0 } else { self.host.in_memory })
     }
 
     /// How many arcs were taken.
@@ -132,21 +142,35 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         Ok(())
     }
 
-    /// Makes each edge once, and the degrees of all ids, which are below `ids`. The host now has memory for `on_host` arcs in runs, as
-    /// for [`Self::new`].
+    /// Makes each edge once, and the degrees of all ids, which are below `ids`. The host now has memory for `in_memory` arcs in each of two
+    /// sets of runs.
     ///
     /// # Errors
     /// [`Error::Budget`]: too little memory, or ids of more than [`MOST_ID_BITS`] bits. What the device fails with.
-    pub fn clean(mut self, ids: u64, on_host: u64) -> Result<Edges<'e, E>> {
+    pub fn clean(mut self, ids: u64, in_memory: u64) -> Result<Edges<'e, E>> {
         self.work.engine.sent()?;
         self.work.copied.clear();
         let bits = bits_below(ids).max(1);
         let fits = self.runs.is_empty() && needed(self.count, ids) <= self.work.left();
-        if bits > MOST_ID_BITS || (!fits && (self.taken() > on_host || self.most < LEAST_RUN)) {
+        let runs_fit = match self.host.store {
+            // What the first set takes, the second one cannot.
+            Some(_) => self.runs.keys_in_memory() <= 2 * in_memory,
+            None => self.taken() <= in_memory,
+        };
+        if bits > MOST_ID_BITS || (!fits && (!runs_fit || self.most < LEAST_RUN)) {
             let capacity = self.work.engine.layout().capacity();
             return Err(Error::Budget { asked: needed(self.count, ids), used: 0, capacity });
         }
-        if fits { self.clean_at_once(ids, bits) } else { self.clean_runs(ids) }
+        if fits {
+            return self.clean_at_once(ids, bits);
+        }
+        if self.count > 0 {
+            self.end_run()?;
+        }
+        if self.host.store.is_some() {
+            self.host.in_memory = (2 * in_memory).saturating_sub(self.runs.keys_in_memory());
+        }
+        self.clean_runs(ids)
     }
 
     fn clean_at_once(self, ids: u64, bits: u32) -> Result<Edges<'e, E>> {
@@ -165,11 +189,8 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
     }
 
     /// Merges runs, a range of keys at a time. Edges are made again when they are oriented: only their number and the degrees are kept.
-    fn clean_runs(mut self, ids: u64) -> Result<Edges<'e, E>> {
-        if self.count > 0 {
-            self.end_run()?;
-        }
-        let Self { mut work, runs, .. } = self;
+    fn clean_runs(self, ids: u64) -> Result<Edges<'e, E>> {
+        let Self { mut work, mut runs, host, .. } = self;
         let bits = MOST_ID_BITS;
         let degrees = work.take(4 * ids)?;
         work.fill(degrees, 0, 4 * ids)?;
@@ -186,7 +207,7 @@ impl<'e, E: Engine + ?Sized> Arcs<'e, E> {
         }
         // Vertices are selected and sorted next.
         work.take_sort(ids, ids)?;
-        Ok(Edges { work, edges, distinct, place: Place::Host(runs), degrees, ids, bits })
+        Ok(Edges { work, edges, distinct, place: Place::Host(runs, host), degrees, ids, bits })
     }
 }
 
@@ -227,8 +248,8 @@ pub(super) fn unique<E: Engine + ?Sized>(
 pub(super) enum Place {
     /// On the device: `min << bits | max`, sorted; and as much memory for other use, of `bytes` bytes.
     Device { at: u64, free: u64, bytes: u64 },
-    /// On the host, as runs of keys of arcs.
-    Host(Runs),
+    /// On the host, as runs of keys of arcs; and what it may hold of other runs.
+    Host(Runs, HostKeys),
 }
 
 /// Each edge once.

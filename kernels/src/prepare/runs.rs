@@ -1,7 +1,10 @@
-//! Sorted runs of keys in the host's memory, which are merged on a device: a range of keys at a time, by sorting it again.
+//! Sorted runs of keys on the host, which are merged on a device: a range of keys at a time, by sorting it again.
+
+use std::cell::RefCell;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 
+use super::stored::{HostKeys, Run};
 use super::work::{Work, largest};
 use crate::engine::{Engine, HostWords, Queue};
 use crate::error::{Error, Result};
@@ -9,43 +12,57 @@ use crate::error::{Error, Result};
 /// Words that are copied from the device at a time.
 const BATCH: usize = 8 << 20;
 
-/// Threads that copy them to where they stay, while the device waits.
-const THREADS: usize = 8;
-
-/// Runs, and a buffer for fetching them.
-#[derive(Default)]
+/// Runs, and a buffer for copying them.
 pub(super) struct Runs {
-    runs: Vec<Vec<u64>>,
+    runs: Vec<Run>,
     buffer: Option<HostWords>,
+    host: HostKeys,
 }
 
 impl Runs {
+    /// No runs yet.
+    pub(super) fn new(host: HostKeys) -> Self {
+        Self { runs: Vec::new(), buffer: None, host }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
     /// Keys of all runs.
     pub(super) fn keys(&self) -> u64 {
-        self.runs.iter().map(|run| run.len() as u64).sum()
+        self.runs.iter().map(Run::len).sum()
+    }
+
+    /// Keys of the runs in memory.
+    pub(super) fn keys_in_memory(&self) -> u64 {
+        self.runs.iter().map(|run| if matches!(run, Run::Memory(_)) { run.len() } else { 0 }).sum()
+    }
+
+    fn buffer<E: Engine + ?Sized>(&mut self, work: &mut Work<'_, E>, keys: u64) -> Result<HostWords> {
+        match self.buffer.take() {
+            Some(buffer) => Ok(buffer),
+            None => work.engine.host_words(BATCH.min(keys as usize)),
+        }
     }
 
     /// Fetches a run of `count` keys, sorted, from the device.
     pub(super) fn fetch<E: Engine + ?Sized>(&mut self, work: &mut Work<'_, E>, at: u64, count: u64) -> Result<()> {
-        let mut buffer = match self.buffer.take() {
-            Some(buffer) => buffer,
-            None => work.engine.host_words(BATCH.min(count as usize))?,
+        if count == 0 {
+            return Ok(());
+        }
+        let mut run = match &self.host.store {
+            Some(store) if self.keys_in_memory() + count > self.host.in_memory => Run::in_store(&**store, count)?,
+            _ => Run::in_memory(count),
         };
-        let mut run = vec![0u64; count as usize];
-        let most = buffer.len();
-        for (i, part) in run.chunks_mut(most).enumerate() {
-            let fetched = &mut buffer[..part.len()];
-            work.engine.read(Queue::Compute, at + (8 * i * most) as u64, cast_slice_mut(fetched))?;
-            let share = part.len().div_ceil(THREADS);
-            std::thread::scope(|scope| {
-                for (to, from) in part.chunks_mut(share).zip(fetched.chunks(share)) {
-                    scope.spawn(|| to.copy_from_slice(from));
-                }
-            });
+        let mut buffer = self.buffer(work, count)?;
+        let mut done = 0;
+        while done < count {
+            let now = (buffer.len() as u64).min(count - done) as usize;
+            let fetched = &mut buffer[..now];
+            work.engine.read(Queue::Compute, at + 8 * done, cast_slice_mut(fetched))?;
+            run.write(done, fetched)?;
+            done += now as u64;
         }
         self.runs.push(run);
         self.buffer = Some(buffer);
@@ -53,26 +70,53 @@ impl Runs {
     }
 
     /// Where all runs begin.
-    pub(super) fn begin(&self) -> Vec<usize> {
+    pub(super) fn begin(&self) -> Vec<u64> {
         vec![0; self.runs.len()]
     }
 
     /// The places in all runs behind the keys below `end`.
-    pub(super) fn below(&self, end: u64) -> Vec<usize> {
-        self.runs.iter().map(|run| run.partition_point(|&key| key < end)).collect()
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub(super) fn below(&self, end: u64) -> Result<Vec<u64>> {
+        self.runs.iter().map(|run| run.below(end)).collect()
     }
 
     /// The number of keys between places.
-    pub(super) fn between(from: &[usize], to: &[usize]) -> u64 {
-        from.iter().zip(to).map(|(from, to)| (to - from) as u64).sum()
+    pub(super) fn between(from: &[u64], to: &[u64]) -> u64 {
+        from.iter().zip(to).map(|(from, to)| to - from).sum()
+    }
+
+    /// The largest number of `range` such that there are at most `most` keys from `from` to those below `end` of it. The first one must be
+    /// such a number.
+    ///
+    /// # Errors
+    /// When a run cannot be read.
+    pub(super) fn largest_fitting(
+        &self,
+        range: std::ops::Range<u64>,
+        from: &[u64],
+        most: u64,
+        end: impl Fn(u64) -> u64,
+    ) -> Result<u64> {
+        let error = RefCell::new(Ok(()));
+        let fits = |number| match self.below(end(number)) {
+            Ok(places) => Self::between(from, &places) <= most,
+            Err(e) => {
+                *error.borrow_mut() = Err(e);
+                false
+            }
+        };
+        let found = largest(range, fits);
+        error.into_inner().map(|()| found)
     }
 
     /// The end of the longest range of keys from `from` on that has at most `most` keys and does not divide an edge; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Budget`]: an edge has more keys than that.
-    pub(super) fn next(&self, from: &[usize], most: u64) -> Result<Option<Vec<usize>>> {
-        let ends: Vec<usize> = self.runs.iter().map(Vec::len).collect();
+    /// [`Error::Budget`]: an edge has more keys than that. When a run cannot be read.
+    pub(super) fn next(&self, from: &[u64], most: u64) -> Result<Option<Vec<u64>>> {
+        let ends: Vec<u64> = self.runs.iter().map(Run::len).collect();
         let left = Self::between(from, &ends);
         if left == 0 {
             return Ok(None);
@@ -81,7 +125,7 @@ impl Runs {
             return Ok(Some(ends));
         }
         // All keys of an edge differ in the last bit only.
-        let to = self.below(largest(0..1 << 63, |edge| Self::between(from, &self.below(edge << 1)) <= most) << 1);
+        let to = self.below(self.largest_fitting(0..1 << 63, from, most, |edge| edge << 1)? << 1)?;
         match Self::between(from, &to) {
             0 => Err(Error::Budget { asked: 16 * (most + 1), used: 0, capacity: 16 * most }),
             _ => Ok(Some(to)),
@@ -89,22 +133,35 @@ impl Runs {
     }
 
     /// Takes memory for sorting a range, and enqueues copies of its keys. Returns both halves of the memory, and the number of keys.
+    ///
+    /// # Errors
+    /// [`Error::Budget`]: too little memory. When a run cannot be read. What the device fails with.
     pub(super) fn load<E: Engine + ?Sized>(
-        &self,
+        &mut self,
         work: &mut Work<'_, E>,
-        from: &[usize],
-        to: &[usize],
+        from: &[u64],
+        to: &[u64],
     ) -> Result<((u64, u64), u64)> {
         let count = Self::between(from, to);
         let keys = (work.take(8 * count)?, work.take(8 * count)?);
         work.take_sort(count, count)?;
         work.after_kernels()?;
-        let mut at = keys.0;
+        let mut buffer = self.buffer(work, self.runs.iter().map(Run::len).max().unwrap_or(0))?;
+        let mut place = keys.0;
         for (run, (&from, &to)) in self.runs.iter().zip(from.iter().zip(to)) {
-            // SAFETY: a run is not page-locked, so it is read before this returns.
-            unsafe { work.engine.copy(at, &[cast_slice(&run[from..to])]) }?;
-            at += 8 * (to - from) as u64;
+            let mut at = from;
+            while at < to {
+                let part = run.read(at, to - at, &mut buffer)?;
+                // SAFETY: a run in memory is not page-locked, so it is read before this returns; the buffer is not written before `sent`.
+                unsafe { work.engine.copy(place, &[cast_slice(part)]) }?;
+                place += 8 * part.len() as u64;
+                at += part.len() as u64;
+                if matches!(run, Run::Stored(_)) {
+                    work.engine.sent()?;
+                }
+            }
         }
+        self.buffer = Some(buffer);
         work.after_copies()?;
         Ok((keys, count))
     }

@@ -1,6 +1,9 @@
 //! Every step against a plain computation on the host.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
@@ -104,16 +107,23 @@ fn ids_of(arcs: &[(u32, u32)]) -> u64 {
 
 /// On a device with so much memory.
 fn made_within(arena: u64, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
+    let host = HostKeys { in_memory: arcs.len() as u64, store: None };
+    made_with(arena, host, arcs, rows, pace)
+}
+
+/// On a device with so much memory, and a host that holds so much in runs.
+fn made_with(arena: u64, host: HostKeys, arcs: &[(u32, u32)], rows: usize, pace: Pace) -> Made {
+    let in_memory = host.in_memory;
     let ids = ids_of(arcs);
     let mut double = Double::new(arena, pace).unwrap();
     let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
-    let mut device = Arcs::new(&mut double, arcs.len() as u64).unwrap();
+    let mut device = Arcs::new(&mut double, host).unwrap();
     for batch in words.chunks(1000) {
         let mut buffer = device.buffer(1000, 3).unwrap();
         buffer[..batch.len()].copy_from_slice(batch);
         device.put(buffer, batch.len()).unwrap();
     }
-    let edges = device.clean(ids, arcs.len() as u64).unwrap();
+    let edges = device.clean(ids, in_memory).unwrap();
     let mut made = Made { distinct_arcs: edges.distinct_arcs(), edges: edges.edges(), ..Made::default() };
     let mut ranks = Ranks::new(edges).unwrap();
     made.ids = vec![0; ranks.vertices() as usize];
@@ -174,13 +184,78 @@ fn what_the_device_does_not_hold_at_once_is_made_in_ranges() {
     let star: Vec<(u32, u32)> = (1..9000).flat_map(|i| [(0, i), (i, 0)]).collect();
     let dense: Vec<(u32, u32)> = (0..150).flat_map(|i| (0..150).map(move |j| (7 * i, 7 * j))).collect();
     let mixed: Vec<(u32, u32)> = (0..20_000u32).map(|i| (i * i % 4099, i * 31 % 2003 + i % 7)).collect();
+    let mut seen = 0;
     for arcs in [star, dense, mixed] {
         let arcs: Vec<_> = arcs.into_iter().filter(|(u, v)| u != v).collect();
         let ids = ids_of(&arcs);
         for part in [5, 12] {
             let arena = crate::padded(needed(arcs.len() as u64 / part, ids) + 60 * ids);
             assert_eq!(made_within(arena, &arcs, 40, Pace::Random(part)), expected(&arcs, 40), "{} arcs", arcs.len());
+            // No run, some or most of them are in memory.
+            for in_memory in [0, arcs.len() as u64 / 3, arcs.len() as u64] {
+                let store = Arc::new(Shelf::default());
+                let host = HostKeys { in_memory, store: Some(store.clone()) };
+                let made = made_with(arena, host, &arcs, 40, Pace::Random(part));
+                assert_eq!(made, expected(&arcs, 40), "{} arcs, {in_memory} in memory", arcs.len());
+                let stored = store.begun.load(Ordering::Relaxed);
+                assert!(stored == 0 || in_memory < arcs.len() as u64, "{stored} runs");
+                seen += stored;
+                if in_memory == 0 && stored > 0 {
+                    is_told_of_a_full_store(arena, &arcs);
+                }
+                assert_eq!(Arc::strong_count(&store), 1, "all runs were dropped");
+            }
         }
+    }
+    assert!(seen > 20, "{seen} runs");
+}
+
+fn is_told_of_a_full_store(arena: u64, arcs: &[(u32, u32)]) {
+    let full = HostKeys { in_memory: 0, store: Some(Arc::new(Full)) };
+    let mut double = Double::new(arena, Pace::Late).unwrap();
+    let mut device = Arcs::new(&mut double, full).unwrap();
+    let words: Vec<u64> = arcs.iter().map(|&(u, v)| u64::from(u) << 32 | u64::from(v)).collect();
+    let put = device.put(HostWords::Plain(words), arcs.len());
+    let refused = put.and_then(|()| device.clean(ids_of(arcs), 0).map(drop)).unwrap_err();
+    assert!(matches!(&refused, Error::Store { reason } if reason.contains("full")), "{refused}");
+}
+
+/// Stores runs in memory, and checks how they are used.
+#[derive(Default)]
+struct Shelf {
+    begun: AtomicUsize,
+}
+
+struct Shelved(Mutex<Vec<u64>>);
+
+impl RunStore for Shelf {
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Shelved(Mutex::default())))
+    }
+}
+
+impl StoredRun for Shelved {
+    fn write(&self, at: u64, keys: &[u64]) -> io::Result<()> {
+        let (mut all, end) = (self.0.lock().unwrap(), at as usize + keys.len());
+        let longer = all.len().max(end);
+        all.resize(longer, u64::MAX);
+        all[at as usize..end].copy_from_slice(keys);
+        Ok(())
+    }
+
+    fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()> {
+        keys.copy_from_slice(&self.0.lock().unwrap()[at as usize..][..keys.len()]);
+        Ok(())
+    }
+}
+
+/// Stores nothing.
+struct Full;
+
+impl RunStore for Full {
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>> {
+        Err(io::Error::other("the disk is full"))
     }
 }
 
@@ -190,14 +265,15 @@ fn what_is_too_large_is_refused() {
         return;
     }
     let mut double = Double::new(needed(10, 100), Pace::Late).unwrap();
-    let mut arcs = Arcs::new(&mut double, 0).unwrap();
+    let mut arcs = Arcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap();
     arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
     let many = 1 << 20;
     let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
     assert!(matches!(refused, Err(Error::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
     assert!(matches!(arcs.clean(1 << 30, 0).err(), Some(Error::Budget { .. })));
-    let large = Arcs::new(&mut double, 0).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
+    let large =
+        Arcs::new(&mut double, HostKeys { in_memory: 0, store: None }).unwrap().clean((1 << MOST_ID_BITS) + 1, 0);
     assert!(matches!(large.err(), Some(Error::Budget { .. })));
 }
 

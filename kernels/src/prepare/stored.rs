@@ -1,0 +1,157 @@
+//! Where sorted runs of keys wait: in the host's memory, or, beyond that, where the caller stores them.
+
+use std::cell::RefCell;
+use std::io;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+/// Keys of a block of a stored run, of which one key is kept in memory.
+const BLOCK: usize = 1 << 12;
+
+/// Threads that move the keys of a run, while the device waits.
+const THREADS: usize = 8;
+
+/// Stores runs of keys, of 8 bytes each.
+pub trait RunStore: Send + Sync {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// When there is no place for it.
+    fn begin(&self) -> io::Result<Box<dyn StoredRun>>;
+}
+
+/// A run that is stored; it is removed when this is dropped. Called from many threads.
+pub trait StoredRun: Send + Sync {
+    /// Writes the keys from number `at` on.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn write(&self, at: u64, keys: &[u64]) -> io::Result<()>;
+
+    /// Reads the keys from number `at` on, which were written.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn read(&self, at: u64, keys: &mut [u64]) -> io::Result<()>;
+}
+
+/// How many keys the host holds in runs.
+#[derive(Clone)]
+pub struct HostKeys {
+    /// In memory, for each of two sets of runs.
+    pub in_memory: u64,
+    /// Where all others are.
+    pub store: Option<Arc<dyn RunStore>>,
+}
+
+/// A run: keys in order.
+pub(super) enum Run {
+    Memory(Vec<u64>),
+    Stored(Stored),
+}
+
+pub(super) struct Stored {
+    run: Box<dyn StoredRun>,
+    keys: u64,
+    /// The first key of each block.
+    first: Vec<u64>,
+    /// The block that was read last, and its keys.
+    last: RefCell<(usize, Vec<u64>)>,
+}
+
+fn failed(error: &io::Error) -> Error {
+    Error::Store { reason: error.to_string() }
+}
+
+impl Run {
+    /// A run in memory for `keys` keys, which are to be written.
+    pub(super) fn in_memory(keys: u64) -> Self {
+        Self::Memory(vec![0; keys as usize])
+    }
+
+    /// A run in `store`.
+    pub(super) fn in_store(store: &dyn RunStore, keys: u64) -> Result<Self> {
+        let run = store.begin().map_err(|e| failed(&e))?;
+        Ok(Self::Stored(Stored { run, keys, first: Vec::new(), last: RefCell::new((usize::MAX, Vec::new())) }))
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(keys) => keys.len() as u64,
+            Self::Stored(stored) => stored.keys,
+        }
+    }
+
+    /// Writes the next keys, behind the `at` that were written.
+    pub(super) fn write(&mut self, at: u64, keys: &[u64]) -> Result<()> {
+        let share = keys.len().div_ceil(THREADS).max(1);
+        match self {
+            Self::Memory(run) => {
+                let to = &mut run[at as usize..at as usize + keys.len()];
+                std::thread::scope(|scope| {
+                    for (to, from) in to.chunks_mut(share).zip(keys.chunks(share)) {
+                        scope.spawn(|| to.copy_from_slice(from));
+                    }
+                });
+                Ok(())
+            }
+            Self::Stored(Stored { run, first, .. }) => {
+                let begin = (BLOCK - at as usize % BLOCK) % BLOCK;
+                first.extend(keys[begin.min(keys.len())..].iter().step_by(BLOCK));
+                let (run, parts) = (&**run, (at..).step_by(share).zip(keys.chunks(share)));
+                in_parallel(parts.map(|(at, part)| move || run.write(at, part)))
+            }
+        }
+    }
+
+    /// The keys from number `at` on: a part of them if they are in memory, else as many as `buffer` holds, which are read into it.
+    pub(super) fn read<'a>(&'a self, at: u64, many: u64, buffer: &'a mut [u64]) -> Result<&'a [u64]> {
+        match self {
+            Self::Memory(keys) => Ok(&keys[at as usize..(at + many) as usize]),
+            Self::Stored(stored) => {
+                let now = buffer.len().min(many as usize);
+                let into = &mut buffer[..now];
+                let share = now.div_ceil(THREADS).max(1);
+                let (run, parts) = (&*stored.run, (at..).step_by(share).zip(into.chunks_mut(share)));
+                in_parallel(parts.map(|(at, part)| move || run.read(at, part)))?;
+                Ok(&buffer[..now])
+            }
+        }
+    }
+
+    /// The number of keys below `end`.
+    pub(super) fn below(&self, end: u64) -> Result<u64> {
+        match self {
+            Self::Memory(keys) => Ok(keys.partition_point(|&key| key < end) as u64),
+            Self::Stored(stored) => stored.below(end),
+        }
+    }
+}
+
+impl Stored {
+    fn below(&self, end: u64) -> Result<u64> {
+        let Some(block) = self.first.partition_point(|&key| key < end).checked_sub(1) else { return Ok(0) };
+        let mut last = self.last.borrow_mut();
+        let at = (block * BLOCK) as u64;
+        if last.0 != block {
+            last.0 = usize::MAX;
+            last.1.resize(BLOCK.min((self.keys - at) as usize), 0);
+            self.run.read(at, &mut last.1).map_err(|e| failed(&e))?;
+            last.0 = block;
+        }
+        Ok(at + last.1.partition_point(|&key| key < end) as u64)
+    }
+}
+
+/// Does all of `works`, each on a thread of its own.
+fn in_parallel<W: FnOnce() -> io::Result<()> + Send>(works: impl Iterator<Item = W>) -> Result<()> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = works.map(|work| scope.spawn(work)).collect();
+        let ended = threads.into_iter().map(|thread| match thread.join() {
+            Ok(result) => result.map_err(|e| failed(&e)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.fold(Ok(()), Result::and)
+    })
+}
