@@ -37,6 +37,13 @@ impl<'a> SuccessorRows<'a> {
         }
     }
 
+    /// Whether these are all rows of a graph, so that [`Self::resident`] is the row of a vertex.
+    pub(super) fn are_all(&self) -> bool {
+        let range = &self.row_block.range;
+        let first = matches!(self.rows, RowsLocation::Resident { first: 0 });
+        first && range.start == 0 && range.end as usize + 1 == self.offsets.len()
+    }
+
     /// Prefetches where the row of `b` is, for [`Self::prefetch`].
     #[inline(always)]
     pub(super) fn prefetch_place(&self, b: u32) {

@@ -64,7 +64,7 @@ struct State<'d> {
 enum Device<'d> {
     /// Not started yet.
     Starting(&'d mut (dyn StartingDevice + 'd)),
-    Started(Arcs<'d, DeviceEngine>),
+    Started(Box<Arcs<'d, DeviceEngine>>),
     /// It cannot be used, or has no memory for so many arcs.
     Useless,
 }
@@ -146,7 +146,7 @@ impl<'d> Collect<'d> {
             })
             .map_err(Stop::Unfit)?;
         match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).device {
-            Device::Started(arcs) => Ok(arcs),
+            Device::Started(arcs) => Ok(*arcs),
             _ => Err(Stop::Unfit(refusal())),
         }
     }
@@ -215,7 +215,7 @@ impl State<'_> {
                 Bytes(self.disk)
             )));
         }
-        self.device = Device::Started(arcs);
+        self.device = Device::Started(Box::new(arcs));
         Ok(())
     }
 

@@ -16,15 +16,27 @@ const NONE: u32 = u32::MAX;
 /// `row[start..]`. No row of a successor is packed.
 #[inline(always)]
 pub(super) fn count(row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
+    by_length(row, start, |b| successors.row(b))
+}
+
+/// The same for all of `row`, where the successors' rows are all rows of the graph, none of them packed.
+#[inline(always)]
+pub(super) fn count_in_all(row: &[u32], successors: &SuccessorRows<'_>) -> u64 {
+    // The first entry has no entry before it that could close a triangle.
+    by_length(row, row.len().min(1), |b| successors.resident(b as usize))
+}
+
+#[inline(always)]
+fn by_length<'a>(row: &[u32], start: usize, row_of: impl Fn(u32) -> &'a [u32]) -> u64 {
     match row.len() {
-        ..=4 => in_registers::<4>(row, start, successors),
-        5..=8 => in_registers::<8>(row, start, successors),
-        _ => in_registers::<LONGEST>(row, start, successors),
+        ..=4 => in_registers::<4>(row, start, row_of),
+        5..=8 => in_registers::<8>(row, start, row_of),
+        _ => in_registers::<LONGEST>(row, start, row_of),
     }
 }
 
 #[inline(always)]
-fn in_registers<const WIDTH: usize>(row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
+fn in_registers<'a, const WIDTH: usize>(row: &[u32], start: usize, row_of: impl Fn(u32) -> &'a [u32]) -> u64 {
     let mut entries = [NONE; WIDTH];
     entries[..row.len()].copy_from_slice(row);
     let mut found = [0; WIDTH];
@@ -34,7 +46,7 @@ fn in_registers<const WIDTH: usize>(row: &[u32], start: usize, successors: &Succ
         }
     };
     for &b in &row[start..] {
-        let (fours, rest) = successors.row(b).as_chunks::<4>();
+        let (fours, rest) = row_of(b).as_chunks::<4>();
         for &[c, d, e, f] in fours {
             compare(c);
             compare(d);

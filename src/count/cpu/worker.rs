@@ -333,11 +333,17 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
     let locals = run.first..run.first + run.cursors.len();
     let others = end_of_hubs.max(range.start)..range.end;
     let prefetches = *packed == Packed::None && is_scattered(successors, &locals, &others);
+    let is_plain = *packed == Packed::None && hubs.range().is_empty() && successors.are_all();
     for (i, cursor) in run.cursors.iter_mut().enumerate() {
         if prefetches {
             prefetch(successors, run.first + i, &locals, &others);
         }
         let row = successors.resident(run.first + i);
+        if is_plain && row.len() <= short::LONGEST {
+            // There is no other row block, for which the cursor would have to be kept.
+            count += short::count_in_all(row, successors);
+            continue;
+        }
         let words = if *packed == Packed::None { None } else { pack::words(row) };
         let row = words.map_or(row, |words| unpacked.plain(words));
         let start = *cursor as usize;
