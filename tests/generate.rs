@@ -73,7 +73,10 @@ fn make(family: &Family, base: Option<&dyn BaseGraph>) -> (Generated, Edges) {
     assert_eq!(as_bvgraph.bytes, fs::metadata(&compressed).unwrap().len());
     assert_eq!(as_bvgraph.known, generated.known);
     is_bvgraph_of(&compressed, generated.vertices_declared, &edges);
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 5, "nothing else is left");
+    let sg = folder.path().join("graph.sg");
+    assert_eq!(generate(family, base, &sg, &control).unwrap().bytes, fs::metadata(&sg).unwrap().len());
+    is_sg_of(&fs::read(&sg).unwrap(), generated.vertices_declared, &edges);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing else is left");
     (generated, edges)
 }
 
@@ -105,6 +108,21 @@ fn is_bvgraph_of(path: &Path, vertices: u64, edges: &[(u64, u64)]) {
     }
     offset += reader.read_gamma().unwrap();
     assert_eq!(rows.get_pos(), offset, "the end of the last row");
+}
+
+/// The file of GAP's format must have `edges` in both directions, each once, without loops, rows in order.
+fn is_sg_of(bytes: &[u8], vertices: u64, edges: &[(u64, u64)]) {
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    assert_eq!((bytes[0], number(9)), (0, vertices));
+    let (arcs, heads) = (number(1) as usize, 17 + 8 * (vertices as usize + 1));
+    assert_eq!(bytes.len(), heads + 4 * arcs);
+    let row = |tail: usize| {
+        let head = |i: u64| u32::from_le_bytes(bytes[heads + 4 * i as usize..][..4].try_into().unwrap());
+        (number(17 + 8 * tail)..number(25 + 8 * tail)).map(move |i| (tail as u64, u64::from(head(i))))
+    };
+    let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
+    let wanted: BTreeSet<(u64, u64)> = both.collect();
+    assert!((0..vertices as usize).flat_map(row).eq(wanted));
 }
 
 fn verify(edges: &[(u64, u64)]) -> Verdict {
@@ -258,7 +276,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
     let folder = tempfile::tempdir().unwrap();
     // Several blocks, the last one short.
     for family in [Family::GapKron { scale: 15 }, Family::Complete { vertices: 1_100 }] {
-        for suffix in ["bin", "txt", "graph"] {
+        for suffix in ["bin", "txt", "graph", "sg"] {
             let bytes = [1, 2, 5].map(|threads| {
                 let path = folder.path().join(format!("{threads}.{suffix}"));
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -286,7 +304,7 @@ impl Observer for Impatient {
 #[test]
 fn an_interruption_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
-    for suffix in ["bin", "txt", "graph"] {
+    for suffix in ["bin", "txt", "graph", "sg"] {
         let path = folder.path().join(format!("graph.{suffix}"));
         fs::write(&path, "older").unwrap();
         let stop = Arc::new(AtomicBool::new(false));

@@ -29,24 +29,26 @@ class Wrong(Exception):
 
 
 class Graph:
-    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times) or kingsN (king's moves on N x N squares, as
-    kings500 or kings4k)."""
+    """A graph by its name: kronS, urandS (GAP, scale S), crawlK (cnr-2000 blown up K times), crawlKp (the same with permuted ids) or kingsN
+    (king's moves on N x N squares, as kings500 or kings4k)."""
 
     def __init__(self, name):
-        match = re.fullmatch(r"(kron|urand|crawl|kings)([1-9]\d*)(k?)", name)
-        family, size = (match[1], int(match[2]) * (1000 if match[3] else 1)) if match else (None, 0)
+        match = re.fullmatch(r"(kron|urand|crawl|kings)([1-9]\d*)((?<=\d)k|(?<=\d)p)?", name)
+        if match and match[3] and (match[1], match[3]) not in [("kings", "k"), ("crawl", "p")]:
+            match = None
+        family, size = (match[1], int(match[2]) * (1000 if match[3] == "k" else 1)) if match else (None, 0)
         # Each block of 2 x 2 squares has four triangles, and there are no others.
         known = {"kron": KRON_TRIANGLES.get(size), "urand": URAND_TRIANGLES.get(size), "crawl": CRAWL_TRIANGLES * size**3,
                  "kings": 4 * (size - 1)**2}
         if known.get(family) is None:
             kron, urand = (", ".join(map(str, scales)) for scales in (KRON_TRIANGLES, URAND_TRIANGLES))
             raise argparse.ArgumentTypeError(f"'{name}' is no graph with a known count; expected kronS (S of {kron}), "
-                                             f"urandS (S of {urand}), crawlK or kingsN")
+                                             f"urandS (S of {urand}), crawlK, crawlKp or kingsN")
         self.name, self.triangles = name, known[family]
         self.recipe = {
             "kron": ["gap-kron", "--scale", str(size)],
             "urand": ["gap-urand", "--scale", str(size)],
-            "crawl": ["blowup", CRAWL, "--copies", str(size)],
+            "crawl": ["blowup", CRAWL, "--copies", str(size), *(["--permute", "1"] if name.endswith("p") else [])],
             "kings": ["kings-grid", "--rows", str(size), "--columns", str(size)],
         }[family]
         self.path = self.csr_bytes = self.edges = None
@@ -146,9 +148,9 @@ class Bench:
                 break
         return results
 
-    def generate(self, graph):
+    def generate(self, graph, suffix="bin"):
         """The graph's file."""
-        graph.path = self.work / f"{graph.name}.bin"
+        graph.path = self.work / f"{graph.name}.{suffix}"
         if not graph.path.exists():
             self.must(["generate", *graph.recipe, "--output", graph.path, "--json"])
 

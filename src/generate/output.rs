@@ -11,6 +11,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::ordered::make_and_write;
 use super::{BLOCK, Sequence};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
@@ -55,7 +56,7 @@ impl Format {
 }
 
 /// What names end in.
-pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v') or .graph (a BVGraph)";
+pub const SUFFIXES: &str = ".bin (pairs of u32), .txt (lines 'u v'), .graph (a BVGraph) or .sg (GAP's format)";
 
 /// Bytes of a pair of `u32`.
 const PAIR: u64 = 8;
@@ -133,9 +134,6 @@ fn write_in_order(
     control: &Control,
     task: &Task,
 ) -> Result<u64> {
-    let width = rayon::current_num_threads() as u64;
-    let (mut next, mut bytes) = (0, 0);
-    let mut made: Vec<Vec<u8>> = Vec::new();
     let make = |number| {
         let (mut edges, mut bytes) = (Vec::new(), Vec::new());
         fill(sequence, number, &mut edges, control)?;
@@ -143,19 +141,13 @@ fn write_in_order(
         task.advance(edges.len() as u64);
         Ok(bytes)
     };
-    while next < blocks(sequence) || !made.is_empty() {
-        let batch = next..blocks(sequence).min(next + width);
-        next = batch.end;
-        let (written, following) = rayon::join(
-            || made.iter().try_for_each(|text| out.write_all(text)),
-            || batch.into_par_iter().map(make).collect::<Result<_>>(),
-        );
-        written.map_err(|e| Error::write(path, e))?;
-        bytes += made.iter().map(|text| text.len() as u64).sum::<u64>();
-        made = following?;
-    }
+    let mut written = 0;
+    make_and_write(blocks(sequence), make, |bytes| {
+        written += bytes.len() as u64;
+        out.write_all(bytes).map_err(|e| Error::write(path, e))
+    })?;
     out.flush().map_err(|e| Error::write(path, e))?;
-    Ok(bytes)
+    Ok(written)
 }
 
 /// Replaces `edges` by the edges of a block.

@@ -27,7 +27,8 @@ pub(crate) struct GenerateCommand {
 /// Where the graph goes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FileArgs {
-    /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, symmetric, with .properties and .offsets
+    /// The file: .bin for pairs of u32, little-endian; .txt for text; .graph for a BVGraph, with .properties and .offsets beside it; .sg
+    /// for GAP's format. The last two are symmetric, and take 8 bytes an edge of memory
     #[arg(short, long, value_name = "FILE", value_parser = edge_file, help_heading = "Output")]
     pub(crate) output: PathBuf,
 
@@ -43,7 +44,7 @@ pub(crate) struct FileArgs {
 fn edge_file(typed: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(typed);
     match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("bin" | "txt" | "graph") => Ok(path),
+        Some("bin" | "txt" | "graph" | "sg") => Ok(path),
         _ => Err(format!("the suffix names no format; expected a name that ends in {SUFFIXES}")),
     }
 }

@@ -1,0 +1,60 @@
+//! Writes a sequence of edges as a serialized graph of the GAP Benchmark Suite (`.sg`): whether it is directed (a byte, 0), the numbers of
+//! arcs and of vertices, where each row begins, and all rows. Numbers have 8 bytes, ids 4; all are little-endian.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::Sequence;
+use super::ordered::make_and_write;
+use super::rows::Adjacency;
+use crate::control::{Control, Unit};
+use crate::disk::{self, Output};
+use crate::error::{Error, Result};
+
+/// The most vertices: ids are signed.
+const MOST_VERTICES: u64 = 1 << 31;
+
+/// Writes `sequence` to `output`; returns the number of bytes.
+pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
+    if sequence.vertices() > MOST_VERTICES {
+        return Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
+            .at(output)
+            .expected(format!("at most {MOST_VERTICES} in a .sg file"))
+            .advice("write text (.txt), or take smaller parameters"));
+    }
+    if let Some(directory) = disk::directory_of_output(output)? {
+        disk::sweep(&directory);
+    }
+    let task = control.task("generate", Some(3 * sequence.edges()), Unit::Arcs);
+    let rows = Adjacency::new(sequence, output, control, &task)?;
+    let (n, arcs) = (rows.vertices() as u64, rows.arcs());
+    let mut file = Output::create(output)?;
+    let mut out = BufWriter::with_capacity(1 << 20, &mut file);
+    let mut put = |bytes: &[u8]| out.write_all(bytes).map_err(|e| Error::write(output, e));
+    put(&[0])?;
+    put(&arcs.to_le_bytes())?;
+    put(&n.to_le_bytes())?;
+    let (chunks, mut begin) = (rows.chunks(), 0u64);
+    for chunk in &chunks {
+        control.check()?;
+        for vertex in chunk.clone() {
+            put(&begin.to_le_bytes())?;
+            begin += rows.row(vertex).len() as u64;
+        }
+    }
+    put(&begin.to_le_bytes())?;
+    let bytes = |chunk: u64| {
+        control.check()?;
+        Ok(chunks[chunk as usize]
+            .clone()
+            .flat_map(|vertex| rows.row(vertex))
+            .flat_map(|id| id.to_le_bytes())
+            .collect::<Vec<u8>>())
+    };
+    make_and_write(chunks.len() as u64, bytes, |bytes| put(bytes))?;
+    out.flush().map_err(|e| Error::write(output, e))?;
+    drop(out);
+    control.check()?;
+    file.finish()?;
+    Ok(17 + 8 * (n + 1) + 4 * arcs)
+}
