@@ -31,7 +31,7 @@ fn a_wrong_command_line_ends_with_2_and_says_why() {
         (&["count", "g.txt", "--frames", "own"], "--frames"),
         (&["count", "g.txt", "--frame-bytes", "1MiB"], "--frame-bytes"),
         (&["count", "g.txt", "--prune", "direkt"], "direct"),
-        (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], "FILE.bin"),
+        (&["generate", "complete", "--vertices", "3", "-o", "k3.xyz"], ".bin (pairs of u32)"),
         (&["cout", "g.txt"], "count"),
         (&["run", "x.toml", "--set", "partition.pats=3"], "did you mean `parts`?"),
     ];

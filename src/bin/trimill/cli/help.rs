@@ -149,7 +149,7 @@ Examples:
 /// Of `--format`.
 pub(crate) const FORMAT: &str = "\
 The format [default: found from content and suffix]:
-  bvgraph        web crawls of the WebGraph framework: .graph with .properties
+  bvgraph        web crawls of the WebGraph framework: .graph with .properties; .offsets makes reading faster
   text           edge lists (SNAP, KONECT, Graph Challenge, CSV)
   matrix-market  coordinate files, pattern, integer or real
   metis          adjacency files, also of KaMinPar and the DIMACS challenge
