@@ -72,6 +72,9 @@ use crate::error::{Error, Result};
 /// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
 pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 
+/// The most arcs that rows are passed on in.
+const LARGEST_BATCH: usize = 1 << 14;
+
 /// Receives arcs from a reader.
 pub trait ArcSink: Sync {
     /// Takes a batch of arcs `(tail, head)` in the ids of the input. Called from many threads at once; batches of
@@ -80,6 +83,27 @@ pub trait ArcSink: Sync {
     /// # Errors
     /// Those of the receiving stage; the reader stops at once and passes them on.
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
+
+    /// Takes consecutive rows, called like [`Self::arcs`]: `rows` has the tail of each and where its heads end in `heads`. The heads of a
+    /// row ascend strictly.
+    ///
+    /// # Errors
+    /// As [`Self::arcs`].
+    fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
+        let mut begin = 0;
+        for &(tail, end) in rows {
+            for part in heads[begin..end].chunks(LARGEST_BATCH) {
+                if batch.len() + part.len() > LARGEST_BATCH {
+                    self.arcs(&batch)?;
+                    batch.clear();
+                }
+                batch.extend(part.iter().map(|&head| (tail, u64::from(head))));
+            }
+            begin = end;
+        }
+        self.arcs(&batch)
+    }
 }
 
 /// A reader whose file is open and whose header was checked.

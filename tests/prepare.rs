@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::job::data;
 use common::rows_of;
+use dsi_bitstream::traits::BE;
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::Workspace;
@@ -25,6 +26,7 @@ use trimill::testing::prepare::{OnDevice, prepare_with};
 use trimill_kernels::padded;
 use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::{Double, Pace, has_compiler};
+use webgraph::prelude::{BvComp, VecGraph};
 
 /// A device that has started once it was asked so many times whether it has.
 struct Slow {
@@ -186,6 +188,15 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
     for name in ["cnr-symmetric.graph", "delaunay_n15.graph", "bcsstk13.mtx", "as20000102.txt"] {
         same(&opened(&data(name)), 3, name);
     }
+    // Rows with loops at their beginning, end and middle, alone, and in every row; a row longer than a buffer.
+    let folder = tempfile::tempdir().unwrap();
+    let loops = (0..900).map(|v| (v, v));
+    let rows = (0..900usize).flat_map(|u| (0..u % 40).map(move |i| (u, (u * 7 + i * i) % 900)));
+    let long = (0..5000).map(|v| (40, v)).chain([(4999, 4999), (4998, 0), (0, 4999)]);
+    let arcs: std::collections::BTreeSet<_> = loops.chain(rows).chain(long).collect();
+    BvComp::with_basename(folder.path().join("loops")).comp_graph::<BE>(&VecGraph::from_arcs(arcs)).unwrap();
+    same(&opened(&folder.path().join("loops.graph")), 0, "rows with loops");
+    same(&opened(&folder.path().join("loops.graph")), 3, "rows with loops, late");
 }
 
 #[test]

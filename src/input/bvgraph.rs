@@ -99,20 +99,21 @@ impl Bvgraph {
         let found = AtomicU64::new(0);
         let decode = |work: &mut Work<'a, O>| -> Result<()> {
             control.check()?;
-            let Work { chunk, reader, batch } = work;
-            batch.clear();
-            let arcs =
-                reader.get_or_insert_with(|| ChunkReader::new(self, Some(task))).read(chunk, |tail, successors| {
-                    for &head in successors {
-                        batch.push((tail, head.into()));
-                        if batch.len() == BATCH {
-                            sink.arcs(batch)?;
-                            batch.clear();
-                        }
-                    }
-                    Ok(())
-                })?;
-            sink.arcs(batch)?;
+            let Work { chunk, reader, rows, heads } = work;
+            rows.clear();
+            heads.clear();
+            let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
+            let arcs = reader.read(chunk, |tail, successors| {
+                heads.extend_from_slice(successors);
+                rows.push((tail, heads.len()));
+                if heads.len() >= BATCH {
+                    sink.rows(rows, heads)?;
+                    rows.clear();
+                    heads.clear();
+                }
+                Ok(())
+            })?;
+            sink.rows(rows, heads)?;
             found.fetch_add(arcs, Ordering::Relaxed);
             Ok(())
         };
@@ -157,12 +158,14 @@ impl Bvgraph {
 struct Work<'a, O> {
     chunk: Chunk,
     reader: Option<ChunkReader<'a, O>>,
-    batch: Vec<(u64, u64)>,
+    /// Rows that were decoded: the tail of each, and where its heads end.
+    rows: Vec<(u64, usize)>,
+    heads: Vec<u32>,
 }
 
 impl<O> Default for Work<'_, O> {
     fn default() -> Self {
-        Self { chunk: Chunk::default(), reader: None, batch: Vec::new() }
+        Self { chunk: Chunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
     }
 }
 

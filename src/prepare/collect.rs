@@ -22,14 +22,14 @@ use crate::input::ArcSink;
 use crate::lock;
 use crate::mapped::zeros;
 
-/// Arcs of a buffer of the device: large enough to be copied from directly.
-const BUFFER: usize = 1 << 18;
+/// Arcs of a buffer of the device: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
+const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
 
 /// The most buffers of the device: a few for each thread, as many as it takes to lock memory in some hundredths of a second.
 const MOST_PINNED: usize = 40;
 
 /// Arcs of a buffer that waits for the device: large enough for large pages.
-const WAITING: usize = 1 << 20;
+const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 };
 
 /// A sink for the arcs of an input.
 pub(super) struct Collect<'d> {
@@ -266,32 +266,106 @@ fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (u
     (read, packed, largest)
 }
 
-impl ArcSink for Collect<'_> {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        let mut place = lock(&self.partial).pop();
-        let (mut rest, mut loops, mut largest) = (batch, 0, 0);
-        while !rest.is_empty() {
-            let (mut buffer, many) = match place.take() {
+/// A buffer that is being filled, and how full it is.
+struct Filling<'c, 'd> {
+    collect: &'c Collect<'d>,
+    place: Option<(HostWords, usize)>,
+    loops: u64,
+    /// One more than the largest id.
+    ids: u64,
+}
+
+impl Filling<'_, '_> {
+    /// Calls `fill` with room for an arc at least, until it returns no more than it was given; it returns how many arcs it put there, and
+    /// whether there are more.
+    fn fill(&mut self, mut fill: impl FnMut(&mut [u64]) -> (usize, bool)) -> Result<()> {
+        let collect = self.collect;
+        loop {
+            let (mut buffer, many) = match self.place.take() {
                 Some(place) => place,
-                None => (self.refuse_on_error(self.buffer())?, 0),
+                None => (collect.refuse_on_error(collect.buffer())?, 0),
             };
-            let (read, packed, most) = pack(rest, &mut buffer[many..], |id| {
-                loops += 1;
-                if id < self.end {
-                    self.loop_ids.note(id);
-                }
-            });
-            (rest, largest) = (&rest[read..], largest.max(most));
-            if many + packed < buffer.len() {
-                place = Some((buffer, many + packed));
+            let (put, more) = fill(&mut buffer[many..]);
+            if many + put < buffer.len() {
+                self.place = Some((buffer, many + put));
             } else {
-                let sent = lock(&self.state).send(buffer, many + packed);
-                self.refuse_on_error(sent)?;
+                let sent = lock(&collect.state).send(buffer, many + put);
+                collect.refuse_on_error(sent)?;
+            }
+            if !more {
+                return Ok(());
             }
         }
-        lock(&self.partial).extend(place);
-        self.loops.fetch_add(loops, Ordering::Relaxed);
-        self.ids.fetch_max(if batch.is_empty() { 0 } else { largest.saturating_add(1) }, Ordering::Relaxed);
-        if largest >= self.end { self.refuse_on_error(Err(refusal())) } else { Ok(()) }
+    }
+
+    fn found_loop(&mut self, id: u64) {
+        self.loops += 1;
+        if id < self.collect.end {
+            self.collect.loop_ids.note(id);
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        let Self { collect, place, loops, ids } = self;
+        lock(&collect.partial).extend(place);
+        collect.loops.fetch_add(loops, Ordering::Relaxed);
+        collect.ids.fetch_max(ids, Ordering::Relaxed);
+        if ids > collect.end { collect.refuse_on_error(Err(refusal())) } else { Ok(()) }
+    }
+}
+
+impl<'d> Collect<'d> {
+    fn filling(&self) -> Filling<'_, 'd> {
+        Filling { collect: self, place: lock(&self.partial).pop(), loops: 0, ids: 0 }
+    }
+}
+
+impl ArcSink for Collect<'_> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let (mut filling, mut rest) = (self.filling(), batch);
+        let mut loops = Vec::new();
+        let mut largest = None;
+        if !batch.is_empty() {
+            filling.fill(|room| {
+                let (read, packed, most) = pack(rest, room, |id| loops.push(id));
+                rest = &rest[read..];
+                largest = largest.max(Some(most));
+                (packed, !rest.is_empty())
+            })?;
+        }
+        filling.ids = largest.map_or(0, |largest| largest.saturating_add(1));
+        loops.into_iter().for_each(|id| filling.found_loop(id));
+        filling.finish()
+    }
+
+    fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        let mut filling = self.filling();
+        let mut begin = 0;
+        for &(tail, end) in rows {
+            let row = &heads[begin..end];
+            begin = end;
+            let Some(&last) = row.last() else { continue };
+            filling.ids = filling.ids.max(tail.max(last.into()).saturating_add(1));
+            // Without the loop, which is where the row passes its tail.
+            let before = row.partition_point(|&head| u64::from(head) < tail);
+            let is_loop = row.get(before).is_some_and(|&head| u64::from(head) == tail);
+            if is_loop {
+                filling.found_loop(tail);
+            }
+            for mut part in [&row[..before], &row[before + usize::from(is_loop)..]] {
+                if part.is_empty() {
+                    continue;
+                }
+                filling.fill(|room| {
+                    let now = part.len().min(room.len());
+                    for (to, &head) in room.iter_mut().zip(&part[..now]) {
+                        *to = tail << 32 | u64::from(head);
+                    }
+                    part = &part[now..];
+                    (now, !part.is_empty())
+                })?;
+            }
+        }
+        filling.finish()
     }
 }
