@@ -15,6 +15,7 @@ use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::file::Pread;
 use crate::control::Task;
+use crate::mapped::with_capacity;
 
 /// Bytes of the file that are read at once, for each thread; a larger frame is decoded as a stream.
 const PACKED: usize = 4 << 20;
@@ -58,7 +59,9 @@ impl<'a> Frames<'a> {
         if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
             let Self { file, packed, .. } = self;
             let (most, before) = (PACKED * rayon::current_num_threads(), packed.len());
-            packed.reserve_exact(most - before);
+            if packed.capacity() == 0 {
+                *packed = with_capacity(most);
+            }
             let rest = Pread { file, at: self.at + before as u64, task: None };
             rest.take((most - before) as u64).read_to_end(packed)?;
             self.decode_in_parallel();
@@ -86,7 +89,7 @@ impl<'a> Frames<'a> {
             if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
                 break;
             }
-            frames.push((end..end + size, spare.pop().unwrap_or_default()));
+            frames.push((end..end + size, spare.pop().unwrap_or_else(|| with_capacity(PLAIN as usize))));
             end += size;
         }
         // One alone is no faster so.
