@@ -72,8 +72,8 @@ use crate::error::{Error, Result};
 /// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
 pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
 
-/// The most arcs that rows are passed on in.
-const LARGEST_BATCH: usize = 1 << 14;
+/// The most arcs in a batch made of rows: 64 KiB, which the allocator reuses.
+const LARGEST_BATCH: usize = 1 << 12;
 
 /// Receives arcs from a reader.
 pub trait ArcSink: Sync {

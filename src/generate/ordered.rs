@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 
-/// Calls `make` for each piece below `pieces`, a batch in parallel while `write` receives the batch before, in order. Memory: two batches, each of two
-/// pieces a thread.
+/// Calls `make` for each piece below `pieces`, a batch in parallel while `write` receives the batch before, in order.
+/// Memory: two batches, each of two pieces a thread.
 ///
 /// # Errors
 /// Those of `make` and `write`.

@@ -1,8 +1,8 @@
 //! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
 //! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
 //!
-//! Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. Where these begin says a file of
-//! [`offsets`] if there is one; else one thread reads the stream without decoding rows ([`scan`]). Nothing is written beside the
+//! Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. A file of [`offsets`], if there
+//! is one, gives their beginnings; else one thread reads the stream without decoding rows to find them ([`scan`]). Nothing is written beside the
 //! graph. Memory: for each chunk in progress its bytes, the rows of the window, and a batch of arcs.
 
 mod bits;

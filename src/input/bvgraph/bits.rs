@@ -97,7 +97,7 @@ pub(super) enum StreamError {
 pub(super) struct Bits<'a, O> {
     file: &'a File,
     bytes: u64,
-    /// Told of what is read.
+    /// Advanced by the bytes that are read.
     task: Option<&'a Task>,
     /// Bytes that are read at a time.
     at_once: u64,
@@ -111,7 +111,7 @@ pub(super) struct Bits<'a, O> {
 }
 
 impl<'a, O: BitOrder> Bits<'a, O> {
-    /// The beginning of a file of `bytes` bytes; `task` is told of what is read.
+    /// The beginning of a file of `bytes` bytes; `task` is advanced by what is read.
     pub(super) fn new(file: &'a File, bytes: u64, task: Option<&'a Task>) -> Self {
         Self {
             file,

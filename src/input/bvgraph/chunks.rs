@@ -21,7 +21,7 @@ enum Cutter<'a, O> {
 }
 
 impl<'a, O: BitOrder> Chunks<'a, O> {
-    /// From the first row on; `task` is told of what is read of the stream.
+    /// From the first row on; `task` is advanced by what is read of the stream.
     pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
         let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
         let scan = || {
@@ -68,7 +68,7 @@ pub(super) struct ChunkReader<'a, O> {
 }
 
 impl<'a, O: BitOrder> ChunkReader<'a, O> {
-    /// `task` is told of what is read where no thread reads the stream before.
+    /// `task` is advanced by what is read, unless a thread has read the stream before.
     pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
         let offsets = graph.offsets();
         let bits = Bits::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
