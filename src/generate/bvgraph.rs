@@ -14,6 +14,7 @@ use dsi_bitstream::traits::{BE, BitWrite};
 
 use super::Sequence;
 use super::ordered::make_and_write;
+use super::output::check_vertices;
 use super::rows::Adjacency;
 use crate::control::{Control, Task, Unit};
 use crate::disk::{self, Output};
@@ -36,12 +37,7 @@ pub(super) fn write(sequence: &dyn Sequence, graph: &Path, control: &Control) ->
             .expected("none, since programs take what follows it for a suffix")
             .advice(format!("name it {better}.graph")));
     }
-    if sequence.vertices() > MOST_VERTICES {
-        return Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
-            .at(graph)
-            .expected(format!("at most {MOST_VERTICES} in a BVGraph"))
-            .advice("write text (.txt), or take smaller parameters"));
-    }
+    check_vertices(sequence, (MOST_VERTICES, "the limit of a BVGraph"), graph)?;
     let files = Files {
         graph: graph.to_path_buf(),
         properties: graph.with_extension("properties"),

@@ -63,11 +63,8 @@ const PAIR: u64 = 8;
 
 /// Writes `sequence` and returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, control: &Control) -> Result<u64> {
-    if format == Format::Binary && sequence.vertices() > 1 << 32 {
-        return Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
-            .at(output)
-            .expected("at most 4294967296, whose ids fit into 32 bits")
-            .advice("write text (.txt), or take smaller parameters"));
+    if format == Format::Binary {
+        check_vertices(sequence, (1 << 32, "whose ids fit into 32 bits"), output)?;
     }
     let task = control.task("generate", Some(sequence.edges()), Unit::Arcs);
     let encode = if format == Format::Binary { as_pairs } else { as_text };
@@ -87,6 +84,17 @@ pub(super) fn write(sequence: &dyn Sequence, format: Format, output: &Path, cont
     control.check()?;
     file.finish()?;
     Ok(bytes)
+}
+
+/// Refuses a graph with more vertices than a format has ids for, which `why` names.
+pub(super) fn check_vertices(sequence: &dyn Sequence, (most, why): (u64, &str), output: &Path) -> Result<()> {
+    if sequence.vertices() <= most {
+        return Ok(());
+    }
+    Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
+        .at(output)
+        .expected(format!("at most {most}, {why}"))
+        .advice("write text (.txt), or take smaller parameters"))
 }
 
 fn check_space(directory: &Path, needed: u128) -> Result<()> {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Sequence;
 use super::ordered::make_and_write;
+use super::output::check_vertices;
 use super::rows::Adjacency;
 use crate::control::{Control, Unit};
 use crate::disk::{self, Output};
@@ -16,12 +17,7 @@ const MOST_VERTICES: u64 = 1 << 31;
 
 /// Writes `sequence` to `output`; returns the number of bytes.
 pub(super) fn write(sequence: &dyn Sequence, output: &Path, control: &Control) -> Result<u64> {
-    if sequence.vertices() > MOST_VERTICES {
-        return Err(Error::usage(format!("the graph has {} vertices", sequence.vertices()))
-            .at(output)
-            .expected(format!("at most {MOST_VERTICES} in a .sg file"))
-            .advice("write text (.txt), or take smaller parameters"));
-    }
+    check_vertices(sequence, (MOST_VERTICES, "the limit of a .sg file"), output)?;
     if let Some(directory) = disk::directory_of_output(output)? {
         disk::sweep(&directory);
     }
