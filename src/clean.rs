@@ -5,8 +5,8 @@
 //!
 //! An arc goes, as an 8-byte key, to one of the two lanes of one of `B` buckets: the bucket by a hash of its pair, the lane by
 //! its direction. So lanes have about the same size however skewed the degrees are, all copies of a pair are in one bucket, and
-//! the direction takes no bits. Then each lane is sorted and deduplicated and the two lanes of a bucket are merged, all buckets
-//! in parallel.
+//! the direction takes no bits. Then each lane is sorted ([`sort`]) and deduplicated and the two lanes of a bucket are merged, all
+//! buckets in parallel.
 //!
 //! Cost: one pass over the input (two if ids must be ranked), a sort of `arcs / B` keys for each bucket; `8 arcs` bytes
 //! written and read once if they do not fit in memory, then 8 bytes an edge. Memory: within the host's budget, [`PER_ID`] or
@@ -14,6 +14,7 @@
 
 pub mod buckets;
 pub mod ids;
+mod sort;
 pub mod workspace;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -30,6 +31,7 @@ use crate::input::{ArcSink, MOST_VERTICES};
 use crate::mapped::{prefetch, with_capacity, zeros};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
+use sort::sort_pairs;
 use workspace::{Ids, PER_KEY, Pool};
 pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
 
@@ -91,9 +93,18 @@ pub struct CleanGraph {
 /// Cleans the graph that `source` delivers.
 ///
 /// # Errors
+/// As [`read`] and [`ArcsRead::clean`].
+#[cfg(feature = "testing")]
+pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
+    read(source, space, control)?.clean(space, control)
+}
+
+/// Reads the arcs that `source` delivers, and distributes them to buckets.
+///
+/// # Errors
 /// Invalid input; more than 2^32 - 2 vertices ([`crate::error::Kind::Data`]); bucket files that cannot be written
 /// ([`crate::error::Kind::Resource`]).
-pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
+pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     if let Some(n) = source.declared_vertices()
         && n > MOST_VERTICES
     {
@@ -122,8 +133,7 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
                 symmetric: source.symmetric(),
                 reading: start.elapsed(),
             };
-            let shares = space.beside(&needs(Ids::Plain(range), arcs, space))?;
-            return unite(plain.finish()?, range as usize, InputIds::Plain, &totals, &shares, control);
+            return Ok(ArcsRead { buckets: plain.finish()?, range, ids: InputIds::Plain, totals });
         }
     }
     drop(plain);
@@ -147,18 +157,17 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
     }
-    let n = table.len();
+    let n = table.len() as u64;
     let totals = InputTotals {
         arcs,
         loops: ranked.loops.load(Ordering::Relaxed),
-        declared: source.declared_vertices().unwrap_or(n as u64),
+        declared: source.declared_vertices().unwrap_or(n),
         first_id: source.first_id(),
         lines: source.declared_vertices(),
         symmetric: source.symmetric(),
         reading: start.elapsed(),
     };
-    let keyed = ranked.finish()?;
-    unite(keyed, n, InputIds::Ranked(table), &totals, &shares, control)
+    Ok(ArcsRead { buckets: ranked.finish()?, range: n, ids: InputIds::Ranked(table), totals })
 }
 
 /// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
@@ -261,63 +270,73 @@ struct InputTotals {
     reading: Duration,
 }
 
-/// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
-fn unite(
-    arcs: Buckets,
-    range: usize,
+/// The arcs of an input, in buckets.
+pub struct ArcsRead {
+    buckets: Buckets,
+    /// One more than the largest id.
+    range: u64,
     ids: InputIds,
-    totals: &InputTotals,
-    shares: &Shares<'_>,
-    control: &Control,
-) -> Result<CleanGraph> {
-    arcs.keep_at_most(shares.buckets())?;
-    let piece = shares.keys_at_once() as usize;
-    let pool = Pool::of_sorting(shares);
-    let degrees: Vec<AtomicU32> = zeros(range);
-    let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
-    let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
-    let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
-        .into_par_iter()
-        .map(|bucket| -> Result<(u64, u64, u64)> {
-            control.check()?;
-            let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-            let taken = pool.take(incoming * PER_KEY);
-            let forward = distinct_keys(&arcs, 2 * bucket, piece, |keys| taken.check(keys * PER_KEY))?;
-            let before = forward.len() as u64;
-            let check = |keys| taken.check((before + keys) * PER_KEY);
-            let backward = distinct_keys(&arcs, 2 * bucket + 1, piece, check)?;
-            let distinct = (forward.len() + backward.len()) as u64;
-            let union = merge(forward, backward);
-            let edges = union.len() as u64;
-            add_degrees(&union, &degrees);
-            pairs.put(bucket, union)?;
-            task.advance(incoming);
-            Ok((edges, distinct, 2 * edges - distinct))
+    totals: InputTotals,
+}
+
+impl ArcsRead {
+    /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
+    ///
+    /// # Errors
+    /// Too little memory, or bucket files that cannot be written or read ([`crate::error::Kind::Resource`]); a stop.
+    pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
+        let Self { buckets: arcs, range, ids, totals } = self;
+        let of_ids = if matches!(ids, InputIds::Plain) { Ids::Plain(range) } else { Ids::Ranked(range) };
+        let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
+        arcs.keep_at_most(shares.buckets())?;
+        let piece = shares.keys_at_once() as usize;
+        let pool = Pool::of_sorting(&shares);
+        let degrees: Vec<AtomicU32> = zeros(range as usize);
+        let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
+        let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
+        let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
+            .into_par_iter()
+            .map(|bucket| -> Result<(u64, u64, u64)> {
+                control.check()?;
+                let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
+                let taken = pool.take(incoming * PER_KEY);
+                let forward = distinct_keys((&arcs, 2 * bucket), (range, piece), |keys| taken.check(keys * PER_KEY))?;
+                let before = forward.len() as u64;
+                let check = |keys| taken.check((before + keys) * PER_KEY);
+                let backward = distinct_keys((&arcs, 2 * bucket + 1), (range, piece), check)?;
+                let distinct = (forward.len() + backward.len()) as u64;
+                let union = merge(forward, backward);
+                let edges = union.len() as u64;
+                add_degrees(&union, &degrees);
+                pairs.put(bucket, union)?;
+                task.advance(incoming);
+                Ok((edges, distinct, 2 * edges - distinct))
+            })
+            .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
+        let report = CleanReport {
+            vertices_declared: totals.declared,
+            arcs: totals.arcs,
+            loops_removed: totals.loops,
+            duplicates_removed: totals.arcs - totals.loops - distinct,
+            arcs_added: without_reverse,
+            arcs_without_reverse: if totals.symmetric { 0 } else { without_reverse },
+        };
+        let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
+        let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
+        let (first_id, declared_lines) = (totals.first_id, totals.lines);
+        Ok(CleanGraph {
+            pairs,
+            degrees,
+            ids,
+            edges,
+            first_id,
+            declared_lines,
+            report,
+            bytes_distributed,
+            bytes_written,
+            reading: totals.reading,
         })
-        .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
-    let report = CleanReport {
-        vertices_declared: totals.declared,
-        arcs: totals.arcs,
-        loops_removed: totals.loops,
-        duplicates_removed: totals.arcs - totals.loops - distinct,
-        arcs_added: without_reverse,
-        arcs_without_reverse: if totals.symmetric { 0 } else { without_reverse },
-    };
-    let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
-    let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
-    let (first_id, declared_lines) = (totals.first_id, totals.lines);
-    Ok(CleanGraph {
-        pairs,
-        degrees,
-        ids,
-        edges,
-        first_id,
-        declared_lines,
-        report,
-        bytes_distributed,
-        bytes_written,
-        reading: totals.reading,
-    })
+    }
 }
 
 /// Adds the edges of a bucket to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
@@ -338,10 +357,14 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
 
 /// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
 /// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
-fn distinct_keys(buckets: &Buckets, lane: usize, piece: usize, check: impl Fn(u64) -> Result<()>) -> Result<Vec<u64>> {
+fn distinct_keys(
+    (buckets, lane): (&Buckets, usize),
+    (range, piece): (u64, usize),
+    check: impl Fn(u64) -> Result<()>,
+) -> Result<Vec<u64>> {
     let mut all = Vec::new();
-    buckets.take_in_pieces(lane, piece, |mut keys| {
-        keys.sort_unstable();
+    buckets.take_in_pieces(lane, piece, |keys| {
+        let mut keys = sort_pairs(keys, range);
         keys.dedup();
         all = merge(std::mem::take(&mut all), keys);
         check(all.len() as u64)

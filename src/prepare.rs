@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::bytes::Bytes;
 use crate::cache::{Cache, Origin};
-use crate::clean::{Workspace, clean};
+use crate::clean::{self, Workspace};
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
@@ -124,8 +124,9 @@ impl Making<'_, '_> {
         // Time spent on rows that turned out not to be clean counts as reading.
         let looking = start.elapsed();
         let start = Instant::now();
-        let cleaned = clean(source, space, control).map_err(|error| self.prefer_changed(error))?;
-        let origin = self.finish_reading()?;
+        let read = clean::read(source, space, control).map_err(|error| self.prefer_changed(error))?;
+        let (origin, cleaned) = rayon::join(|| self.finish_reading(), || read.clean(space, control));
+        let (origin, cleaned) = (origin?, cleaned?);
         let cleaning = start.elapsed().saturating_sub(cleaned.reading);
         let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
         stages.push(Stage::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));

@@ -11,8 +11,8 @@ use bytemuck::cast_slice_mut;
 
 use crate::arena::ArenaLayout;
 use crate::error::{Error, Result};
+use crate::pinned::Pinned;
 use crate::source::Source;
-use crate::staging::Pinned;
 
 /// A queue of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

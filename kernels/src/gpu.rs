@@ -18,7 +18,8 @@ use crate::engine::{EXTRA_QUEUES, MARKS, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
 use crate::images::Form;
-use crate::staging::{Pinned, Staging};
+use crate::pinned::Pinned;
+use crate::staging::Staging;
 use crate::waiting::{USUAL_LIMIT, Waiting};
 use module::Module;
 

@@ -6,17 +6,16 @@
 //! slow.
 
 use std::ffi::c_void;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Error, Result, driver};
-use crate::waiting::{USUAL_LIMIT, Waiting, is_abandoned};
+use crate::error::{Result, driver};
+use crate::pinned::Pinned;
+use crate::waiting::{USUAL_LIMIT, Waiting};
 
 /// Bytes of one buffer.
 const BUFFER: usize = 8 << 20;
@@ -36,58 +35,6 @@ const THREADS: usize = 8;
 
 /// Bytes that a thread copies at a time.
 const SHARE: usize = 256 << 10;
-
-/// A slice in page-locked host memory, from which all devices copy directly.
-#[derive(Debug)]
-pub struct Pinned<T> {
-    context: Arc<CudaContext>,
-    pointer: *mut T,
-    len: usize,
-}
-
-// SAFETY: it owns its memory like a `Box<[T]>`; the driver's functions may be called from any thread.
-unsafe impl<T: Send> Send for Pinned<T> {}
-// SAFETY: shared access only reads.
-unsafe impl<T: Sync> Sync for Pinned<T> {}
-
-impl<T: Pod> Pinned<T> {
-    pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
-        context.bind_to_thread().map_err(driver("binding the context"))?;
-        let asked = len.saturating_mul(size_of::<T>()).max(1);
-        // SAFETY: the memory is set to zero below, which is a value of any `Pod` type, before it is used.
-        let pointer = unsafe { result::malloc_host(asked, sys::CU_MEMHOSTALLOC_PORTABLE) }
-            .map_err(|_| Error::HostMemory { asked: asked as u64 })?;
-        // SAFETY: `asked` bytes were allocated there.
-        unsafe { std::ptr::write_bytes(pointer.cast::<u8>(), 0, asked) };
-        Ok(Self { context: Arc::clone(context), pointer: pointer.cast(), len })
-    }
-}
-
-impl<T> Deref for Pinned<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: `len` initialised elements, aligned to a page, owned by `self`.
-        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
-    }
-}
-
-impl<T> DerefMut for Pinned<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) }
-    }
-}
-
-impl<T> Drop for Pinned<T> {
-    fn drop(&mut self) {
-        if !is_abandoned(&self.context) && self.context.bind_to_thread().is_ok() {
-            // SAFETY: allocated in `new`, freed once; copies from it are done (`Staging` waits for its own, and copies from
-            // slices of callers are done before the call that borrows them returns).
-            let _ = unsafe { result::free_host(self.pointer.cast::<c_void>()) };
-        }
-    }
-}
 
 /// The buffers, and an event for each that is reached when it is free.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ mod tests;
 mod worker;
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -248,7 +248,8 @@ impl Work {
             Ok(triangles)
         });
         self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
-        self.triangles += workers.par_iter().map(|worker| count_postponed(&mut lock(worker), hubs)).sum::<u64>();
+        let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
+        self.triangles += count_postponed(workers.collect(), &self.hubs);
         Ok(())
     }
 

@@ -125,6 +125,8 @@ pub(super) fn worthwhile(
     let saved = (0..groups)
         .into_par_iter()
         .step_by(SAMPLED)
+        // The first groups have most of the arcs.
+        .with_max_len(8)
         .fold(
             || vec![0; blocks],
             |mut saved: Vec<i64>, group| {

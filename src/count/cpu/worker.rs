@@ -17,6 +17,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
@@ -33,6 +35,9 @@ const BLOCK: usize = 1 << 15;
 /// The most arcs that are postponed, and the fewest for which postponing pays off.
 const MOST_POSTPONED: usize = 1 << 19;
 const LEAST_POSTPONED: usize = 1 << 10;
+
+/// Postponed arcs of one worker that are counted by one thread in the end.
+const PART: usize = 1 << 13;
 
 /// The fewest successors for each word of a packed row whose successors' rows are taken to be near each other.
 const DENSE: usize = 4;
@@ -194,15 +199,29 @@ impl Worker {
     #[inline(always)]
     fn intersect_postponed(&mut self, hubs: &Hubs) -> u64 {
         let count = self.sort_and_intersect(hubs);
+        self.forget_postponed();
+        count
+    }
+
+    fn forget_postponed(&mut self) {
+        self.postponed.clear();
         self.packed.clear();
         self.places.clear();
-        count
     }
 
     #[inline(always)]
     fn sort_and_intersect(&mut self, hubs: &Hubs) -> u64 {
+        self.sort_postponed(hubs);
+        let count = self.intersect_sorted(0..self.postponed.len(), hubs);
+        self.postponed.clear();
+        count
+    }
+
+    /// Sorts the postponed arcs by blocks.
+    #[inline(always)]
+    fn sort_postponed(&mut self, hubs: &Hubs) {
         if self.postponed.is_empty() {
-            return 0;
+            return;
         }
         let before = words_before(hubs.range().start.max(DIRECT));
         let block_of = |successor: u16| (words_before(u32::from(successor)) - before) / BLOCK;
@@ -219,12 +238,16 @@ impl Worker {
             self.by_block[*next as usize] = *arc;
             *next += 1;
         }
+    }
+
+    /// Counts some of the postponed arcs, once they are sorted.
+    #[inline(always)]
+    fn intersect_sorted(&self, arcs: Range<usize>, hubs: &Hubs) -> u64 {
         let mut count = 0;
-        for arc in &self.by_block[..self.postponed.len()] {
+        for arc in &self.by_block[arcs] {
             let words = arc.first as usize..arc.first as usize + usize::from(arc.words);
             count += common(&self.places[words.clone()], &self.packed[words], hubs.row(u32::from(arc.successor)));
         }
-        self.postponed.clear();
         count
     }
 
@@ -371,10 +394,23 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
     count
 }
 
-/// Counts the postponed arcs of a worker.
+/// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
+pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs) -> u64 {
+    workers.par_iter_mut().for_each(|worker| worker.sort_postponed(hubs));
+    let mut parts: Vec<(&Worker, Range<usize>)> = Vec::new();
+    for worker in &workers {
+        let arcs = worker.postponed.len();
+        parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
+    }
+    let count = parts.into_par_iter().with_max_len(1).map(|(worker, arcs)| count_sorted(worker, arcs, hubs)).sum();
+    workers.par_iter_mut().for_each(|worker| worker.forget_postponed());
+    count
+}
+
+/// Counts some of the postponed arcs of a worker, once they are sorted.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
-pub(super) fn count_postponed(worker: &mut Worker, hubs: &Hubs) -> u64 {
-    worker.intersect_postponed(hubs)
+fn count_sorted(worker: &Worker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
+    worker.intersect_sorted(arcs, hubs)
 }
 
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.

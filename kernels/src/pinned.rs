@@ -1,0 +1,103 @@
+//! Page-locked host memory, from which all devices copy directly.
+//!
+//! It is allocated here, in large pages where there are any, and then registered with the driver: measured on an H200, that takes a third
+//! of the time of `cuMemAllocHost`, which locks small pages one after another.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cudarc::driver::{CudaContext, sys};
+
+use crate::error::{Error, Result, driver};
+use crate::waiting::is_abandoned;
+
+/// Bytes of a large page, to which memory of at least that size is aligned.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Other memory has pages of its own, since pages are locked as a whole. No page of today's systems is larger.
+const PAGE: usize = 64 << 10;
+
+/// A slice in page-locked host memory.
+#[derive(Debug)]
+pub struct Pinned<T> {
+    context: Arc<CudaContext>,
+    pointer: *mut T,
+    len: usize,
+    layout: Layout,
+}
+
+// SAFETY: it owns its memory like a `Box<[T]>`; the driver's functions may be called from any thread.
+unsafe impl<T: Send> Send for Pinned<T> {}
+// SAFETY: shared access only reads.
+unsafe impl<T: Sync> Sync for Pinned<T> {}
+
+impl<T: Pod> Pinned<T> {
+    /// `len` zeros.
+    ///
+    /// # Errors
+    /// [`Error::HostMemory`]: there is no memory, or the driver cannot lock it.
+    pub(crate) fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
+        context.bind_to_thread().map_err(driver("binding the context"))?;
+        let asked = len.saturating_mul(size_of::<T>());
+        let refused = || Error::HostMemory { asked: asked as u64 };
+        let align = if asked < LARGE_PAGE { PAGE } else { LARGE_PAGE };
+        let size = asked.max(1).checked_next_multiple_of(PAGE).ok_or_else(refused)?;
+        let layout = Layout::from_size_align(size, align).map_err(|_| refused())?;
+        // SAFETY: the size is not 0.
+        let pointer = unsafe { alloc(layout) };
+        if pointer.is_null() {
+            return Err(refused());
+        }
+        if align == LARGE_PAGE {
+            // SAFETY: the range was allocated just now and begins with a page; the advice changes no byte of it. If it is refused, pages
+            // stay small.
+            let _ = unsafe { rustix::mm::madvise(pointer.cast(), size, rustix::mm::Advice::LinuxHugepage) };
+        }
+        // SAFETY: `size` bytes were allocated there; zero is a value of any `Pod` type.
+        unsafe { std::ptr::write_bytes(pointer, 0, size) };
+        // SAFETY: the range is that allocation, which is unregistered before it is freed.
+        let registered =
+            unsafe { sys::cuMemHostRegister_v2(pointer.cast::<c_void>(), size, sys::CU_MEMHOSTREGISTER_PORTABLE) };
+        if registered != sys::CUresult::CUDA_SUCCESS {
+            // SAFETY: allocated above with this layout.
+            unsafe { dealloc(pointer, layout) };
+            return Err(refused());
+        }
+        Ok(Self { context: Arc::clone(context), pointer: pointer.cast(), len, layout })
+    }
+}
+
+impl<T> Deref for Pinned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` initialised elements, aligned to a page, owned by `self`.
+        unsafe { std::slice::from_raw_parts(self.pointer, self.len) }
+    }
+}
+
+impl<T> DerefMut for Pinned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer, self.len) }
+    }
+}
+
+impl<T> Drop for Pinned<T> {
+    fn drop(&mut self) {
+        // A device that does not answer may still copy from there, so that memory is not freed.
+        if is_abandoned(&self.context) || self.context.bind_to_thread().is_err() {
+            return;
+        }
+        // SAFETY: registered in `new`. Copies from it are done: `Staging` waits for its own, and copies from slices of callers are done
+        // before the call that borrows them returns.
+        let unregistered = unsafe { sys::cuMemHostUnregister(self.pointer.cast::<c_void>()) };
+        if unregistered == sys::CUresult::CUDA_SUCCESS {
+            // SAFETY: allocated in `new` with this layout, freed once.
+            unsafe { dealloc(self.pointer.cast(), self.layout) };
+        }
+    }
+}

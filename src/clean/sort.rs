@@ -1,0 +1,70 @@
+//! Sorts the pairs of a bucket.
+//!
+//! Input: keys `min << 32 | max` whose ids are below a bound. Output: the same, ascending. Ids are mostly spread over their range, so a
+//! key's place is nearly known: keys are counted into cells, by ranges of the smaller id, and each cell of a few keys is sorted by
+//! comparing. `O(n)` for such keys, `O(n log n)` for any.
+
+use crate::mapped::zeros;
+
+/// The keys of a cell, on average.
+const PER_CELL: usize = 4;
+
+/// The most cells: their ends stay in a core's cache.
+const MOST_CELLS: usize = 1 << 18;
+
+/// Sorts keys whose smaller ids are below `range`. Takes memory for as many keys again.
+pub(super) fn sort_pairs(mut keys: Vec<u64>, range: u64) -> Vec<u64> {
+    if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
+        keys.sort_unstable();
+        return keys;
+    }
+    let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
+    // Ids take 32 bits, and the scaled ones as many as the number of a cell.
+    let scale = ((cells as u64) << 32) / range;
+    let cell_of = |key: u64| (((key >> 32) * scale) >> 32) as usize;
+    // First the lengths of cells, then the place of each cell's next key, and finally the ends.
+    let mut ends = vec![0_u32; cells];
+    for &key in &keys {
+        ends[cell_of(key)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        sum += std::mem::replace(end, sum);
+    }
+    let mut sorted = zeros(keys.len());
+    for key in keys {
+        let next = &mut ends[cell_of(key)];
+        sorted[*next as usize] = key;
+        *next += 1;
+    }
+    let mut begin = 0;
+    for end in ends {
+        sorted[begin..end as usize].sort_unstable();
+        begin = end as usize;
+    }
+    sorted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn pairs_are_sorted_however_they_are_distributed(
+            mut keys in prop::collection::vec(any::<u64>(), 1..5000),
+            shift in 0..64u32,
+            copies in 0..2000usize,
+        ) {
+            keys.iter_mut().for_each(|key| *key >>= shift);
+            let repeated = keys[0];
+            keys.extend(std::iter::repeat_n(repeated, copies));
+            let range = keys.iter().map(|key| (key >> 32) + 1).max().unwrap_or(1);
+            let sorted = sort_pairs(keys.clone(), range);
+            keys.sort_unstable();
+            prop_assert_eq!(sorted, keys);
+        }
+    }
+}
