@@ -5,7 +5,7 @@
 //!
 //! An arc goes, as an 8-byte key, to one of the two lanes of one of `B` buckets: the bucket by a hash of its pair, the lane by
 //! its direction. So lanes have about the same size however skewed the degrees are, all copies of a pair are in one bucket, and
-//! the direction takes no bits. Then each lane is sorted ([`sort`]) and deduplicated and the two lanes of a bucket are merged, all
+//! the direction takes no bits. Where the order of the input allows it, buckets are ranges of ids instead ([`ranges`]). Then each lane is sorted ([`sort`]) and deduplicated and the two lanes of a bucket are merged, all
 //! buckets in parallel.
 //!
 //! Cost: one pass over the input (two if ids must be ranked), a sort of `arcs / B` keys for each bucket; `8 arcs` bytes
@@ -14,9 +14,11 @@
 
 pub mod buckets;
 pub mod ids;
+mod ranges;
 mod sort;
 pub mod workspace;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,7 @@ use crate::input::{ArcSink, MOST_VERTICES};
 use crate::mapped::{prefetch, with_capacity, zeros};
 use buckets::Buckets;
 use ids::{Distinct, Seen, mix};
+use ranges::{BySmallerId, IdRanges};
 use sort::sort_pairs;
 use workspace::{Ids, PER_KEY, Pool};
 pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
@@ -116,7 +119,11 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let estimate = source.arcs_at_most();
     let buckets = shares.bucket_count(estimate);
     let seen = Seen::default();
-    let plain = Distribute::new(buckets, &shares, Some, Some(&seen), plain_ids(source, shares.left));
+    let place = match id_ranges(source, buckets, space, control)? {
+        Some(ranges) => Place::Ranges(ranges),
+        None => Place::hash(buckets),
+    };
+    let plain = Distribute::new(place, &shares, Some, Some(&seen), plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
         let arcs = scanned?;
@@ -133,7 +140,8 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
                 symmetric: source.symmetric(),
                 reading: start.elapsed(),
             };
-            return Ok(ArcsRead { buckets: plain.finish()?, range, ids: InputIds::Plain, totals });
+            let (buckets, place) = plain.finish()?;
+            return Ok(ArcsRead { buckets, place, range, ids: InputIds::Plain, totals });
         }
     }
     drop(plain);
@@ -152,7 +160,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     }
     let shares = space.beside(&needs(Ids::Ranked(table.len() as u64), arcs, space))?;
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
-    let ranked = Distribute::new(shares.bucket_count(estimate), &shares, rank, None, MOST_VERTICES);
+    let ranked = Distribute::new(Place::hash(shares.bucket_count(estimate)), &shares, rank, None, MOST_VERTICES);
     let arcs = source.scan(&ranked, control)?;
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
@@ -167,7 +175,22 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         symmetric: source.symmetric(),
         reading: start.elapsed(),
     };
-    Ok(ArcsRead { buckets: ranked.finish()?, range: n, ids: InputIds::Ranked(table), totals })
+    let (buckets, place) = ranked.finish()?;
+    Ok(ArcsRead { buckets, place, range: n, ids: InputIds::Ranked(table), totals })
+}
+
+/// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.
+fn id_ranges(
+    source: &dyn ArcSource,
+    buckets: usize,
+    space: Workspace<'_>,
+    control: &Control,
+) -> Result<Option<IdRanges>> {
+    let Some(ids) = source.declared_vertices().filter(|_| source.is_ordered()) else { return Ok(None) };
+    let Ok(shares) = space.beside(&needs(Ids::Plain(ids), source.arcs_at_most(), space)) else { return Ok(None) };
+    let counted = BySmallerId::new(ids);
+    source.scan(&counted, control)?;
+    Ok(counted.ranges(buckets, shares.keys_at_once()))
 }
 
 /// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
@@ -187,15 +210,58 @@ pub(crate) const fn is_sparse(last: u64, arcs: u64) -> bool {
     last >= ALWAYS_PLAIN && last / 8 > arcs
 }
 
+/// The most ids, one more than the largest, of so many arcs that are not sparse.
+pub(crate) fn most_ids(arcs: u64) -> u64 {
+    arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
+}
+
 fn too_many(n: u64) -> Error {
     Error::data("input", format!("{n} vertices"))
         .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
 }
 
+/// Which bucket a pair goes to.
+enum Place {
+    /// By a hash of the pair, shifted by so many bits.
+    Hash { shift: u32 },
+    /// By the smaller id.
+    Ranges(IdRanges),
+}
+
+impl Place {
+    /// For a power of two of buckets.
+    fn hash(buckets: usize) -> Self {
+        Self::Hash { shift: 64 - buckets.ilog2() }
+    }
+
+    fn buckets(&self) -> usize {
+        match self {
+            Self::Hash { shift } => 1 << (64 - shift),
+            Self::Ranges(ranges) => ranges.buckets(),
+        }
+    }
+
+    #[inline]
+    fn bucket_of(&self, key: u64) -> usize {
+        match self {
+            Self::Hash { shift } => (mix(key) >> shift) as usize,
+            Self::Ranges(ranges) => ranges.bucket_of(key >> 32),
+        }
+    }
+
+    /// The smaller ids of a bucket, of a graph whose ids are below `end`.
+    fn ids(&self, bucket: usize, end: u64) -> Range<u64> {
+        match self {
+            Self::Hash { .. } => 0..end,
+            Self::Ranges(ranges) => ranges.ids(bucket),
+        }
+    }
+}
+
 /// The sink that sends arcs to their lanes.
 struct Distribute<'a, F> {
     buckets: Buckets,
-    shift: u32,
+    place: Place,
     rename: F,
     seen: Option<&'a Seen>,
     /// Ids from this one on set `overflow`.
@@ -205,10 +271,10 @@ struct Distribute<'a, F> {
 }
 
 impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
-    fn new(buckets: usize, shares: &Shares<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+    fn new(place: Place, shares: &Shares<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
         Self {
-            buckets: Buckets::new(2 * buckets, shares.buckets(), shares.dir),
-            shift: 64 - buckets.ilog2(),
+            buckets: Buckets::new(2 * place.buckets(), shares.buckets(), shares.dir),
+            place,
             rename,
             seen,
             end,
@@ -217,9 +283,9 @@ impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
         }
     }
 
-    fn finish(self) -> Result<Buckets> {
+    fn finish(self) -> Result<(Buckets, Place)> {
         self.buckets.flush()?;
-        Ok(self.buckets)
+        Ok((self.buckets, self.place))
     }
 }
 
@@ -245,7 +311,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
                 return None;
             }
             let key = u.min(v) << 32 | u.max(v);
-            Some(((mix(key) >> self.shift) as usize * 2 + usize::from(u > v), key))
+            Some((self.place.bucket_of(key) * 2 + usize::from(u > v), key))
         });
         self.buckets.extend(keyed)?;
         self.loops.fetch_add(loops, Ordering::Relaxed);
@@ -273,6 +339,7 @@ struct InputTotals {
 /// The arcs of an input, in buckets.
 pub struct ArcsRead {
     buckets: Buckets,
+    place: Place,
     /// One more than the largest id.
     range: u64,
     ids: InputIds,
@@ -285,7 +352,7 @@ impl ArcsRead {
     /// # Errors
     /// Too little memory, or bucket files that cannot be written or read ([`crate::error::Kind::Resource`]); a stop.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
-        let Self { buckets: arcs, range, ids, totals } = self;
+        let Self { buckets: arcs, place, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { Ids::Plain(range) } else { Ids::Ranked(range) };
         let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
         arcs.keep_at_most(shares.buckets())?;
@@ -299,11 +366,11 @@ impl ArcsRead {
             .map(|bucket| -> Result<(u64, u64, u64)> {
                 control.check()?;
                 let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-                let taken = pool.take(incoming * PER_KEY);
-                let forward = distinct_keys((&arcs, 2 * bucket), (range, piece), |keys| taken.check(keys * PER_KEY))?;
+                let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
+                let forward = distinct_keys((&arcs, 2 * bucket), (&ids, piece), |keys| taken.check(keys * PER_KEY))?;
                 let before = forward.len() as u64;
                 let check = |keys| taken.check((before + keys) * PER_KEY);
-                let backward = distinct_keys((&arcs, 2 * bucket + 1), (range, piece), check)?;
+                let backward = distinct_keys((&arcs, 2 * bucket + 1), (&ids, piece), check)?;
                 let distinct = (forward.len() + backward.len()) as u64;
                 let union = merge(forward, backward);
                 let edges = union.len() as u64;
@@ -359,12 +426,12 @@ fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
 /// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
 fn distinct_keys(
     (buckets, lane): (&Buckets, usize),
-    (range, piece): (u64, usize),
+    (ids, piece): (&Range<u64>, usize),
     check: impl Fn(u64) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let mut all = Vec::new();
     buckets.take_in_pieces(lane, piece, |keys| {
-        let mut keys = sort_pairs(keys, range);
+        let mut keys = sort_pairs(keys, ids);
         keys.dedup();
         all = merge(std::mem::take(&mut all), keys);
         check(all.len() as u64)

@@ -119,6 +119,11 @@ trait Reader: Send + Sync {
         false
     }
 
+    /// As [`Source::is_ordered`].
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
     /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
 

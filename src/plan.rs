@@ -27,6 +27,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::Serialize;
+use trimill_kernels::Size;
 
 use crate::bytes::Bytes;
 use crate::count::Footprint;
@@ -36,7 +37,7 @@ use crate::job::Stream;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
-use crate::partition::section::smallest_row_block_limit;
+use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
 use estimate::{Estimates, Machine};
@@ -192,6 +193,17 @@ pub fn floor(graph: &GraphSize, footprint: &Footprint) -> Floor {
     let row_blocks = Bytes(row_block.get() * space::passing(footprint));
     let device = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     Floor { device, row_block }
+}
+
+/// Whether more of a device's memory than `device` would not help to count a graph.
+pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool {
+    let size = (graph.vertices, graph.edges, graph.longest_row);
+    let space = Space::new(size, footprint, device, Bytes(u64::MAX));
+    let locals = u64::from(graph.vertices);
+    let row_block_limit = row_block_bytes(graph.vertices, 0, 0).get();
+    let whole = Size { locals, arcs: graph.edges, numbered: graph.vertices, row_block_limit };
+    let preferred = footprint.taken(Bytes::ZERO, &whole, Bytes(u64::MAX));
+    space.is_enough() && space.whole_fits() && preferred <= device
 }
 
 /// A budget that is above the floor, and how it is divided.

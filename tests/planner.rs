@@ -36,7 +36,7 @@ use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::ranges::ranges;
 use trimill::testing::plan::sets::{Vertices, assigned, sets};
-use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, replan};
+use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, is_ample, replan};
 use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::source::{PartitionSource, Spilled};
@@ -333,6 +333,11 @@ fn check(case: u64, graphs: &[Known]) {
     let control = Control::silent();
     let of_ranges = planned(ranges(graph, parts, &footprint, &limits, &control));
     check_ranges(known, &of_ranges, counts, backend.as_mut(), &format!("{told}, ranges"));
+    if parts.is_none() && row_block.is_none() && is_ample(&graph.size(), &footprint, device) {
+        assert_eq!(of_ranges.parts(), 1, "{told}");
+        let more = Footprint { of_budget: Some(|size, budget| budget.min(9 * size.arcs + (1 << 30))), ..footprint };
+        assert!(!is_ample(&graph.size(), &more, device), "{told}: the method prefers a GiB more");
+    }
     let vertices = Vertices::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
     let cut = assigned(graph, &vertices, &cut, &footprint, &limits, &control);

@@ -31,7 +31,7 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
             .expected("a file; write it to one first"));
     }
     if job.prepare != Prepare::Cpu {
-        setup.open_gpus(job)?;
+        setup.open_gpus(job, input.device_bytes_at_most())?;
     }
     let mut preparation = Vec::new();
     let (graph, _) = input.graph(&setup, control, &mut preparation)?;

@@ -1,8 +1,10 @@
 //! Sorts the pairs of a bucket.
 //!
-//! Input: keys `min << 32 | max` whose ids are below a bound. Output: the same, ascending. Ids are mostly spread over their range, so a
+//! Input: keys `min << 32 | max`, and the range of the smaller ids. Output: the same, ascending. Ids are mostly spread over their range, so a
 //! key's place is nearly known: keys are counted into cells, by ranges of the smaller id, and each cell of a few keys is sorted by
 //! comparing. `O(n)` for such keys, `O(n log n)` for any.
+
+use std::ops::Range;
 
 use crate::mapped::zeros;
 
@@ -12,16 +14,16 @@ const PER_CELL: usize = 4;
 /// The most cells: their ends stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Sorts keys whose smaller ids are below `range`. Takes memory for as many keys again.
-pub(super) fn sort_pairs(mut keys: Vec<u64>, range: u64) -> Vec<u64> {
+/// Sorts keys whose smaller ids are in `ids`. Takes memory for as many keys again.
+pub(super) fn sort_pairs(mut keys: Vec<u64>, ids: &Range<u64>) -> Vec<u64> {
     if keys.len() < 2 * PER_CELL || u32::try_from(keys.len()).is_err() {
         keys.sort_unstable();
         return keys;
     }
     let cells = (keys.len() / PER_CELL).min(MOST_CELLS);
     // Ids take 32 bits, and the scaled ones as many as the number of a cell.
-    let scale = ((cells as u64) << 32) / range;
-    let cell_of = |key: u64| (((key >> 32) * scale) >> 32) as usize;
+    let scale = ((cells as u64) << 32) / (ids.end - ids.start);
+    let cell_of = |key: u64| ((((key >> 32) - ids.start) * scale) >> 32) as usize;
     // First the lengths of cells, then the place of each cell's next key, and finally the ends.
     let mut ends = vec![0_u32; cells];
     for &key in &keys {
@@ -61,8 +63,9 @@ mod tests {
             keys.iter_mut().for_each(|key| *key >>= shift);
             let repeated = keys[0];
             keys.extend(std::iter::repeat_n(repeated, copies));
-            let range = keys.iter().map(|key| (key >> 32) + 1).max().unwrap_or(1);
-            let sorted = sort_pairs(keys.clone(), range);
+            let first = keys.iter().map(|key| key >> 32).min().unwrap_or(0);
+            let end = keys.iter().map(|key| (key >> 32) + 1).max().unwrap_or(1);
+            let sorted = sort_pairs(keys.clone(), &(first..end));
             keys.sort_unstable();
             prop_assert_eq!(sorted, keys);
         }

@@ -106,6 +106,12 @@ impl Cuda {
         choices
     }
 
+    /// The footprints of all methods that may be chosen, or of the one that the job named.
+    pub fn footprints(&self, vertices: u32, edges: u64) -> Vec<Footprint> {
+        let choices = self.choices(vertices, edges);
+        if choices.is_empty() { vec![self.footprint()] } else { choices.into_iter().map(|(_, one)| one).collect() }
+    }
+
     /// Takes one of the [choices](Self::choices).
     pub fn take(&mut self, choice: CudaMethod) {
         match choice {

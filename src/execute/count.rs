@@ -47,7 +47,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
             return Ok(RunResult { job: job.name.clone(), ..result });
         }
     }
-    setup.open_gpus(job)?;
+    setup.open_gpus(job, input.device_bytes_at_most())?;
     let mut stages = Vec::new();
     tracing::debug!("the input is open");
     let prepared = input.graph(&setup, control, &mut stages)?;

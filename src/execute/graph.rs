@@ -5,6 +5,7 @@ use std::path::Path;
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::cache::Origin;
+use crate::clean::most_ids;
 use crate::control::Control;
 use crate::disk;
 use crate::error::{Kind, Result};
@@ -17,6 +18,12 @@ use crate::mapped::trim_heap;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, prepare_with};
 use crate::report::Stage;
+
+/// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one piece.
+/// What counting takes is known exactly once the graph is there.
+const PER_ARC: u64 = 64;
+const PER_ID: u64 = 64;
+const FIXED: Bytes = Bytes::mib(1 << 10);
 
 /// An open input, and what identifies it.
 pub struct Input<'a> {
@@ -53,6 +60,13 @@ impl<'a> Input<'a> {
             }
             None => Self::open(job, setup, control),
         }
+    }
+
+    /// An estimate of the most bytes that can be of use on a device to prepare and count this graph, whose ids are not sparse.
+    pub fn device_bytes_at_most(&self) -> Bytes {
+        let arcs = self.source.arcs_at_most();
+        let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));
+        Bytes(PER_ARC.saturating_mul(arcs).saturating_add(PER_ID.saturating_mul(ids))) + FIXED
     }
 
     /// Reads, cleans and orients the input, or takes the graph from the cache. Also returns what identifies the input; where

@@ -8,7 +8,7 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::reserve::reserve;
+use super::reserve::{Budget, reserve};
 use crate::bytes::Bytes;
 use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
 use crate::count::method::CudaMethod;
@@ -28,6 +28,8 @@ const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
     pub(super) budget: Bytes,
+    /// Whether they have more memory, which was not reserved since the input seemed not to need it.
+    pub(super) have_more: bool,
 }
 
 /// GPUs that are being opened.
@@ -43,14 +45,16 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Starts to open the GPUs of `job`; with a budget of the host below [`AMPLE`], waits until they are open.
-    pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes) -> Self {
+    /// Starts to open the GPUs of `job`, of which at most `useful` bytes are of use; with a budget of the host below [`AMPLE`], waits until
+    /// they are open.
+    pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
         let settings = Settings {
             block_threads: job.block_threads,
             tile: job.tile,
             timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
         };
-        let (devices, budget) = (job.devices.clone().unwrap_or_default(), job.device_memory);
+        let devices = job.devices.clone().unwrap_or_default();
+        let asked = job.device_memory.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();
         let open = move || {
             let start = Instant::now();
@@ -60,7 +64,8 @@ impl Opening {
                 Devices::List(list) => together(list, open)?,
             };
             let opened = start.elapsed();
-            let budget = reserve(&mut workers, budget, Bytes::ZERO)?;
+            let budget = reserve(&mut workers, asked, Bytes::ZERO)?;
+            let have_more = matches!(asked, Budget::Free(most) if most == budget);
             let reserved = start.elapsed();
             if host >= AMPLE {
                 workers.iter_mut().for_each(Cuda::warm_up);
@@ -72,7 +77,7 @@ impl Opening {
                 (reserved - opened).as_secs_f64(),
                 (start.elapsed() - reserved).as_secs_f64()
             );
-            Ok(Gpus { workers, budget })
+            Ok(Gpus { workers, budget, have_more })
         };
         let mut opening = Self { thread: None, opened: None, prepare: job.prepare, before, driver: None };
         match std::thread::Builder::new().name("opening".into()).spawn(open) {

@@ -36,7 +36,7 @@ pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control:
     let setup = Setup::new(job, helper)?;
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;
-    setup.open_gpus(job)?;
+    setup.open_gpus(job, input.device_bytes_at_most())?;
     let prepared = input.graph(&setup, control, &mut stages)?;
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);

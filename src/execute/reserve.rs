@@ -3,6 +3,9 @@
 //! All device memory is allocated here, so no allocation can fail later. Where a GPU refuses its budget, because other programs
 //! hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more partitions if
 //! necessary.
+//!
+//! Unless the user names a budget, a job takes no more than its input can be of use: freeing all of a large GPU's memory takes a tenth of a
+//! second, and what is left serves other programs. Before the input is read, that is an estimate.
 
 use crate::bytes::Bytes;
 use crate::count::Backend;
@@ -36,19 +39,35 @@ impl Reserve for Cuda {
     }
 }
 
-/// Takes the same budget for all `workers`: `asked` for each GPU, or 90% of what is free; workers of one GPU share it.
+/// A budget to reserve.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Budget {
+    /// What the user asked for.
+    Asked(Bytes),
+    /// 90% of what is free, but at most so much.
+    Free(Bytes),
+}
+
+impl Budget {
+    /// What the user asked for, else 90% of what is free.
+    pub(super) fn of(asked: Option<Bytes>) -> Self {
+        asked.map_or(Self::Free(Bytes(u64::MAX)), Self::Asked)
+    }
+}
+
+/// Takes the same budget for all `workers`, on each GPU as much as `asked` says; workers of one GPU share it.
 /// Returns a worker's budget, which is less where a GPU has less.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`] when a GPU has less than `least` for a worker.
-pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Option<Bytes>, least: Bytes) -> Result<Bytes> {
+pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
     let mut budget = Bytes(u64::MAX);
     for worker in &*workers {
         let all = match asked {
-            Some(asked) => asked,
-            None => Bytes(worker.free()?.get() / 10 * 9),
+            Budget::Asked(asked) => asked,
+            Budget::Free(most) => Bytes(worker.free()?.get() / 10 * 9).min(most),
         };
         budget = budget.min(Bytes(all.get() / sharing(worker.ordinal())));
     }
@@ -114,29 +133,31 @@ mod tests {
     #[test]
     fn all_get_what_was_asked_for_or_nine_tenths_of_the_least() {
         let mut workers = [Fake::new(0, 1000), Fake::new(1, 700)];
-        assert_eq!(reserve(&mut workers, Some(Bytes(500)), Bytes(1)).unwrap(), Bytes(500));
-        assert_eq!(reserve(&mut workers, None, Bytes(1)).unwrap(), Bytes(630));
-        assert_eq!(workers.map(|worker| worker.taken), [630, 630]);
+        assert_eq!(reserve(&mut workers, Budget::Asked(Bytes(500)), Bytes(1)).unwrap(), Bytes(500));
+        assert_eq!(reserve(&mut workers, Budget::of(None), Bytes(1)).unwrap(), Bytes(630));
+        assert_eq!(workers.iter().map(|worker| worker.taken).collect::<Vec<_>>(), [630, 630]);
+        assert_eq!(reserve(&mut workers, Budget::Free(Bytes(600)), Bytes(1)).unwrap(), Bytes(600));
+        assert_eq!(reserve(&mut workers, Budget::Free(Bytes(640)), Bytes(1)).unwrap(), Bytes(630));
         let mut workers = [Fake::new(0, 1000), Fake::new(0, 1000)];
-        assert_eq!(reserve(&mut workers, Some(Bytes(500)), Bytes(1)).unwrap(), Bytes(250));
+        assert_eq!(reserve(&mut workers, Budget::Asked(Bytes(500)), Bytes(1)).unwrap(), Bytes(250));
     }
 
     #[test]
     fn what_is_refused_is_asked_for_again_as_far_as_it_is_free() {
         let mut workers = [Fake::new(0, 2000), Fake::new(1, 1000)];
-        let budget = reserve(&mut workers, Some(Bytes(1500)), Bytes(500)).unwrap();
+        let budget = reserve(&mut workers, Budget::Asked(Bytes(1500)), Bytes(500)).unwrap();
         assert_eq!(budget, Bytes(950));
         assert!(workers.iter().all(|worker| worker.taken == budget.get()));
     }
 
     #[test]
     fn less_than_the_least_is_refused_with_both_numbers() {
-        let error = reserve(&mut [Fake::new(0, 1000)], Some(Bytes(1500)), Bytes(951)).unwrap_err();
+        let error = reserve(&mut [Fake::new(0, 1000)], Budget::Asked(Bytes(1500)), Bytes(951)).unwrap_err();
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
         assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
         // A GPU that never grants what it says is free ends the job after a few attempts.
-        let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], None, Bytes(0)).unwrap_err();
+        let error = reserve(&mut [Fake { said: 900, ..Fake::new(3, 0) }], Budget::of(None), Bytes(0)).unwrap_err();
         assert!(error.to_string().contains("GPU 3"), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 use super::directories::{cache, cache_dir, places};
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
-use super::reserve::reserve;
+use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::cache::Cache;
@@ -27,7 +27,7 @@ use crate::lock;
 use crate::machine;
 use crate::memory::HostMemory;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
-use crate::plan::{Floor, floor};
+use crate::plan::{Floor, floor, is_ample};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
@@ -141,18 +141,19 @@ impl Setup {
         })
     }
 
-    /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there.
+    /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there; at most `useful` bytes of each are of use
+    /// for that.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`]: there is no such method. [`crate::error::Kind::Resource`]: the graph is to be prepared on a GPU,
     /// and there is no driver.
-    pub fn open_gpus(&self, job: &Job) -> Result<()> {
+    pub fn open_gpus(&self, job: &Job, useful: Bytes) -> Result<()> {
         let method = match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cuda(method) | Choice::Either(method, _) => method,
             Choice::Cpu(_) => return Ok(()),
         };
         if trimill_kernels::has_driver() {
-            *lock(&self.gpus) = Some(Opening::start(job, method, self.host.budget()));
+            *lock(&self.gpus) = Some(Opening::start(job, method, self.host.budget(), useful));
         } else if job.prepare == Prepare::Gpu {
             let absence = trimill_kernels::find().err().unwrap_or(trimill_kernels::Absence::NoDriverLibrary);
             return Err(Error::resource(format!("the graph cannot be prepared on a GPU: {absence}"))
@@ -251,19 +252,25 @@ impl Setup {
         asked: &HostNeeds<'_>,
     ) -> Result<Chosen> {
         let opening = lock(&self.gpus).take();
-        let opening = opening.unwrap_or_else(|| Opening::start(job, method, Bytes::ZERO));
+        let opening = opening.unwrap_or_else(|| Opening::start(job, method, Bytes::ZERO, Bytes(u64::MAX)));
         let beside = opening.is_beside();
-        let (Gpus { mut workers, budget }, driver) = opening.finish(held)?;
+        let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(held)?;
         let gpus = workers.len() as u64;
         let least_on_host = least_on_gpus(gpus, graph.longest_row);
         let division = asked.divided(least_on_host)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
+        if have_more
+            && !workers[0].footprints(graph.vertices, graph.edges).iter().all(|one| is_ample(graph, one, budget))
+        {
+            budget = reserve(&mut workers, Budget::of(self.device_memory), Bytes::ZERO)?;
+        }
         // If the method is not chosen yet, the floor of the one that takes the least.
         let least = floor(graph, &workers[0].footprint()).device;
         // A budget below the floor that was asked for is refused later, with the floor.
         let wanted = self.device_memory.map_or(least, |asked| asked.min(least));
-        let device = if budget >= wanted { budget } else { reserve(&mut workers, self.device_memory, least)? };
+        let device =
+            if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.device_memory), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
         for worker in &mut workers {

@@ -25,6 +25,11 @@ pub trait ArcSource: Sync {
         false
     }
 
+    /// As [`Source::is_ordered`].
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
     /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
     fn arcs_at_most(&self) -> u64;
 
@@ -57,6 +62,10 @@ impl ArcSource for Source {
 
     fn first_id(&self) -> u64 {
         u64::from(self.one_based())
+    }
+
+    fn is_ordered(&self) -> bool {
+        Self::is_ordered(self)
     }
 
     fn symmetric(&self) -> bool {

@@ -43,6 +43,9 @@ use rows::CompressedRows;
 /// Arcs handed over at once.
 const BATCH: usize = 1 << 14;
 
+/// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 20 to 30.
+const WELL_COMPRESSED: u64 = 8;
+
 /// A graph whose properties were read and checked.
 pub(super) struct Bvgraph {
     file: InputFile,
@@ -170,6 +173,11 @@ impl<O> Default for Work<'_, O> {
 }
 
 impl Reader for Bvgraph {
+    /// A graph that takes few bits an arc has rows like those before them, and is decoded in little time.
+    fn is_ordered(&self) -> bool {
+        self.file.bytes.saturating_mul(8) <= WELL_COMPRESSED * self.properties.arcs && self.offsets().is_some()
+    }
+
     fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Ok(Some(if self.properties.little_endian {
             Box::new(CompressedRows::<LowFirst>::new(self))

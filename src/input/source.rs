@@ -222,6 +222,11 @@ impl Source {
         self.reader.symmetric()
     }
 
+    /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
+    pub fn is_ordered(&self) -> bool {
+        self.reader.is_ordered()
+    }
+
     /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
     /// byte.
     pub fn arcs_at_most(&self) -> u64 {

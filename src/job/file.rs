@@ -129,7 +129,7 @@ pub struct MetisTable {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryTable {
-    /// The budget on the device; default 90% of what is free on a GPU, half of the host budget on the CPU.
+    /// The budget on the device; default on a GPU what the input can need, at most 90% of what is free; on the CPU half of the host budget.
     #[schemars(schema_with = "budget")]
     pub device: Option<Bytes>,
     /// The budget of the host; default half of the RAM.

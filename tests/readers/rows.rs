@@ -70,6 +70,27 @@ fn taken(path: &Path, memory: Bytes) -> bool {
     true
 }
 
+#[test]
+fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
+    let folder = Folder::new();
+    let arcs = crate::support::arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
+    write(&folder.path("crawl"), &graph_of(&arcs), CompFlags::default(), false);
+    let source = open(&folder.path("crawl.graph")).unwrap();
+    assert!(ArcSource::is_ordered(&source) && !ArcSource::is_ordered(&General(&source)));
+    // In little memory buckets go to files.
+    for memory in [Bytes::mib(256), Bytes::mib(36)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (space, control) = (Workspace::new(HostMemory::new(memory, 2), dir.path()), Control::silent());
+        let made = |source: &dyn ArcSource| {
+            let cleaned = clean(source, space, &control).unwrap();
+            assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
+            assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
+            std::fs::read(orient(cleaned, "x", dir.path(), space, &control).unwrap().file).unwrap()
+        };
+        assert!(made(&source) == made(&General(&source)), "{memory}");
+    }
+}
+
 /// Asserts that two graphs are the same, even if their inputs are not.
 fn same(a: &OrientedGraph, b: &OrientedGraph) {
     assert_eq!((a.vertices(), a.edges(), a.report()), (b.vertices(), b.edges(), b.report()));

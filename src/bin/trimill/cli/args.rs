@@ -117,8 +117,8 @@ pub(crate) struct SettingArgs {
     #[arg(long, value_name = "K", help_heading = "Partition")]
     pub(crate) metis_contract: Option<NonZeroU32>,
 
-    /// The most memory of the device, such as 512MiB or 16GB [default: 90% of what is free on a GPU, half of the host
-    /// memory on the CPU]
+    /// The most memory of the device, such as 512MiB or 16GB [default: on a GPU what the input can need, at most 90% of
+    /// what is free; on the CPU half of the host memory]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
     pub(crate) device_memory: Option<Bytes>,
 

@@ -1,0 +1,162 @@
+//! Buckets by ranges of ids, for inputs that come in the order of ids and whose arcs are mostly between near ids, as web crawls are.
+//!
+//! Input: all arcs, once, to count them by their smaller id. Output: [`IdRanges`] with about the same number of arcs each. An arc goes to the
+//! bucket of its smaller id's range. So consecutive arcs mostly go to the same bucket, and all that is looked up by id while a bucket is
+//! worked on, is near, where buckets by a hash would spread it over all ids.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::Result;
+use crate::input::ArcSink;
+
+/// The most blocks of ids, whose arcs are counted together.
+const MOST_BLOCKS: u64 = 1 << 16;
+
+/// Counts arcs by their smaller id.
+pub(super) struct BySmallerId {
+    /// Ids are counted by blocks of this power of two.
+    shift: u32,
+    counts: Vec<AtomicU64>,
+}
+
+impl BySmallerId {
+    /// For ids below `ids`.
+    pub(super) fn new(ids: u64) -> Self {
+        let mut shift = 0;
+        while ids >> shift >= MOST_BLOCKS {
+            shift += 1;
+        }
+        Self { shift, counts: (0..=ids >> shift).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    fn add(&self, id: u64, arcs: usize) {
+        // A larger id is an error, which is found when arcs are distributed.
+        if let Some(count) = self.counts.get((id >> self.shift) as usize) {
+            count.fetch_add(arcs as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// About `buckets` ranges; `None` if one of them would have more than `most` arcs.
+    pub(super) fn ranges(self, buckets: usize, most: u64) -> Option<IdRanges> {
+        let counts: Vec<u64> = self.counts.into_iter().map(AtomicU64::into_inner).collect();
+        let share = counts.iter().sum::<u64>().div_ceil(buckets as u64).max(1);
+        let (mut bucket_of, mut starts, mut sum) = (Vec::with_capacity(counts.len()), vec![0], 0);
+        for (block, count) in (0..).zip(counts) {
+            if sum >= share {
+                starts.push(block << self.shift);
+                sum = 0;
+            }
+            sum += count;
+            if sum > most {
+                return None;
+            }
+            bucket_of.push((starts.len() - 1) as u32);
+        }
+        starts.push((bucket_of.len() as u64) << self.shift);
+        Some(IdRanges { shift: self.shift, bucket_of, starts })
+    }
+}
+
+impl ArcSink for BySmallerId {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        batch.iter().for_each(|&(u, v)| self.add(u.min(v), usize::from(u != v)));
+        Ok(())
+    }
+
+    fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        let mut begin = 0;
+        for &(tail, end) in rows {
+            let row = &heads[begin..end];
+            let smaller = row.partition_point(|&head| u64::from(head) < tail);
+            for run in row[..smaller].chunk_by(|a, b| a >> self.shift == b >> self.shift) {
+                self.add(run[0].into(), run.len());
+            }
+            let is_loop = row.get(smaller).is_some_and(|&head| u64::from(head) == tail);
+            self.add(tail, row.len() - smaller - usize::from(is_loop));
+            begin = end;
+        }
+        Ok(())
+    }
+}
+
+/// Consecutive ranges of ids, one for each bucket.
+pub(super) struct IdRanges {
+    shift: u32,
+    /// The bucket of each block.
+    bucket_of: Vec<u32>,
+    /// The first id of each bucket; one more at the end.
+    starts: Vec<u64>,
+}
+
+impl IdRanges {
+    pub(super) fn buckets(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The bucket of an arc with this smaller id. Ids that were not counted are in the last one.
+    #[inline]
+    pub(super) fn bucket_of(&self, id: u64) -> usize {
+        self.bucket_of.get((id >> self.shift) as usize).map_or(self.buckets() - 1, |&bucket| bucket as usize)
+    }
+
+    /// The ids of a bucket.
+    pub(super) fn ids(&self, bucket: usize) -> Range<u64> {
+        self.starts[bucket]..self.starts[bucket + 1]
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ranges_tile_the_ids_and_are_even(
+            ids in 1u64..300_000,
+            draws in prop::collection::vec((any::<u64>(), 0u64..90), 0..400),
+            buckets in 1usize..40,
+        ) {
+            let arcs: Vec<(u64, u64)> = draws.iter().map(|&(u, step)| (u % ids, (u % ids + step) % ids)).collect();
+            let counted = BySmallerId::new(ids);
+            counted.arcs(&arcs).unwrap();
+            // The same by rows.
+            let mut sorted = arcs.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            let heads: Vec<u32> = sorted.iter().map(|&(_, v)| v as u32).collect();
+            let ends = sorted.iter().zip(1..).map(|(&(u, _), end)| (u, end));
+            let rows: Vec<(u64, usize)> =
+                ends.collect::<Vec<_>>().chunk_by(|a, b| a.0 == b.0).map(|row| row[row.len() - 1]).collect();
+            let (by_rows, by_arcs) = (BySmallerId::new(ids), BySmallerId::new(ids));
+            by_rows.rows(&rows, &heads).unwrap();
+            by_arcs.arcs(&sorted).unwrap();
+            let numbers = |all: BySmallerId| all.counts.into_iter().map(AtomicU64::into_inner).collect::<Vec<_>>();
+            prop_assert_eq!(numbers(by_rows), numbers(by_arcs));
+
+            let without_loops = arcs.iter().filter(|(u, v)| u != v);
+            let total = without_loops.clone().count() as u64;
+            let ranges = counted.ranges(buckets, u64::MAX).unwrap();
+            prop_assert!(ranges.buckets() <= buckets + 1);
+            let mut sizes = vec![0; ranges.buckets()];
+            for &(u, v) in without_loops {
+                let bucket = ranges.bucket_of(u.min(v));
+                prop_assert!(ranges.ids(bucket).contains(&u.min(v)));
+                sizes[bucket] += 1;
+            }
+            let largest = sizes.iter().copied().max().unwrap_or(0);
+            // A range ends with the block that fills it.
+            let block = total.min(400);
+            prop_assert!(largest <= total.div_ceil(buckets as u64).max(1) + block);
+            let again = BySmallerId::new(ids);
+            again.arcs(&arcs).unwrap();
+            prop_assert_eq!(again.ranges(buckets, largest).is_some(), true);
+            let again = BySmallerId::new(ids);
+            again.arcs(&arcs).unwrap();
+            prop_assert!(total == 0 || again.ranges(buckets, largest - 1).is_none());
+        }
+    }
+}
