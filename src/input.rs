@@ -90,20 +90,25 @@ pub trait ArcSink: Sync {
     /// # Errors
     /// As [`Self::arcs`].
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
-        let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
-        let mut begin = 0;
-        for &(tail, end) in rows {
-            for part in heads[begin..end].chunks(LARGEST_BATCH) {
-                if batch.len() + part.len() > LARGEST_BATCH {
-                    self.arcs(&batch)?;
-                    batch.clear();
-                }
-                batch.extend(part.iter().map(|&head| (tail, u64::from(head))));
-            }
-            begin = end;
-        }
-        self.arcs(&batch)
+        expand(self, rows, heads)
     }
+}
+
+/// Hands rows over as batches of arcs.
+pub(crate) fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+    let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
+    let mut begin = 0;
+    for &(tail, end) in rows {
+        for part in heads[begin..end].chunks(LARGEST_BATCH) {
+            if batch.len() + part.len() > LARGEST_BATCH {
+                sink.arcs(&batch)?;
+                batch.clear();
+            }
+            batch.extend(part.iter().map(|&head| (tail, u64::from(head))));
+        }
+        begin = end;
+    }
+    sink.arcs(&batch)
 }
 
 /// A reader whose file is open and whose header was checked.

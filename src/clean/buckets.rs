@@ -113,7 +113,7 @@ impl Buckets {
         Ok(())
     }
 
-    /// Adds a whole lane's worth of keys at once.
+    /// Adds many keys to a lane at once, without staging them.
     ///
     /// # Errors
     /// As [`Self::extend`].

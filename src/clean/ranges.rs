@@ -18,6 +18,7 @@ pub(super) struct BySmallerId {
     /// Ids are counted by blocks of this power of two.
     shift: u32,
     counts: Vec<AtomicU64>,
+    end: u64,
 }
 
 impl BySmallerId {
@@ -27,7 +28,7 @@ impl BySmallerId {
         while ids >> shift >= MOST_BLOCKS {
             shift += 1;
         }
-        Self { shift, counts: (0..=ids >> shift).map(|_| AtomicU64::new(0)).collect() }
+        Self { shift, counts: (0..=ids >> shift).map(|_| AtomicU64::new(0)).collect(), end: ids }
     }
 
     fn add(&self, id: u64, arcs: usize) {
@@ -54,7 +55,7 @@ impl BySmallerId {
             bucket_of.push((starts.len() - 1) as u32);
         }
         starts.push((bucket_of.len() as u64) << self.shift);
-        Some(IdRanges { shift: self.shift, bucket_of, starts })
+        Some(IdRanges { shift: self.shift, bucket_of, starts, end: self.end })
     }
 }
 
@@ -87,6 +88,7 @@ pub(super) struct IdRanges {
     bucket_of: Vec<u32>,
     /// The first id of each bucket; one more at the end.
     starts: Vec<u64>,
+    end: u64,
 }
 
 impl IdRanges {
@@ -98,6 +100,11 @@ impl IdRanges {
     #[inline]
     pub(super) fn bucket_of(&self, id: u64) -> usize {
         self.bucket_of.get((id >> self.shift) as usize).map_or(self.buckets() - 1, |&bucket| bucket as usize)
+    }
+
+    /// One more than the largest id that was expected.
+    pub(super) fn end(&self) -> u64 {
+        self.end
     }
 
     /// The ids of a bucket.

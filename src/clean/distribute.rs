@@ -1,0 +1,176 @@
+//! Distributes arcs to buckets.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::buckets::Buckets;
+use super::ids::{Seen, mix};
+use super::ranges::IdRanges;
+use super::workspace::Shares;
+use crate::error::{Error, Result};
+use crate::input::{ArcSink, expand};
+
+/// The fewest keys that are added to a bucket at once, without being staged.
+const LEAST_PUT: usize = 1 << 10;
+
+/// Which bucket a pair goes to.
+pub(super) enum Place {
+    /// By a hash of the pair, shifted by so many bits.
+    Hash { shift: u32 },
+    /// By the smaller id.
+    Ranges(IdRanges),
+}
+
+impl Place {
+    /// For a power of two of buckets.
+    pub(super) fn hash(buckets: usize) -> Self {
+        Self::Hash { shift: 64 - buckets.ilog2() }
+    }
+
+    fn buckets(&self) -> usize {
+        match self {
+            Self::Hash { shift } => 1 << (64 - shift),
+            Self::Ranges(ranges) => ranges.buckets(),
+        }
+    }
+
+    #[inline]
+    fn bucket_of(&self, key: u64) -> usize {
+        match self {
+            Self::Hash { shift } => (mix(key) >> shift) as usize,
+            Self::Ranges(ranges) => ranges.bucket_of(key >> 32),
+        }
+    }
+
+    /// The smaller ids of a bucket, of a graph whose ids are below `end`.
+    pub(super) fn ids(&self, bucket: usize, end: u64) -> Range<u64> {
+        match self {
+            Self::Hash { .. } => 0..end,
+            Self::Ranges(ranges) => ranges.ids(bucket),
+        }
+    }
+}
+
+/// The sink that sends arcs to their lanes.
+pub(super) struct Distribute<'a, F> {
+    buckets: Buckets,
+    place: Place,
+    rename: F,
+    seen: Option<&'a Seen>,
+    /// Ids from this one on set `overflow`.
+    end: u64,
+    pub(super) loops: AtomicU64,
+    pub(super) overflow: AtomicBool,
+}
+
+impl<'a, F: Fn(u64) -> Option<u64> + Sync> Distribute<'a, F> {
+    pub(super) fn new(place: Place, shares: &Shares<'_>, rename: F, seen: Option<&'a Seen>, end: u64) -> Self {
+        Self {
+            buckets: Buckets::new(2 * place.buckets(), shares.buckets(), shares.dir),
+            place,
+            rename,
+            seen,
+            end,
+            loops: AtomicU64::new(0),
+            overflow: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<(Buckets, Place)> {
+        self.buckets.flush()?;
+        Ok((self.buckets, self.place))
+    }
+}
+
+impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
+    /// Takes rows of ids that are not renamed, below `end`. Threads read consecutive rows, so nearly all of their arcs go to the same few
+    /// buckets; staged and added little by little, they would wait for each other.
+    fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        let mut own = [Vec::new(), Vec::new()];
+        let mut others = Vec::new();
+        let (mut bucket, mut begin, mut loops) = (None, 0, 0);
+        for &(tail, end) in rows {
+            let row = &heads[begin..end];
+            begin = end;
+            let now = ranges.bucket_of(tail);
+            if bucket != Some(now) {
+                self.put_own(bucket, &mut own)?;
+                bucket = Some(now);
+            }
+            let ids = ranges.ids(now);
+            if let Some(seen) = self.seen.filter(|_| !row.is_empty()) {
+                seen.note(tail);
+                row.iter().for_each(|&head| seen.note(head.into()));
+            }
+            let smaller = row.partition_point(|&head| u64::from(head) < tail);
+            let far = row[..smaller].partition_point(|&head| u64::from(head) < ids.start);
+            let is_loop = row.get(smaller).is_some_and(|&head| u64::from(head) == tail);
+            loops += u64::from(is_loop);
+            let reverse = |&head: &u32| u64::from(head) << 32 | tail;
+            others.extend(row[..far].iter().map(|head| (ranges.bucket_of((*head).into()) * 2 + 1, reverse(head))));
+            own[1].extend(row[far..smaller].iter().map(reverse));
+            own[0].extend(row[smaller + usize::from(is_loop)..].iter().map(|&head| tail << 32 | u64::from(head)));
+        }
+        self.put_own(bucket, &mut own)?;
+        self.loops.fetch_add(loops, Ordering::Relaxed);
+        self.buckets.extend(others.into_iter())
+    }
+
+    /// Adds the arcs of both directions to a bucket.
+    fn put_own(&self, bucket: Option<usize>, own: &mut [Vec<u64>; 2]) -> Result<()> {
+        for (direction, keys) in own.iter_mut().enumerate() {
+            if let Some(bucket) = bucket.filter(|_| !keys.is_empty()) {
+                let lane = 2 * bucket + direction;
+                match keys.len() >= LEAST_PUT {
+                    true => self.buckets.put(lane, keys.as_slice().to_vec())?,
+                    false => self.buckets.extend(keys.iter().map(|&key| (lane, key)))?,
+                }
+                keys.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
+    fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        match &self.place {
+            // The ids of a graph whose ids were counted are below the number that it declares.
+            Place::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
+            _ => expand(self, rows, heads),
+        }
+    }
+
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let mut loops = 0;
+        let mut outside = false;
+        let keyed = batch.iter().filter_map(|&(u, v)| {
+            let (Some(u), Some(v)) = ((self.rename)(u), (self.rename)(v)) else {
+                outside = true;
+                return None;
+            };
+            if u.max(v) >= self.end {
+                outside = true;
+                return None;
+            }
+            if let Some(seen) = self.seen {
+                seen.note(u);
+                seen.note(v);
+            }
+            if u == v {
+                loops += 1;
+                return None;
+            }
+            let key = u.min(v) << 32 | u.max(v);
+            Some((self.place.bucket_of(key) * 2 + usize::from(u > v), key))
+        });
+        self.buckets.extend(keyed)?;
+        self.loops.fetch_add(loops, Ordering::Relaxed);
+        if outside {
+            self.overflow.store(true, Ordering::Relaxed);
+            // Ends this pass; the caller sees the flag and reads again with ranked ids.
+            return Err(Error::usage("an id is too large to index arrays"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! A clean graph, and what was removed and added to make it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::buckets::Buckets;
+use crate::bytes::Bytes;
+
+/// Counts of the input, and of what was removed and added. `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CleanReport {
+    /// Vertices that the input declares; for lists of arcs, the distinct ids that occur.
+    pub vertices_declared: u64,
+    /// Arcs in the input.
+    pub arcs: u64,
+    /// Arcs from a vertex to itself.
+    pub loops_removed: u64,
+    /// Arcs that occurred before, in the same direction.
+    pub duplicates_removed: u64,
+    /// Reverse arcs that were missing.
+    pub arcs_added: u64,
+    /// Distinct arcs whose reverse is not in the input. If the input was meant to be undirected and lists both
+    /// directions, this is 0.
+    pub arcs_without_reverse: u64,
+}
+
+/// How the ids of the clean graph relate to those of the input.
+#[derive(Debug)]
+pub enum InputIds {
+    /// They are the input's own.
+    Plain,
+    /// They are positions in this ascending table of the input's ids.
+    Ranked(Vec<u64>),
+}
+
+/// A clean graph on its way to be oriented.
+pub struct CleanGraph {
+    /// Each edge once, as `min << 32 | max`; the lanes are in no order, each lane is sorted.
+    pub pairs: Buckets,
+    /// The degree of each id; 0 for ids that do not occur or whose arcs were all dropped.
+    pub degrees: Vec<u32>,
+    /// How ids map to those of the input.
+    pub ids: InputIds,
+    /// The number of edges.
+    pub edges: u64,
+    /// The id of the first declared vertex: single-column assignment files count from here.
+    pub first_id: u64,
+    /// How many lines a single-column assignment file has: one for each declared vertex, or, in a list of arcs, for
+    /// each id up to the largest. `None` where ids are sparse.
+    pub declared_lines: Option<u64>,
+    /// What was removed and added.
+    pub report: CleanReport,
+    /// Bytes written to bucket files while the input was read.
+    pub bytes_distributed: Bytes,
+    /// Bytes written to bucket files afterwards.
+    pub bytes_written: Bytes,
+    /// How long the stage 'input' took: reading, and the distribution to buckets.
+    pub reading: Duration,
+}

@@ -1,0 +1,148 @@
+//! Reads the arcs of an input into buckets.
+//!
+//! Ids index arrays if they are not too sparse; else the distinct ids are collected in a pass of their own, and each is replaced by its
+//! position among them.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::distribute::{Distribute, Place};
+#[cfg(feature = "testing")]
+use super::graph::CleanGraph;
+use super::graph::InputIds;
+use super::ids::{Distinct, Seen};
+use super::ranges::{BySmallerId, IdRanges};
+use super::unite::{ArcsRead, InputTotals};
+use super::workspace::{Ids, PER_ID, PER_VERTEX, Workspace, needs};
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::input::MOST_VERTICES;
+use crate::input::arcs::ArcSource;
+
+/// Cleans the graph that `source` delivers.
+///
+/// # Errors
+/// As [`read`] and [`ArcsRead::clean`].
+#[cfg(feature = "testing")]
+pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
+    read(source, space, control)?.clean(space, control)
+}
+
+/// Reads the arcs that `source` delivers, and distributes them to buckets.
+///
+/// # Errors
+/// Invalid input; more than 2^32 - 2 vertices ([`crate::error::Kind::Data`]); bucket files that cannot be written
+/// ([`crate::error::Kind::Resource`]).
+pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
+    if let Some(n) = source.declared_vertices()
+        && n > MOST_VERTICES
+    {
+        return Err(too_many(n));
+    }
+    let start = Instant::now();
+    // The numbers of ids and arcs are not known yet: this takes the shares of a graph without any.
+    let shares = space.beside(&needs(Ids::Plain(0), 0, space))?;
+    let estimate = source.arcs_at_most();
+    let buckets = shares.bucket_count(estimate);
+    let seen = Seen::default();
+    let place = match id_ranges(source, buckets, space, control)? {
+        Some(ranges) => Place::Ranges(ranges),
+        None => Place::hash(buckets),
+    };
+    let plain = Distribute::new(place, &shares, Some, Some(&seen), plain_ids(source, shares.left));
+    let scanned = source.scan(&plain, control);
+    if !plain.overflow.load(Ordering::Relaxed) {
+        let arcs = scanned?;
+        let (distinct, first, last) = seen.extent().unwrap_or((0, 0, 0));
+        if !is_sparse(last, arcs) {
+            let range = if distinct == 0 { 0 } else { last + 1 };
+            let first_id = source.declared_vertices().map_or(first.min(1), |_| source.first_id());
+            let totals = InputTotals {
+                arcs,
+                loops: plain.loops.load(Ordering::Relaxed),
+                declared: source.declared_vertices().unwrap_or(distinct),
+                first_id,
+                lines: source.declared_vertices().or(Some(range.saturating_sub(first_id))),
+                symmetric: source.symmetric(),
+                reading: start.elapsed(),
+            };
+            let (buckets, place) = plain.finish()?;
+            return Ok(ArcsRead { buckets, place, range, ids: InputIds::Plain, totals });
+        }
+    }
+    drop(plain);
+
+    // Until they are sorted, the collected ids contain duplicates.
+    let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
+    let collected = source.scan(&distinct, control);
+    if distinct.is_full() {
+        // More ids than fit. This fails, and names the budget that one id more than fit would take.
+        space.beside(&needs(Ids::Ranked(distinct.most() + 1), 0, space))?;
+    }
+    let arcs = collected?;
+    let table = distinct.finish();
+    if table.len() as u64 > MOST_VERTICES {
+        return Err(too_many(table.len() as u64));
+    }
+    let shares = space.beside(&needs(Ids::Ranked(table.len() as u64), arcs, space))?;
+    let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
+    let ranked = Distribute::new(Place::hash(shares.bucket_count(estimate)), &shares, rank, None, MOST_VERTICES);
+    let arcs = source.scan(&ranked, control)?;
+    if ranked.overflow.load(Ordering::Relaxed) {
+        return Err(Error::usage("the input changed while it was read").advice("run again when it is complete"));
+    }
+    let n = table.len() as u64;
+    let totals = InputTotals {
+        arcs,
+        loops: ranked.loops.load(Ordering::Relaxed),
+        declared: source.declared_vertices().unwrap_or(n),
+        first_id: source.first_id(),
+        lines: source.declared_vertices(),
+        symmetric: source.symmetric(),
+        reading: start.elapsed(),
+    };
+    let (buckets, place) = ranked.finish()?;
+    Ok(ArcsRead { buckets, place, range: n, ids: InputIds::Ranked(table), totals })
+}
+
+/// Ranges of ids for about `buckets` buckets, if the input comes in the order of ids and each range can be sorted at once.
+fn id_ranges(
+    source: &dyn ArcSource,
+    buckets: usize,
+    space: Workspace<'_>,
+    control: &Control,
+) -> Result<Option<IdRanges>> {
+    let Some(ids) = source.declared_vertices().filter(|_| source.is_ordered()) else { return Ok(None) };
+    let Ok(shares) = space.beside(&needs(Ids::Plain(ids), source.arcs_at_most(), space)) else { return Ok(None) };
+    let counted = BySmallerId::new(ids);
+    source.scan(&counted, control)?;
+    Ok(counted.ranges(buckets, shares.keys_at_once()))
+}
+
+/// The smallest id that is too large to index arrays; the first pass ends when it finds one. [`Seen`] takes a bit for each id
+/// below it, so a few bytes for each arc. Estimates of arcs may be low, hence the factor. Arrays of more ids would not fit in
+/// `left` bytes either.
+pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
+    let wanted = source.arcs_at_most().saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
+    wanted.min((left.get() / PER_ID).max(1 << 16))
+}
+
+/// Ids below this are never sparse.
+const ALWAYS_PLAIN: u64 = 1 << 22;
+
+/// Whether ids up to `last` are looked up in a table. An array over all of them is worth it while it is not much longer than the list of
+/// arcs.
+pub(crate) const fn is_sparse(last: u64, arcs: u64) -> bool {
+    last >= ALWAYS_PLAIN && last / 8 > arcs
+}
+
+/// The most ids, one more than the largest, of so many arcs that are not sparse.
+pub(crate) fn most_ids(arcs: u64) -> u64 {
+    arcs.saturating_add(1).saturating_mul(8).clamp(ALWAYS_PLAIN, MOST_VERTICES)
+}
+
+fn too_many(n: u64) -> Error {
+    Error::data("input", format!("{n} vertices"))
+        .expected(format!("at most {MOST_VERTICES}: vertices are numbered in 32 bits"))
+}

@@ -1,0 +1,154 @@
+//! Makes a clean graph of the arcs in buckets.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use super::buckets::Buckets;
+use super::distribute::Place;
+use super::graph::{CleanGraph, CleanReport, InputIds};
+use super::sort::sort_pairs;
+use super::workspace::{Ids, PER_KEY, Pool, Workspace, needs};
+use crate::bytes::Bytes;
+use crate::control::{Control, Unit};
+use crate::error::Result;
+use crate::mapped::{prefetch, with_capacity, zeros};
+
+/// Keys whose degrees are prefetched before they are needed.
+const AHEAD: usize = 24;
+
+/// What is known of the input once it is read.
+pub(super) struct InputTotals {
+    pub(super) arcs: u64,
+    pub(super) loops: u64,
+    pub(super) declared: u64,
+    pub(super) first_id: u64,
+    pub(super) lines: Option<u64>,
+    /// Whether each arc stands for its reverse, too.
+    pub(super) symmetric: bool,
+    pub(super) reading: Duration,
+}
+
+/// The arcs of an input, in buckets.
+pub struct ArcsRead {
+    pub(super) buckets: Buckets,
+    pub(super) place: Place,
+    /// One more than the largest id.
+    pub(super) range: u64,
+    pub(super) ids: InputIds,
+    pub(super) totals: InputTotals,
+}
+
+impl ArcsRead {
+    /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
+    ///
+    /// # Errors
+    /// Too little memory, or bucket files that cannot be written or read ([`crate::error::Kind::Resource`]); a stop.
+    pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
+        let Self { buckets: arcs, place, range, ids, totals } = self;
+        let of_ids = if matches!(ids, InputIds::Plain) { Ids::Plain(range) } else { Ids::Ranked(range) };
+        let shares = space.beside(&needs(of_ids, totals.arcs, space))?;
+        arcs.keep_at_most(shares.buckets())?;
+        let piece = shares.keys_at_once() as usize;
+        let pool = Pool::of_sorting(&shares);
+        let degrees: Vec<AtomicU32> = zeros(range as usize);
+        let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
+        let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
+        let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
+            .into_par_iter()
+            .map(|bucket| -> Result<(u64, u64, u64)> {
+                control.check()?;
+                let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
+                let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
+                let forward = distinct_keys((&arcs, 2 * bucket), (&ids, piece), |keys| taken.check(keys * PER_KEY))?;
+                let before = forward.len() as u64;
+                let check = |keys| taken.check((before + keys) * PER_KEY);
+                let backward = distinct_keys((&arcs, 2 * bucket + 1), (&ids, piece), check)?;
+                let distinct = (forward.len() + backward.len()) as u64;
+                let union = merge(forward, backward);
+                let edges = union.len() as u64;
+                add_degrees(&union, &degrees);
+                pairs.put(bucket, union)?;
+                task.advance(incoming);
+                Ok((edges, distinct, 2 * edges - distinct))
+            })
+            .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
+        let report = CleanReport {
+            vertices_declared: totals.declared,
+            arcs: totals.arcs,
+            loops_removed: totals.loops,
+            duplicates_removed: totals.arcs - totals.loops - distinct,
+            arcs_added: without_reverse,
+            arcs_without_reverse: if totals.symmetric { 0 } else { without_reverse },
+        };
+        let (bytes_distributed, bytes_written) = (Bytes(arcs.bytes_written()), Bytes(pairs.bytes_written()));
+        let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
+        let (first_id, declared_lines) = (totals.first_id, totals.lines);
+        Ok(CleanGraph {
+            pairs,
+            degrees,
+            ids,
+            edges,
+            first_id,
+            declared_lines,
+            report,
+            bytes_distributed,
+            bytes_written,
+            reading: totals.reading,
+        })
+    }
+}
+
+/// Adds the edges of a bucket to the degrees of their ends. An atomic addition waits for its cache line, and nothing overtakes it; so
+/// the lines are prefetched.
+fn add_degrees(union: &[u64], degrees: &[AtomicU32]) {
+    let mut at = 0;
+    for run in union.chunk_by(|a, b| a >> 32 == b >> 32) {
+        degrees[(run[0] >> 32) as usize].fetch_add(run.len() as u32, Ordering::Relaxed);
+        for key in run {
+            if let Some(&ahead) = union.get(at + AHEAD) {
+                prefetch(degrees, ahead as u32 as usize);
+            }
+            degrees[*key as u32 as usize].fetch_add(1, Ordering::Relaxed);
+            at += 1;
+        }
+    }
+}
+
+/// The distinct keys of a lane, ascending. A lane that is longer than `piece` (one pair repeated very often) is sorted
+/// piece by piece, so memory is proportional to the distinct keys; `check` receives their number after each piece.
+fn distinct_keys(
+    (buckets, lane): (&Buckets, usize),
+    (ids, piece): (&Range<u64>, usize),
+    check: impl Fn(u64) -> Result<()>,
+) -> Result<Vec<u64>> {
+    let mut all = Vec::new();
+    buckets.take_in_pieces(lane, piece, |keys| {
+        let mut keys = sort_pairs(keys, ids);
+        keys.dedup();
+        all = merge(std::mem::take(&mut all), keys);
+        check(all.len() as u64)
+    })?;
+    Ok(all)
+}
+
+/// The union of two ascending lists without duplicates.
+fn merge(a: Vec<u64>, b: Vec<u64>) -> Vec<u64> {
+    if a.is_empty() || b.is_empty() {
+        return if a.is_empty() { b } else { a };
+    }
+    let mut out = with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        out.push(x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    out.extend_from_slice(&a[i..]);
+    out.extend_from_slice(&b[j..]);
+    out.shrink_to_fit();
+    out
+}
