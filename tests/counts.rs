@@ -7,36 +7,23 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use common::job::{count, data, listing};
+use common::published::{Published, published};
 use common::{simple, triangles};
 use proptest::prelude::*;
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
+use trimill::testing::count::verify::Verifier;
 use trimill::testing::error::Kind;
 use trimill::testing::generate::{Family, StarKind, generate};
+use trimill::testing::input::Source;
 use trimill::testing::job::Stream;
 use trimill::testing::report::RunResult;
 
-/// The figures of `tests/data/README.md`: arcs in the file, loops, vertices, edges, triangles, wedges.
-const PUBLISHED: [(&str, u64, u64, u64, u64, u128, u128); 12] = [
-    ("cnr-2000.graph", 3_216_152, 87_442, 325_557, 2_738_969, 20_977_629, 7_861_227_192),
-    ("cnr-symmetric.graph", 2_057_910, 0, 128_927, 1_028_955, 5_979_903, 2_028_606_713),
-    ("soc-Slashdot0902.txt.gz", 948_464, 78_303, 82_168, 504_230, 602_592, 74_983_589),
-    ("wiki-Vote.txt", 103_689, 0, 7_115, 100_762, 608_389, 14_545_580),
-    ("facebook_combined.txt", 88_234, 0, 4_039, 88_234, 1_612_010, 9_314_849),
-    ("ca-HepTh.txt", 51_971, 25, 9_875, 25_973, 28_339, 299_356),
-    ("as20000102.txt", 13_895, 1_323, 6_474, 12_572, 6_584, 2_059_364),
-    ("p2p-Gnutella04.txt", 39_994, 0, 10_876, 39_994, 934, 518_694),
-    ("delaunay_n15.graph", 196_548, 0, 32_768, 98_274, 65_872, 521_290),
-    ("bcsstk13.mtx", 42_943, 2_003, 2_003, 40_940, 342_300, 2_153_449),
-    ("karate.mtx", 78, 0, 34, 78, 45, 528),
-    ("chesapeake.mtx", 170, 0, 39, 170, 194, 2_048),
-];
-
 #[test]
 fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
-    for (name, arcs, loops, vertices, edges, triangles, wedges) in PUBLISHED {
+    for Published { name, arcs, loops, vertices, edges, triangles, wedges, .. } in published() {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'\n", data(name).display());
+        let input = format!("input.path = '{}'\n", data(&name).display());
         for settings in
             ["", "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }", "partition.parts = 7"]
         {
@@ -54,10 +41,23 @@ fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
 }
 
 #[test]
+fn the_verifier_finds_every_published_figure() {
+    for Published { name, arcs, loops, vertices, edges, triangles, wedges, clustering, largest_degree } in published() {
+        let dir = tempfile::tempdir().unwrap();
+        let verifier = Verifier::new();
+        Source::open(&[data(&name)], None, dir.path()).unwrap().scan(&verifier, &Control::silent()).unwrap();
+        let found = verifier.finish(&Control::silent()).unwrap();
+        assert_eq!((found.arcs, found.loops, found.vertices, found.edges), (arcs, loops, vertices, edges), "{name}");
+        assert_eq!((found.triangles, found.wedges, found.max_degree), (triangles, wedges, largest_degree), "{name}");
+        assert_eq!(format!("{:.6}", found.mean_local_clustering), clustering, "{name}");
+    }
+}
+
+#[test]
 fn the_methods_of_the_papers_count_real_graphs() {
     let dir = tempfile::tempdir().unwrap();
-    for (name, .., triangles, _) in PUBLISHED {
-        let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data(name).display());
+    for Published { name, triangles, .. } in published() {
+        let input = format!("input.path = '{}'\ncount.backend = 'cpu'\n", data(&name).display());
         for method in ["forward", "compact-forward", "reverse-edge", "reverse-edge-serial"] {
             let result = count(&format!("{input}count.method = '{method}'"), dir.path()).unwrap();
             assert_eq!((result.triangles, result.method.as_str()), (triangles, method), "{name}");
@@ -86,9 +86,9 @@ fn the_methods_of_the_papers_count_real_graphs() {
 
 #[test]
 fn rank_ranges_give_the_published_counts_from_memory_and_from_a_file() {
-    for (name, _, _, vertices, _, triangles, _) in PUBLISHED {
+    for Published { name, vertices, triangles, .. } in published() {
         let dir = tempfile::tempdir().unwrap();
-        let input = format!("input.path = '{}'\npartition.partitioner = 'rank'\n", data(name).display());
+        let input = format!("input.path = '{}'\npartition.partitioner = 'rank'\n", data(&name).display());
         for settings in [
             "partition.parts = 5",
             "partition.parts = 3\nmemory.block = '64KiB'",

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod job;
+pub(crate) mod published;
 pub(crate) mod sections;
 
 use std::collections::BTreeSet;

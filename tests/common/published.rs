@@ -1,0 +1,51 @@
+//! The table of `tests/data/README.md`.
+
+use super::job::data;
+
+/// A graph of `tests/data` and its figures.
+pub(crate) struct Published {
+    pub(crate) name: String,
+    pub(crate) arcs: u64,
+    pub(crate) loops: u64,
+    pub(crate) vertices: u64,
+    pub(crate) edges: u64,
+    pub(crate) triangles: u128,
+    pub(crate) wedges: u128,
+    /// The mean local clustering coefficient, to six digits.
+    pub(crate) clustering: String,
+    pub(crate) largest_degree: u64,
+}
+
+/// All graphs of the table.
+pub(crate) fn published() -> Vec<Published> {
+    let readme = std::fs::read_to_string(data("README.md")).unwrap();
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| file | what it is |")).skip(2);
+    let all: Vec<Published> = rows.take_while(|line| line.starts_with('|')).map(row).collect();
+    assert_eq!(all.len(), 12);
+    all
+}
+
+fn row(line: &str) -> Published {
+    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+    let [files, _, _, arcs, vertices, edges, triangles, wedges, clustering, degree] = cells[..] else {
+        panic!("{line}");
+    };
+    // Behind the number of arcs is that of loops, behind some numbers who published them.
+    let (arcs, loops) = arcs.split_once(" (").unwrap();
+    Published {
+        name: files.split('`').nth(1).unwrap().to_owned(),
+        arcs: number(arcs),
+        loops: number(loops.trim_end_matches(')')),
+        vertices: number(vertices),
+        edges: number(edges),
+        triangles: number(triangles).into(),
+        wedges: number(wedges).into(),
+        clustering: clustering.to_owned(),
+        largest_degree: number(degree),
+    }
+}
+
+/// A number in front of a remark, with separators.
+fn number(cell: &str) -> u64 {
+    cell.split(' ').next().unwrap().replace(',', "").parse().unwrap()
+}
