@@ -94,6 +94,15 @@ pub trait ArcSink: Sync {
     }
 }
 
+/// The heads of a row, which ascend, below its tail; whether the tail is one of them; and those above it.
+pub(crate) fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
+    let (below, rest) = heads.split_at(heads.partition_point(|&head| u64::from(head) < tail));
+    match rest {
+        [head, above @ ..] if u64::from(*head) == tail => (below, true, above),
+        _ => (below, false, rest),
+    }
+}
+
 /// Hands rows over as batches of arcs.
 pub(crate) fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
     let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));

@@ -1,7 +1,7 @@
 //! Page-locked host memory, from which all devices copy directly.
 //!
-//! It is allocated here, in large pages where there are any, and then registered with the driver: measured on an H200, that takes a third
-//! of the time of `cuMemAllocHost`, which locks small pages one after another.
+//! It is allocated here, in large pages where there are any, and then registered with the driver: measured on an H200, that takes
+//! less than half the time of `cuMemAllocHost` and zeroing (256 MiB: 0.045 s, 0.11), since there are fewer pages to lock.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;

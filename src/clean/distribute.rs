@@ -8,7 +8,7 @@ use super::ids::{Seen, mix};
 use super::ranges::IdRanges;
 use super::workspace::Shares;
 use crate::error::{Error, Result};
-use crate::input::{ArcSink, expand};
+use crate::input::{ArcSink, around_tail, expand};
 
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;
@@ -102,14 +102,13 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
                 seen.note(tail);
                 row.iter().for_each(|&head| seen.note(head.into()));
             }
-            let smaller = row.partition_point(|&head| u64::from(head) < tail);
-            let far = row[..smaller].partition_point(|&head| u64::from(head) < ids.start);
-            let is_loop = row.get(smaller).is_some_and(|&head| u64::from(head) == tail);
+            let (below, is_loop, above) = around_tail(tail, row);
             loops += u64::from(is_loop);
+            let (far, near) = below.split_at(below.partition_point(|&head| u64::from(head) < ids.start));
             let reverse = |&head: &u32| u64::from(head) << 32 | tail;
-            others.extend(row[..far].iter().map(|head| (ranges.bucket_of((*head).into()) * 2 + 1, reverse(head))));
-            own[1].extend(row[far..smaller].iter().map(reverse));
-            own[0].extend(row[smaller + usize::from(is_loop)..].iter().map(|&head| tail << 32 | u64::from(head)));
+            others.extend(far.iter().map(|head| (ranges.bucket_of((*head).into()) * 2 + 1, reverse(head))));
+            own[1].extend(near.iter().map(reverse));
+            own[0].extend(above.iter().map(|&head| tail << 32 | u64::from(head)));
         }
         self.put_own(bucket, &mut own)?;
         self.loops.fetch_add(loops, Ordering::Relaxed);

@@ -1,14 +1,14 @@
 //! Buckets by ranges of ids, for inputs that come in the order of ids and whose arcs are mostly between near ids, as web crawls are.
 //!
 //! Input: all arcs, once, to count them by their smaller id. Output: [`IdRanges`] with about the same number of arcs each. An arc goes to the
-//! bucket of its smaller id's range. So consecutive arcs mostly go to the same bucket, and all that is looked up by id while a bucket is
-//! worked on, is near, where buckets by a hash would spread it over all ids.
+//! bucket of its smaller id's range. So consecutive arcs mostly go to the same bucket, and what is looked up by id
+//! for the arcs of a bucket is near, where buckets by a hash would spread it over all ids.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::Result;
-use crate::input::ArcSink;
+use crate::input::{ArcSink, around_tail};
 
 /// The most blocks of ids, whose arcs are counted together.
 const MOST_BLOCKS: u64 = 1 << 16;
@@ -68,13 +68,11 @@ impl ArcSink for BySmallerId {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         let mut begin = 0;
         for &(tail, end) in rows {
-            let row = &heads[begin..end];
-            let smaller = row.partition_point(|&head| u64::from(head) < tail);
-            for run in row[..smaller].chunk_by(|a, b| a >> self.shift == b >> self.shift) {
+            let (below, _, above) = around_tail(tail, &heads[begin..end]);
+            for run in below.chunk_by(|a, b| a >> self.shift == b >> self.shift) {
                 self.add(run[0].into(), run.len());
             }
-            let is_loop = row.get(smaller).is_some_and(|&head| u64::from(head) == tail);
-            self.add(tail, row.len() - smaller - usize::from(is_loop));
+            self.add(tail, above.len());
             begin = end;
         }
         Ok(())

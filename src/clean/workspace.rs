@@ -18,7 +18,7 @@ pub const PER_ID: u64 = 12;
 /// Bytes for each vertex, if ids are looked up in a table: collecting them, or the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
-/// Bytes for each key of a bucket that is sorted: its lanes and their union.
+/// Bytes for each key of a bucket: a lane, the same sorted, and where its cells end; or both lanes and their union.
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.

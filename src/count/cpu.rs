@@ -18,6 +18,7 @@
 //! over the numbering and its postponed arcs, and the hubs' bits.
 
 mod ahead;
+mod capacity;
 mod hubs;
 mod pack;
 mod short;
@@ -41,9 +42,10 @@ use crate::error::{Error, Result};
 use crate::lock;
 use crate::mapped::zeros;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
+use capacity::Capacity;
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
-use worker::{Capacity, RowBlockContext, Run, Worker, count_postponed, count_run};
+use worker::{RowBlockContext, Run, Worker, count_postponed, count_run};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;

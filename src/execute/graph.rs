@@ -62,7 +62,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// An estimate of the most bytes that can be of use on a device to prepare and count this graph, whose ids are not sparse.
+    /// An estimate of the most bytes that a device needs to prepare and count this graph, if its ids are not sparse.
     pub fn device_bytes_at_most(&self) -> Bytes {
         let arcs = self.source.arcs_at_most();
         let ids = self.source.declared_vertices().unwrap_or_else(|| most_ids(arcs));

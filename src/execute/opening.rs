@@ -45,7 +45,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Starts to open the GPUs of `job`, of which at most `useful` bytes are of use; with a budget of the host below [`AMPLE`], waits until
+    /// Starts to open the GPUs of `job`, whose input needs at most `useful` bytes of each; with a budget of the host below [`AMPLE`], waits until
     /// they are open.
     pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
         let settings = Settings {

@@ -4,7 +4,7 @@
 //! hold its memory, the job goes on with what is free: its plan then has smaller row blocks, and more partitions if
 //! necessary.
 //!
-//! Unless the user names a budget, a job takes no more than its input can be of use: freeing all of a large GPU's memory takes a tenth of a
+//! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
 //! second, and what is left serves other programs. Before the input is read, that is an estimate.
 
 use crate::bytes::Bytes;
@@ -44,7 +44,7 @@ impl Reserve for Cuda {
 pub(super) enum Budget {
     /// What the user asked for.
     Asked(Bytes),
-    /// 90% of what is free, but at most so much.
+    /// 90% of what is free, but at most so much for each worker.
     Free(Bytes),
 }
 
@@ -65,11 +65,11 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
     let mut budget = Bytes(u64::MAX);
     for worker in &*workers {
-        let all = match asked {
-            Budget::Asked(asked) => asked,
-            Budget::Free(most) => Bytes(worker.free()?.get() / 10 * 9).min(most),
+        let (all, most) = match asked {
+            Budget::Asked(asked) => (asked, asked),
+            Budget::Free(most) => (Bytes(worker.free()?.get() / 10 * 9), most),
         };
-        budget = budget.min(Bytes(all.get() / sharing(worker.ordinal())));
+        budget = budget.min(Bytes(all.get() / sharing(worker.ordinal()))).min(most);
     }
     let mut refused = None;
     for _ in 0..TRIES {
@@ -140,6 +140,8 @@ mod tests {
         assert_eq!(reserve(&mut workers, Budget::Free(Bytes(640)), Bytes(1)).unwrap(), Bytes(630));
         let mut workers = [Fake::new(0, 1000), Fake::new(0, 1000)];
         assert_eq!(reserve(&mut workers, Budget::Asked(Bytes(500)), Bytes(1)).unwrap(), Bytes(250));
+        assert_eq!(reserve(&mut workers, Budget::Free(Bytes(400)), Bytes(1)).unwrap(), Bytes(400));
+        assert_eq!(reserve(&mut workers, Budget::Free(Bytes(500)), Bytes(1)).unwrap(), Bytes(450));
     }
 
     #[test]

@@ -141,8 +141,8 @@ impl Setup {
         })
     }
 
-    /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there; at most `useful` bytes of each are of use
-    /// for that.
+    /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there, which needs at most `useful`
+    /// bytes of each.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`]: there is no such method. [`crate::error::Kind::Resource`]: the graph is to be prepared on a GPU,

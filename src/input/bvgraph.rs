@@ -43,7 +43,7 @@ use rows::CompressedRows;
 /// Arcs handed over at once.
 const BATCH: usize = 1 << 14;
 
-/// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 20 to 30.
+/// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 15 and more.
 const WELL_COMPRESSED: u64 = 8;
 
 /// A graph whose properties were read and checked.

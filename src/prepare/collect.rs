@@ -18,7 +18,7 @@ use crate::clean::Workspace;
 use crate::clean::ids::Seen;
 use crate::count::translated::translated;
 use crate::error::{Error, Result};
-use crate::input::ArcSink;
+use crate::input::{ArcSink, around_tail};
 use crate::lock;
 use crate::mapped::zeros;
 
@@ -346,13 +346,11 @@ impl ArcSink for Collect<'_> {
             begin = end;
             let Some(&last) = row.last() else { continue };
             filling.ids = filling.ids.max(tail.max(last.into()).saturating_add(1));
-            // Without the loop, which is where the row passes its tail.
-            let before = row.partition_point(|&head| u64::from(head) < tail);
-            let is_loop = row.get(before).is_some_and(|&head| u64::from(head) == tail);
+            let (below, is_loop, above) = around_tail(tail, row);
             if is_loop {
                 filling.found_loop(tail);
             }
-            for mut part in [&row[..before], &row[before + usize::from(is_loop)..]] {
+            for mut part in [below, above] {
                 if part.is_empty() {
                     continue;
                 }
