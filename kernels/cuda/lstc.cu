@@ -23,6 +23,9 @@
 //   - A row is counted in pieces: the successors in a row block's range, which are contiguous since rows ascend. A cursor for each
 //     vertex has the end of the last piece.
 // The variant without shared memory (Figure 9) searches the whole row in global memory, and is the same otherwise.
+//
+// Not in the paper: two more variants also count the triangles at each vertex. What a block finds of the entries of its tile and of
+// the successors in hand is added up in shared memory and then added to the counters of all blocks, an atomic for each vertex.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -34,6 +37,10 @@ struct Arguments {
     const u32 *work;          // locals to count, ascending; null: all
     u32 *cursors;             // entries of each local's row that earlier row blocks covered
     u64 *sums;                // triangles of each local
+    u64 *counters;            // triangles at each vertex, from counter `counters_first` on
+    u64 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
+    u64 counters_end;
+    u64 locals_at;
     const u64 *words;         // which numbers of the range are local, 64 a word; null: every row is in the row block
     const u32 *ranks;         // locals of the range before each word
     const u32 *row_block_offsets; // where its rows begin in `row_block_successors`, and where the last one ends; null: all are local
@@ -48,16 +55,16 @@ struct Arguments {
 
 constexpr u32 WARP = 32;
 
-// Whether `key` is among the `n` (at least one) ascending `entries`. The number of steps depends on `n` alone, so threads
-// with the same `n` do not diverge.
-__device__ __forceinline__ u32 contains(const u32 *entries, u32 n, u32 key) {
+// The last of the `n` (at least one) ascending `entries` that is at most `key`, or the first. The number of steps depends on `n` alone,
+// so threads with the same `n` do not diverge.
+__device__ __forceinline__ const u32 *search(const u32 *entries, u32 n, u32 key) {
     const u32 *low = entries;
     while (n > 1) {
         u32 half = n >> 1;
         low = low[half] <= key ? low + half : low;
         n -= half;
     }
-    return *low == key;
+    return low;
 }
 
 // The row of successor `b`: in the row block if that has all rows of its range or `b` is a proxy, else resident.
@@ -88,13 +95,29 @@ template <typename T> __device__ __forceinline__ T warp_sum(T value) {
     return value;
 }
 
-// Shared memory: `blockDim.x` begins (8 bytes), as many lengths (4 bytes), then the tile. Threads: a multiple of 32.
-template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) {
+// Adds triangles to a counter, if this pass holds it.
+__device__ __forceinline__ void credit(const Arguments &g, u64 counter, u64 triangles) {
+    const u64 at = counter - g.counters_first;
+    if (triangles && at < g.counters_end - g.counters_first) atomicAdd(g.counters + at, triangles);
+}
+
+// Adds to the counters of the vertices what a block found of them in shared memory, which is zero again.
+__device__ __forceinline__ void credit_all(const Arguments &g, const u32 *vertices, u32 *found, u32 many) {
+    for (u32 i = threadIdx.x; i < many; i += blockDim.x) {
+        credit(g, vertices[i], found[i]);
+        found[i] = 0;
+    }
+}
+
+// Shared memory: `blockDim.x` begins (8 bytes), as many lengths (4 bytes), then the tile. Where triangles are counted at vertices, then
+// a count for each of these successors, and for each entry of the tile. Threads: a multiple of 32.
+template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const Arguments &g) {
     extern __shared__ u64 shared[];
     __shared__ u64 warp_sums[WARP];
     const u32 **begins = (const u32 **)shared;
     u32 *lengths = (u32 *)(shared + blockDim.x);
     u32 *tile = lengths + blockDim.x;
+    u32 *at_successors = tile + g.tile_width, *at_entries = at_successors + blockDim.x;
     const u32 warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
 
     const u32 item = g.work_first + blockIdx.x;
@@ -120,6 +143,9 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
     u64 triangles = 0;
     u32 owed = warp; // units (of a warp's width) to skip until this warp's next one
     const u32 width = TILED ? g.tile_width : end;
+    if (VERTICES) {
+        for (u32 i = threadIdx.x; i < blockDim.x + g.tile_width; i += blockDim.x) at_successors[i] = 0;
+    }
     // The last entry of the piece is only ever a middle corner, so no tile needs it.
     for (u32 start = 0; start + 1 < end; start += width) {
         const u32 filled = min(width, end - 1 - start);
@@ -148,19 +174,30 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
                 const u32 below = min(from + j - start, filled);
                 const u32 last = tile[below - 1];
                 bool past = false;
+                u32 of_successor = 0;
                 for (; owed < widths; owed += warps) {
                     const u32 at = owed * WARP + lane;
                     if (at < length && !past) {
                         const u32 key = __ldg(successor_row + at);
                         past = key > last;
-                        if (!past) found += contains(tile, below, key);
+                        if (past) continue;
+                        const u32 *place = search(tile, below, key);
+                        if (*place != key) continue;
+                        of_successor++;
+                        if (VERTICES && TILED) atomicAdd(at_entries + (place - tile), 1u);
+                        if (VERTICES && !TILED) credit(g, key, 1);
                     }
                 }
                 owed -= widths;
+                found += of_successor;
+                if (VERTICES && of_successor) atomicAdd(at_successors + j, of_successor);
             }
             triangles += found;
             __syncthreads(); // before the tile, the begins and the lengths are overwritten
+            if (VERTICES) credit_all(g, row + from, at_successors, many);
         }
+        if (VERTICES && TILED) credit_all(g, tile, at_entries, filled);
+        if (VERTICES) __syncthreads(); // before these counts are added to
     }
 
     triangles = warp_sum(triangles);
@@ -170,14 +207,19 @@ template <bool TILED> __device__ __forceinline__ void count(const Arguments &g) 
         u64 sum = 0;
         for (u32 i = 0; i < warps; i++) sum += warp_sums[i];
         if (sum) g.sums[a] = g.whole ? sum : g.sums[a] + sum;
+        if (VERTICES) credit(g, g.locals_at + a, sum);
     }
 }
 
 // Two blocks of 1024 on a multiprocessor: 32 registers a thread, so that the largest possible number of threads hides the latency of
 // the successors' rows. (If a multiprocessor holds fewer threads, the compiler ignores the second number.)
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled(const Arguments g) { count<true>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled(const Arguments g) { count<true, false>(g); }
 
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global(const Arguments g) { count<false>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global(const Arguments g) { count<false, false>(g); }
+
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled_vertices(const Arguments g) { count<true, true>(g); }
+
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global_vertices(const Arguments g) { count<false, true>(g); }
 
 // Each block writes the sum of its share of `values` to `sums[blockIdx.x]`; a second launch of one block adds these up.
 extern "C" __global__ void __launch_bounds__(1024) sum(const u64 *values, u64 len, u64 *sums) {

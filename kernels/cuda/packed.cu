@@ -23,9 +23,12 @@
 //   by_block   all others: a block takes an owner. The table is a bitmap of the hubs (8 KB) and an open hash of the rest of the row,
 //              TAIL_WORDS at a time, so it never overflows. Rows longer than `LONG` chunks take LANES lanes each.
 // Owners with very much work are cut into parts for several blocks. Blocks take owners from a counter.
+//
+// Each has a second variant, which also counts the triangles at each vertex (packed_found.cuh). The list of an owner's arcs then has
+// the other ends instead of the chunks where their rows begin.
 
-// packed_rows.cuh packs rows, packed_assign.cuh assigns arcs to owners, packed_stream.cuh streams rows past tables,
-// packed_by_thread.cuh has the first kernel, packed_words.cuh what all share; they are compiled before this file.
+// packed_rows.cuh packs rows, packed_assign.cuh assigns arcs to owners, packed_stream.cuh streams rows past tables, packed_found.cuh
+// counts what was found, packed_by_thread.cuh has the first kernel, packed_words.cuh what all share; they are compiled before this file.
 
 constexpr u32 LANES = 8; // lanes that stream a long row
 constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
@@ -40,6 +43,7 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 #define BY_WARP_BLOCKS 8
 #define BY_BLOCK_BLOCKS 8
 #endif
+#define VERTICES_BLOCKS 7 // shared memory allows no more
 
 // ---- by_block: a block takes an owner
 
@@ -48,37 +52,41 @@ __device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
     while (atomicCAS(table + slot, 0, word)) slot = (slot + 1) & (TAIL_SLOTS - 1);
 }
 
-__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k) {
+template <bool VERTICES>
+__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found<VERTICES> &found_in_both) {
     const u32 bits = 1u << k;
     for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
         const u32 found = table[slot];
-        if ((found ^ word) >> bits == 0) return __popc(found & word & ((1u << bits) - 1));
+        if ((found ^ word) >> bits == 0) return found_in_both(word, found & word & ((1u << bits) - 1));
         if (found == 0) return 0;
     }
 }
 
-template <bool TAIL> struct Bitmap {
+template <bool TAIL, bool VERTICES> struct Bitmap {
     const unsigned char *hubs; // two bytes a run, and two of zeros at its end
     const u32 *tail;
     u32 k;
+    Found<VERTICES> found;
 
     __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
 
     __device__ __forceinline__ u32 operator()(uint4 q) const {
         const u32 a = at(q.x), b = at(q.y), c = at(q.z), d = at(q.w);
-        u32 count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
+        u32 count;
+        if (VERTICES) count = found(q.x, a & 0xffff) + found(q.y, b & 0xffff) + found(q.z, c & 0xffff) + found(q.w, d & 0xffff);
+        else count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
         if (TAIL && (q.x >= HUB || q.y >= HUB || q.z >= HUB || q.w >= HUB)) {
-            if (q.x >= HUB) count += look_up(tail, q.x, k);
-            if (q.y >= HUB) count += look_up(tail, q.y, k);
-            if (q.z >= HUB) count += look_up(tail, q.z, k);
-            if (q.w >= HUB) count += look_up(tail, q.w, k);
+            if (q.x >= HUB) count += look_up(tail, q.x, k, found);
+            if (q.y >= HUB) count += look_up(tail, q.y, k, found);
+            if (q.z >= HUB) count += look_up(tail, q.z, k, found);
+            if (q.w >= HUB) count += look_up(tail, q.w, k, found);
         }
         return count;
     }
 };
 
-template <class Probe>
-__device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe) {
+template <bool VERTICES, class Probe>
+__device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe, u32 *sums) {
     const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
     u64 count = 0;
     {
@@ -89,7 +97,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
         while (at < last) {
             at += OWNER_THREADS / LANES;
             const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
-            const uint4 *row = g.words + arc.x;
+            const uint4 *row = g.words + begin_of<VERTICES>(g, arc);
             u32 sum = 0;
             for (u32 c = lane; c < arc.y; c += 2 * LANES) {
                 const uint4 a = __ldg(row + c);
@@ -97,6 +105,7 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
                 if (c + LANES < arc.y) b = __ldg(row + c + LANES);
                 sum += probe(a) + probe(b);
             }
+            if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
             count += sum;
             arc = next;
         }
@@ -107,13 +116,19 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
-    return count + stream(g, at, last, arc, probe);
+    return count + stream<VERTICES>(g, at, last, arc, probe, sums + warp * WARP);
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
+template <bool VERTICES> __device__ __forceinline__ void by_block(const Arguments &g) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
     __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
+    __shared__ u32 near[VERTICES ? NEAR : 1], sums[VERTICES ? OWNER_THREADS : 1];
     unsigned char *hubs = (unsigned char *)bitmap;
+    const Found<VERTICES> found{g, near};
+    if (VERTICES) {
+        sums[threadIdx.x] = 0;
+        clear_near(near);
+    }
     for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += OWNER_THREADS) bitmap[i] = 0;
     for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
     const u32 items = g.state[1];
@@ -137,15 +152,16 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
         if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.state + 3, 1);
         __syncthreads();
         const u32 of_hubs = hub_words;
+        u64 of_owner = 0;
         if (of_hubs == row.y) {
-            count += stream_all(g, owner, part, parts, Bitmap<false>{hubs, tail, g.k});
+            of_owner = stream_all<VERTICES>(g, owner, part, parts, Bitmap<false, VERTICES>{hubs, tail, g.k, found}, sums);
             __syncthreads();
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
             for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) put(tail, words[i], g.k);
             __syncthreads();
-            count += stream_all(g, owner, part, parts, Bitmap<true>{hubs, tail, g.k});
+            of_owner += stream_all<VERTICES>(g, owner, part, parts, Bitmap<true, VERTICES>{hubs, tail, g.k, found}, sums);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
@@ -155,18 +171,26 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
             }
         }
         for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
+        if (VERTICES) credit_owner(g, owner, of_owner);
+        count += of_owner;
     }
     add_up(count, g.total);
+    if (VERTICES) add_near(g, near);
 }
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) { by_block<false>(g); }
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, VERTICES_BLOCKS) packed_by_block_vertices(Arguments g) { by_block<true>(g); }
 
 // ---- by_warp: a warp takes an owner
 
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
 
-template <bool TWO> struct Pair {
+template <bool TWO, bool VERTICES> struct Pair {
     const u32 *table;
     u32 factor, k;
+    Found<VERTICES> found;
 
     __device__ __forceinline__ u32 at(u32 word) const {
         const u32 bits = bits_of(word, k), run = word >> bits, one = table[slot_of(run, factor)];
@@ -175,15 +199,16 @@ template <bool TWO> struct Pair {
             const u32 other = table[more_slot_of(run, factor)];
             if ((other ^ word) >> bits == 0) in_both |= other & word;
         }
-        return __popc(in_both & ((1u << bits) - 1));
+        return found(word, in_both & ((1u << bits) - 1));
     }
 
     __device__ __forceinline__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
 };
 
-struct Search {
+template <bool VERTICES> struct Search {
     const u32 *row;
     u32 n, k;
+    Found<VERTICES> found;
 
     __device__ u32 at(u32 word) const {
         const u32 bits = bits_of(word, k), low = (1u << bits) - 1;
@@ -193,7 +218,7 @@ struct Search {
             if (from[half] <= (word | low)) from += half;
             m -= half;
         }
-        return (*from ^ word) >> bits ? 0 : __popc(*from & word & low);
+        return (*from ^ word) >> bits ? 0 : found(word, *from & word & low);
     }
 
     __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
@@ -204,9 +229,16 @@ __device__ __forceinline__ void empty(u32 *table) {
     __syncwarp();
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
+template <bool VERTICES> __device__ __forceinline__ void by_warp(const Arguments &g) {
     __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
+    __shared__ u32 near[VERTICES ? NEAR : 1], all_sums[VERTICES ? OWNER_THREADS : 1];
+    u32 *sums = VERTICES ? all_sums + threadIdx.x / WARP * WARP : all_sums;
+    const Found<VERTICES> found{g, near};
+    if (VERTICES) {
+        all_sums[threadIdx.x] = 0;
+        clear_near(near);
+    }
     __shared__ volatile u32 items, grab; // in shared memory to save registers
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
@@ -223,9 +255,9 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) pack
         if (at >= items) break;
         const u32 many = min(grab, items - at);
         uint2 rows = make_uint2(0, 0);
-        u32 begins = 0, ends = 0;
+        u32 begins = 0, ends = 0, owner = 0;
         if (lane < many) {
-            const u32 owner = (u32)g.list[at + lane];
+            owner = (u32)g.list[at + lane];
             rows = row_of(g, owner);
             begins = owner ? g.ends[2ull * owner - 1] : 0;
             ends = g.ends[2ull * owner + 1];
@@ -263,13 +295,21 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) pack
                 empty(table);
             }
             __syncwarp();
-            if (clashes) count += stream(g, begin, end, arc, Search{row, n, g.k});
-            else if (two) count += stream(g, begin, end, arc, Pair<true>{table, factor, g.k});
-            else count += stream(g, begin, end, arc, Pair<false>{table, factor, g.k});
+            u64 of_owner;
+            if (clashes) of_owner = stream<VERTICES>(g, begin, end, arc, Search<VERTICES>{row, n, g.k, found}, sums);
+            else if (two) of_owner = stream<VERTICES>(g, begin, end, arc, Pair<true, VERTICES>{table, factor, g.k, found}, sums);
+            else of_owner = stream<VERTICES>(g, begin, end, arc, Pair<false, VERTICES>{table, factor, g.k, found}, sums);
+            if (VERTICES) credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
+            count += of_owner;
             __syncwarp();
             empty(table);
             chunk = next_chunk, n = next_n, begin = next_begin, end = next_end, word = next_word, arc = next_arc;
         }
     }
     add_up(count, g.total);
+    if (VERTICES) add_near(g, near);
 }
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) { by_warp<false>(g); }
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, VERTICES_BLOCKS) packed_by_warp_vertices(Arguments g) { by_warp<true>(g); }

@@ -69,7 +69,11 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
             const u32 chunks = (words + 3) >> 2;
             u32 *end = g.ends + 2ull * owner + (chunks > LONG);
             const u32 to = atomicAdd(end, 1);
-            if (WRITE) g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+            if (WRITE) {
+                // To add to the counter of the other end, its row must be known, not only where that begins.
+                if (g.counters) g.arcs[to] = make_uint2(mine ? g.count + at : i, chunks);
+                else g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+            }
         }
     }
     // For shorter rows packed_by_thread.cuh updates `next`.

@@ -24,14 +24,32 @@ __device__ __forceinline__ u32 any_bits(u32 bits) {
 
 __device__ __forceinline__ uint4 nothing() { return make_uint4(0, 0, 0, 0); }
 
+// The first chunk of the row to stream for an arc: see `assign_row`.
+template <bool VERTICES> __device__ __forceinline__ u32 begin_of(const Arguments &g, uint2 arc) {
+    return VERTICES && arc.y ? row_of(g, arc.x).x : arc.x;
+}
+
+// Adds what the lanes of a warp found to the counter of the owner.
+__device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 found) {
+    for (u32 step = WARP / 2; step; step >>= 1) found += __shfl_down_sync(ALL, found, step);
+    if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
+}
+
+// Adds what a lane found to the sum of the row that it belongs to.
+template <bool VERTICES> __device__ __forceinline__ u32 of_row(u32 *sums, u32 row, u32 found) {
+    if (VERTICES && found) atomicAdd(sums + row, found);
+    return found;
+}
+
 // A warp takes all chunks of the rows [at, end): 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32 rows.
-template <class Probe>
-__device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe) {
+// `sums`: of the warp, a zero for each lane; for counting at vertices.
+template <bool VERTICES, class Probe>
+__device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe, u32 *sums) {
     const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;
     u64 count = 0;
     while (at < end) {
         const u32 chunks = arc.y, after = warp_scan(chunks), all = __shfl_sync(ALL, after, WARP - 1);
-        const u32 first = after - chunks, base = arc.x - first;
+        const u32 first = after - chunks, base = begin_of<VERTICES>(g, arc) - first;
         at += WARP;
         uint2 next = make_uint2(0, 0);
         if (at + lane < end) next = g.arcs[at + lane];
@@ -50,8 +68,14 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
             const uint4 a = c < all ? __ldg(g.words + (u32)(base_one + c)) : nothing();
             uint4 b = nothing();
             if (two && c + WARP < all) b = __ldg(g.words + (u32)(base_other + c + WARP));
-            count += probe(a);
-            if (two) count += probe(b);
+            count += of_row<VERTICES>(sums, one, probe(a));
+            if (two) count += of_row<VERTICES>(sums, other, probe(b));
+        }
+        if (VERTICES) {
+            __syncwarp();
+            if (sums[lane]) credit(g, counter_of(g, arc.x), sums[lane]);
+            sums[lane] = 0;
+            __syncwarp();
         }
         arc = next;
     }

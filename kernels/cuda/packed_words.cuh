@@ -27,6 +27,7 @@ struct Arguments {
     u32 *state;               // number of owners for warps, of owners for blocks, and how many of each are taken
     u32 *sums;                // of blocks, for the scan
     u64 list_length;
+    u64 *counters;            // triangles at each vertex, from counter `counters_first` on; null: only the total is wanted
     u64 successors_first;          // index in the section, or the row block, of the first successor of the run or piece
     u64 successors_end;            // index in the section of the end of this run
     u32 first;                // the run's, or the batch's, first local
@@ -43,6 +44,10 @@ struct Arguments {
     u32 numbered;             // locals and proxies
     u32 lanes;                // lanes for a row: ROW_LANES, or WARP if rows are long; 0: see `assign`
     u32 k;                    // runs after the hubs have 2^k numbers
+    u32 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
+    u32 counters_end;
+    u32 locals_at;
+    u32 unused;
 };
 
 __device__ __forceinline__ u32 packed(u32 number, u32 k) {

@@ -98,10 +98,11 @@ impl Arena {
         Ok(Self { context: Arc::clone(context), address, layout: ArenaLayout::new(capacity), apart: 0 })
     }
 
-    /// Reserves `bytes` at its end, a multiple of [`ALIGNMENT`], before anything is in use. Returns their offset.
+    /// Reserves `bytes` at its end, before what was reserved there; a multiple of [`ALIGNMENT`], before anything is in use.
+    /// Returns their offset.
     pub(crate) fn set_apart(&mut self, bytes: u64) -> u64 {
         let left = self.layout.capacity - bytes;
-        (self.layout, self.apart) = (ArenaLayout::new(left), bytes);
+        (self.layout, self.apart) = (ArenaLayout::new(left), self.apart + bytes);
         left
     }
 

@@ -75,13 +75,18 @@ impl Grid {
     }
 }
 
-/// A piece of device memory.
+/// A piece of device memory that is not part of the arena's layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scratch {
+pub struct Piece {
     /// Where it begins.
     pub address: u64,
     /// Its bytes; 0: there is no such piece.
     pub bytes: u64,
+}
+
+impl Piece {
+    /// No piece.
+    pub const NONE: Self = Self { address: 0, bytes: 0 };
 }
 
 /// Words in the host's memory, page-locked where the engine is a GPU.
@@ -113,7 +118,7 @@ impl DerefMut for HostWords {
     }
 }
 
-/// A device. Callers must pass only addresses within the arena and the scratch piece.
+/// A device. Callers must pass only addresses within the arena and the reserved pieces.
 pub trait Engine {
     /// The arena's bookkeeping.
     fn layout(&mut self) -> &mut ArenaLayout;
@@ -122,7 +127,10 @@ pub trait Engine {
     fn address(&self) -> u64;
 
     /// The piece reserved for unpacking rows ([`crate::compact`]).
-    fn scratch(&self) -> Scratch;
+    fn scratch(&self) -> Piece;
+
+    /// The piece reserved for the counters of vertices ([`crate::VertexCounters`]).
+    fn counters(&self) -> Piece;
 
     /// How many multiprocessors it has.
     fn processors(&self) -> u32;

@@ -74,6 +74,9 @@ pub enum Error {
     /// Stored rows whose successors do not ascend or are too large, or that are not as many as announced.
     #[error("the stored rows of the graph are not those of an oriented graph")]
     Rows,
+    /// The triangles at each vertex, from a method that counts their total only.
+    #[error("method {0} counts the total only, not the triangles at each vertex")]
+    Total(&'static str),
     /// A partition for a method that needs the whole graph.
     #[error("method {method} counts whole graphs only; this one takes {bytes} bytes of device memory")]
     Whole {

@@ -14,7 +14,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use crate::arena::{Arena, ArenaLayout};
 use crate::compact::{longest_part, scratch_bytes};
-use crate::engine::{EXTRA_QUEUES, MARKS, Queue};
+use crate::engine::{EXTRA_QUEUES, MARKS, Piece, Queue};
 use crate::error::{Error, Result, driver};
 use crate::find::{Device, find};
 use crate::images::Form;
@@ -37,8 +37,9 @@ pub struct Gpu {
     extra: Vec<Arc<CudaStream>>,
     modules: Vec<Module>,
     form: Form,
-    /// Offset of the scratch piece for unpacking, after the arena's pieces.
-    scratch: u64,
+    /// The pieces after the arena's: to unpack rows in, and for counters of vertices.
+    scratch: Piece,
+    counters: Piece,
     device: Device,
     held: u64,
     nothing: ArenaLayout,
@@ -78,7 +79,8 @@ impl Gpu {
             extra: Vec::new(),
             modules: Vec::new(),
             form,
-            scratch: 0,
+            scratch: Piece::NONE,
+            counters: Piece::NONE,
             device,
             held,
             nothing: ArenaLayout::new(0),
@@ -118,6 +120,7 @@ impl Gpu {
     /// [`Error::DeviceMemory`]: the device refuses the allocation.
     pub fn reserve(&mut self, bytes: u64) -> Result<()> {
         self.arena = None;
+        (self.scratch, self.counters) = (Piece::NONE, Piece::NONE);
         self.arena = Some(Arena::new(self.context(), bytes)?);
         Ok(())
     }
@@ -128,20 +131,34 @@ impl Gpu {
     /// As [`Self::reserve`].
     pub fn reserve_for_stored_rows(&mut self, bytes: u64) -> Result<()> {
         self.reserve(bytes)?;
-        if let Some(arena) = &mut self.arena {
-            self.scratch = arena.address() + arena.set_apart(scratch_bytes(bytes));
-        }
+        self.scratch = self.set_apart(scratch_bytes(bytes));
         Ok(())
     }
 
-    /// Bytes of the arena, the reserved piece included; 0 before [`Gpu::reserve`].
+    /// Reserves a piece of the arena for the counters of vertices ([`crate::VertexCounters`]), of `bytes`, a multiple of
+    /// [`crate::ALIGNMENT`] within the arena. To be called once after the arena was allocated.
+    pub fn reserve_counters(&mut self, bytes: u64) {
+        self.counters = self.set_apart(bytes);
+    }
+
+    /// Bytes of that piece.
+    pub fn counter_bytes(&self) -> u64 {
+        self.counters.bytes
+    }
+
+    fn set_apart(&mut self, bytes: u64) -> Piece {
+        let of = |arena: &mut Arena| Piece { address: arena.address() + arena.set_apart(bytes), bytes };
+        self.arena.as_mut().map_or(Piece::NONE, of)
+    }
+
+    /// Bytes of the arena, reserved pieces included; 0 before [`Gpu::reserve`].
     pub fn reserved(&self) -> u64 {
-        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity()) + self.scratch_bytes()
+        self.arena.as_ref().map_or(0, |arena| arena.layout().capacity() + arena.apart())
     }
 
     /// Bytes reserved for unpacking; 0: this device cannot unpack rows.
     pub fn scratch_bytes(&self) -> u64 {
-        self.arena.as_ref().map_or(0, Arena::apart)
+        self.scratch.bytes
     }
 
     /// The most stored bytes of a file block that this device can unpack.

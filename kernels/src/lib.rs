@@ -33,6 +33,7 @@ mod staging;
 #[cfg(any(test, feature = "testing"))]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub mod testing;
+mod vertices;
 mod waiting;
 
 pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
@@ -51,4 +52,5 @@ pub use sections::{ResidentSlices, RowBlockSlices, Size, row_block_bytes};
 pub use source::{Part, Source};
 pub use sources::{BLOCK, LSTC, PACKED, PREPARE, SOURCES, UNPACK};
 pub use staging::BYTES as STAGING_BYTES;
+pub use vertices::{COUNTER_BYTES, VertexCounters};
 pub use waiting::{USUAL_LIMIT, any_abandoned};

@@ -20,7 +20,7 @@ mod shape;
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
@@ -31,6 +31,7 @@ use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
 use crate::sections::{ResidentSlices, RowBlockSlices, Size};
 use crate::sources::LSTC;
+use crate::vertices::VertexCounters;
 use arguments::Arguments;
 pub use shape::Shape;
 
@@ -89,6 +90,19 @@ impl<R: Run> Method<R> for Lstc {
     fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
         Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
     }
+
+    fn counts_vertices(&self) -> bool {
+        true
+    }
+
+    fn begin_with_vertices<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: Size,
+        counters: VertexCounters,
+    ) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with_vertices(counters)))
+    }
 }
 
 impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
@@ -104,6 +118,14 @@ impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
         let queued = unsafe { self.enqueue_row_block(row_block) };
         let sent = self.engine.sent();
         queued.and(sent)
+    }
+
+    fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
+        if self.row_blocks == 0 {
+            into.fill(0);
+            return Ok(());
+        }
+        self.engine.read(Queue::Compute, self.arguments.counters, cast_slice_mut(into))
     }
 
     fn bytes(&self) -> u64 {
@@ -127,6 +149,8 @@ struct Counting<'g, E: Engine> {
     locals: u64,
     /// What all launches share.
     arguments: Arguments,
+    /// The counters of vertices, if triangles are counted there, too.
+    vertices: Option<VertexCounters>,
     /// Device address of the work list.
     list: u64,
     /// Entries of the work list so far: locals that may start a triangle, each counted by one block.
@@ -170,6 +194,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             order,
             locals: size.locals,
             arguments,
+            vertices: None,
             list: at(list),
             work: 0,
             sums: totals,
@@ -178,6 +203,11 @@ impl<'g, E: Engine> Counting<'g, E> {
             row_blocks: 0,
             so_far: Counted { peak_bytes: peak, ..Counted::default() },
         })
+    }
+
+    fn with_vertices(mut self, counters: VertexCounters) -> Self {
+        self.vertices = Some(counters);
+        self
     }
 
     /// Enqueues the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
@@ -194,6 +224,12 @@ impl<'g, E: Engine> Counting<'g, E> {
             compact::begin(engine)?;
             engine.fill(Queue::Copy, to.cursors, 0, 4 * self.locals)?;
             engine.fill(Queue::Copy, to.sums, 0, 8 * self.locals)?;
+            if let Some(vertices) = &self.vertices {
+                self.arguments.counters = vertices.clear(engine)?;
+                (self.arguments.counters_first, self.arguments.counters_end) =
+                    (vertices.window.start, vertices.window.end);
+                self.arguments.locals_at = vertices.locals_at;
+            }
         }
         // A run's first offset overwrites the last one of the run before, with the same value.
         let (offsets_at, successors_at) = (to.offsets + 8 * u64::from(locals), to.successors + 4 * arcs);
@@ -261,13 +297,19 @@ impl<'g, E: Engine> Counting<'g, E> {
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
+        let shape = self.shape;
+        let (name, shared) = match (shape.tile(), &self.vertices) {
+            (0, None) => ("lstc_global", shape.shared()),
+            (_, None) => ("lstc_tiled", shape.shared()),
+            (0, Some(_)) => ("lstc_global_vertices", shape.shared_with_vertices()),
+            (_, Some(_)) => ("lstc_tiled_vertices", shape.shared_with_vertices()),
+        };
         let mut first = 0;
         while first < self.work {
             let blocks = (self.work - first).min(self.longest_grid);
-            let grid = Grid { blocks, threads: self.shape.block_threads(), shared: self.shape.shared() };
+            let grid = Grid { blocks, threads: self.shape.block_threads(), shared };
             let arguments = Arguments { work_first: first, ..arguments };
-            let kernel = kernel(if self.shape.tile() == 0 { "lstc_global" } else { "lstc_tiled" });
-            engine.launch(Queue::Compute, grid, kernel, &[bytes_of(&arguments)])?;
+            engine.launch(Queue::Compute, grid, kernel(name), &[bytes_of(&arguments)])?;
             first += blocks;
         }
         engine.record(Queue::Compute, marks.counted)

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use crate::Gpu;
 use crate::error::Result;
 use crate::sections::{ResidentSlices, RowBlockSlices, Size};
+use crate::vertices::VertexCounters;
 
 /// A run of resident rows, as a type that owns them.
 pub trait Run: Send + 'static {
@@ -121,6 +122,26 @@ pub trait Method<R: Run>: Debug + Send {
     /// [`crate::Error::Budget`] when the arena is too small; [`crate::Error::Whole`], [`crate::Error::Shape`],
     /// [`crate::Error::Section`]; what the device fails with.
     fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, share: Share) -> Result<Box<dyn Counter<R> + 'g>>;
+
+    /// Whether it also counts the triangles at each vertex.
+    fn counts_vertices(&self) -> bool {
+        false
+    }
+
+    /// Begins a partition whose triangles are counted at each vertex, too. The counters are in the memory that
+    /// [`Gpu::reserve_counters`] reserved.
+    ///
+    /// # Errors
+    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that does not.
+    fn begin_with_vertices<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: Size,
+        counters: VertexCounters,
+    ) -> Result<Box<dyn Counter<R> + 'g>> {
+        let _ = (gpu, size, counters);
+        Err(crate::Error::Total(self.name()))
+    }
 }
 
 /// A partition being counted.
@@ -147,6 +168,16 @@ pub trait Counter<R: Run>: Send {
     /// What the device fails with.
     fn bins(&mut self) -> Result<Vec<u64>> {
         Ok(Vec::new())
+    }
+
+    /// Waits for the last row blocks and copies the counters of the window, from the first one on. Called before
+    /// [`Self::finish`] where the partition was begun with counters.
+    ///
+    /// # Errors
+    /// What the device fails with.
+    fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
+        into.fill(0);
+        Ok(())
     }
 
     /// Bytes of the arena in use.

@@ -36,6 +36,7 @@ use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
 use crate::sections::Size;
 use crate::sources::PACKED;
+use crate::vertices::VertexCounters;
 use arguments::Arguments;
 use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::Owning;
@@ -152,7 +153,20 @@ impl<R: Run> Method<R> for Packed {
     }
 
     fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX)?)))
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, None)?)))
+    }
+
+    fn counts_vertices(&self) -> bool {
+        true
+    }
+
+    fn begin_with_vertices<'g>(
+        &self,
+        gpu: &'g mut Gpu,
+        size: Size,
+        counters: VertexCounters,
+    ) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Some(counters))?)))
     }
 }
 
@@ -182,8 +196,8 @@ struct Counting<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
-    /// `longest_space`: an upper limit for the work space, in bytes.
-    fn begin(engine: &'g mut E, size: Size, longest_space: u64) -> Result<Self> {
+    /// `longest_space`: an upper limit for the work space, in bytes. With `vertices`, triangles are counted there, too.
+    fn begin(engine: &'g mut E, size: Size, longest_space: u64, vertices: Option<VertexCounters>) -> Result<Self> {
         let order = Order::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
@@ -210,7 +224,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         let space = layout.take(left)?;
         let peak = layout.used();
         let base = engine.address();
-        let counting = Self {
+        let mut counting = Self {
             arguments: Arguments {
                 rows: base + rows.offset,
                 next: base + next.offset,
@@ -240,7 +254,19 @@ impl<'g, E: Engine> Counting<'g, E> {
         compact::begin(engine)?;
         engine.fill(Queue::Copy, to.rows, 0, 8 * size.locals)?;
         engine.fill(Queue::Copy, to.total, 0, 8)?;
-        engine.record(Queue::Copy, RESIDENT.copied)?;
+        if let Some(vertices) = vertices {
+            // There are fewer than 2^32: see `bits_for`.
+            let VertexCounters { window, locals_at } = &vertices;
+            let counters = vertices.clear(engine)?;
+            counting.arguments = Arguments {
+                counters,
+                counters_first: window.start as u32,
+                counters_end: window.end as u32,
+                locals_at: *locals_at as u32,
+                ..counting.arguments
+            };
+        }
+        counting.engine.record(Queue::Copy, RESIDENT.copied)?;
         Ok(counting)
     }
 

@@ -5,7 +5,7 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
-use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Queue, Scratch};
+use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Piece, Queue};
 use crate::error::{Error, Result, driver};
 use crate::images;
 use crate::source::Source;
@@ -19,8 +19,12 @@ impl Engine for Gpu {
         self.arena.as_ref().map_or(0, Arena::address)
     }
 
-    fn scratch(&self) -> Scratch {
-        Scratch { address: self.scratch, bytes: self.scratch_bytes() }
+    fn scratch(&self) -> Piece {
+        self.scratch
+    }
+
+    fn counters(&self) -> Piece {
+        self.counters
     }
 
     fn processors(&self) -> u32 {

@@ -6,6 +6,7 @@ use crate::testing::{Double, Pace, has_compiler};
 
 use super::*;
 use crate::error::Error;
+use crate::vertices::COUNTER_BYTES;
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, which must give the same.
 fn count(partition: &Partition, cuts: &[u32], shape: Shape, pace: Pace, longest_grid: u64) -> Counted {
@@ -204,4 +205,38 @@ fn counters_and_gpus_go_from_thread_to_thread() {
     send::<Gpu>();
     send::<Box<dyn Counter<OwnedRun>>>();
     send::<crate::Pinned<u32>>();
+}
+
+#[test]
+fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
+    if !has_compiler() {
+        return;
+    }
+    let shapes = [Shape::default(), Shape::new(32, 64).unwrap(), Shape::new(64, 0).unwrap()];
+    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8)] {
+        let partition = random(seed, 300, 40, 2, share);
+        let (expected, total) = (partition.at_vertices(), partition.triangles());
+        let all_cuts = cuts(seed, 300);
+        for (i, pace) in Pace::all(seed).into_iter().enumerate() {
+            let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+            let (size, shape) = (partition.size(limit), shapes[(i + seed as usize) % shapes.len()]);
+            let found = partition.in_passes([1000, 100][i % 2], |counters| {
+                let bytes = COUNTER_BYTES * counters.held();
+                let mut double = Double::new(FOOTPRINT.least(&size), pace).unwrap().with_counters(bytes);
+                let mut into = vec![7; counters.held() as usize];
+                let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
+                let mut counting = counting.with_vertices(counters);
+                partition.runs(133).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
+                for row_block in &row_blocks {
+                    Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
+                }
+                Counter::<OwnedRun>::vertices(&mut counting, &mut into).unwrap();
+                assert_eq!(counting.end().unwrap().triangles, total);
+                into
+            });
+            assert_eq!(found, expected, "seed {seed}, {cuts:?}, {pace:?}, {shape:?}");
+        }
+    }
 }

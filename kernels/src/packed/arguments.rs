@@ -22,6 +22,7 @@ pub(crate) struct Arguments {
     pub(crate) state: u64,
     pub(crate) sums: u64,
     pub(crate) list_length: u64,
+    pub(crate) counters: u64,
     pub(crate) successors_first: u64,
     pub(crate) successors_end: u64,
     pub(crate) first: u32,
@@ -38,9 +39,13 @@ pub(crate) struct Arguments {
     pub(crate) numbered: u32,
     pub(crate) lanes: u32,
     pub(crate) k: u32,
+    pub(crate) counters_first: u32,
+    pub(crate) counters_end: u32,
+    pub(crate) locals_at: u32,
+    pub(crate) unused: u32,
 }
 
-// SAFETY: 18 `u64` and 14 `u32`, without padding; any bit pattern is valid.
+// SAFETY: 19 `u64` and 18 `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for Arguments {}
 // SAFETY: as above.
 unsafe impl Pod for Arguments {}
@@ -53,7 +58,7 @@ mod tests {
     #[test]
     fn the_fields_are_those_of_the_source() {
         assert_eq!(crate::testing::fields(&PACKED.code()), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 18 * 8 + 14 * 4);
+        assert_eq!(size_of::<Arguments>(), 19 * 8 + 18 * 4);
         assert!(PACKED.kernels().all(|(_, parameters)| parameters == 1));
     }
 }

@@ -1,8 +1,10 @@
 //! The public counter. It owns a run while the device copies it, so that the host can read the next one in the meantime.
 
-use super::Counting;
+use bytemuck::cast_slice_mut;
+
+use super::{Counting, RESIDENT};
 use crate::compact;
-use crate::engine::Engine;
+use crate::engine::{Engine, Queue};
 use crate::error::Result;
 use crate::method::{Counted, Counter, Run};
 use crate::sections::RowBlockSlices;
@@ -41,6 +43,13 @@ impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
 
     fn bins(&mut self) -> Result<Vec<u64>> {
         compact::bins(self.counting.engine)
+    }
+
+    fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
+        let Counting { engine, arguments, .. } = &mut self.counting;
+        // Where nothing was counted, no kernel has waited for the zeros.
+        engine.wait(Queue::Compute, RESIDENT.copied)?;
+        engine.read(Queue::Compute, arguments.counters, cast_slice_mut(into))
     }
 
     fn bytes(&self) -> u64 {

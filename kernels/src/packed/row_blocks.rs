@@ -151,10 +151,14 @@ impl<E: Engine> Counting<'_, E> {
         launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_list", blocks(lists), arguments)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        launch(engine, "packed_by_thread", blocks(through(u64::from(batch.count))), arguments)?;
+        let [by_thread, by_warp, by_block] = match arguments.counters {
+            0 => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
+            _ => ["packed_by_thread_vertices", "packed_by_warp_vertices", "packed_by_block_vertices"],
+        };
+        launch(engine, by_thread, blocks(through(u64::from(batch.count))), arguments)?;
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
-        launch(engine, "packed_by_warp", owned(BY_WARP_BLOCKS), arguments)?;
-        launch(engine, "packed_by_block", owned(BY_BLOCK_BLOCKS), arguments)?;
+        launch(engine, by_warp, owned(BY_WARP_BLOCKS), arguments)?;
+        launch(engine, by_block, owned(BY_BLOCK_BLOCKS), arguments)?;
         engine.record(Queue::Compute, marks.counted)
     }
 

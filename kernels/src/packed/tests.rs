@@ -4,6 +4,7 @@
 use super::*;
 use crate::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use crate::testing::{Double, Pace, has_compiler};
+use crate::vertices::COUNTER_BYTES;
 
 /// Arenas of the least and of the preferred size, and of one between.
 fn arenas(size: &Size) -> [u64; 3] {
@@ -29,7 +30,7 @@ fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, r
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX).unwrap()));
+    let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX, None).unwrap()));
     let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
     let runs = if stored { partition.stored_runs(rows, 1) } else { partition.runs(rows) };
     runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
@@ -75,7 +76,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
         let size = partition.size(limit);
         let orders = |space| {
             let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
-            let mut counting = Counting::begin(&mut double, size, space).unwrap();
+            let mut counting = Counting::begin(&mut double, size, space, None).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
             runs.iter().for_each(|run| unsafe { counting.resident(&run.slices()).unwrap() });
@@ -99,7 +100,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     }
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
-    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX).unwrap();
+    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX, None).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
     for (index, run) in runs.iter().enumerate() {
@@ -161,7 +162,7 @@ fn words_say_what_was_packed() {
         let offsets: Vec<u64> = (0..=4).map(|end| rows[..end].iter().map(|row| row.len() as u64).sum()).collect();
         let size = Size { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
-        let mut counting = Counting::begin(&mut double, size, u64::MAX).unwrap();
+        let mut counting = Counting::begin(&mut double, size, u64::MAX, None).unwrap();
         let run = OwnedRun::new(offsets.clone(), rows.concat());
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&run.slices()).unwrap() };
@@ -212,7 +213,7 @@ fn an_arena_that_is_too_small_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();
-        Counting::begin(&mut double, partition.size(512), u64::MAX).map(|counting| counting.so_far.peak_bytes)
+        Counting::begin(&mut double, partition.size(512), u64::MAX, None).map(|counting| counting.so_far.peak_bytes)
     };
     let size = partition.size(512);
     let least = FOOTPRINT.least(&size);
@@ -222,11 +223,85 @@ fn an_arena_that_is_too_small_refuses() {
     assert!(matches!(begin(0), Err(Error::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let huge = Size { numbered: 1_879_048_193, ..size };
-    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX), Err(Error::Section(_))));
+    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX, None), Err(Error::Section(_))));
 }
 
 #[test]
 fn counters_go_from_thread_to_thread() {
     fn send<T: Send>() {}
     send::<Box<dyn Counter<OwnedRun>>>();
+}
+
+/// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
+fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, (held, arena): (u64, u64)) -> Vec<u64> {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+    let total = partition.triangles();
+    partition.in_passes(held, |counters| {
+        let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
+        let mut into = vec![7; counters.held() as usize];
+        let counting = Counting::begin(&mut double, partition.size(limit), u64::MAX, Some(counters)).unwrap();
+        let mut counter = Box::new(Owning::new(counting));
+        partition.runs(133).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+        Counter::<OwnedRun>::vertices(&mut *counter, &mut into).unwrap();
+        assert_eq!(counter.finish().unwrap().triangles, total);
+        into
+    })
+}
+
+#[test]
+fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
+    if !has_compiler() {
+        return;
+    }
+    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8)] {
+        let partition = random(seed, 300, 40, 2, share);
+        let expected = partition.at_vertices();
+        assert_eq!(expected.iter().sum::<u64>(), 3 * partition.triangles());
+        let all_cuts = cuts(seed, 300);
+        for (i, pace) in Pace::all(seed).into_iter().enumerate() {
+            let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+            let arena = arenas(&partition.size(limit))[i % 3];
+            let held = [1000, 100][i % 2];
+            assert_eq!(at_vertices(&partition, &row_blocks, pace, (held, arena)), expected, "{seed} {cuts:?} {pace:?}");
+        }
+    }
+}
+
+#[test]
+fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
+    if !has_compiler() {
+        return;
+    }
+    // Rows on both sides of the last hub, far longer than a table for a warp, with parts for several blocks; numbers beyond NEAR.
+    let n = 65_600u32;
+    let mut rows: Vec<Vec<u32>> = vec![vec![]; n as usize];
+    for number in 64_000..n {
+        let far = (63_000..number).filter(|successor| (successor ^ number) % 3 != 0);
+        rows[number as usize] = (0..300).filter(|near| near % 5 == number % 5).chain(far.step_by(7)).collect();
+    }
+    let local = (0..n).map(|number| number > 65_000 && number % 7 != 0).collect();
+    let partition = Partition::new(rows, local);
+    let expected = partition.at_vertices();
+    assert!(expected[..4096].iter().sum::<u64>() > 1000 && expected[4096..60_000].iter().all(|&count| count == 0));
+    for cuts in [vec![], vec![65_100, 65_536]] {
+        let row_blocks = partition.row_blocks(&cuts);
+        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+        let arena = preferred_bytes(&partition.size(limit));
+        assert_eq!(at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena)), expected, "{cuts:?}");
+    }
+}
+
+#[test]
+fn too_little_memory_for_counters_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(2, 200, 20, 1, 0.5);
+    let mut double = Double::new(1 << 20, Pace::Late).unwrap().with_counters(8 * 99);
+    let counters = VertexCounters { window: 0..100, locals_at: 200 };
+    let refused = Counting::begin(&mut double, partition.size(512), u64::MAX, Some(counters)).map(drop);
+    assert_eq!(refused, Err(Error::Budget { asked: 800, used: 0, capacity: 792 }));
 }

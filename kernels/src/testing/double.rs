@@ -8,8 +8,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use super::emulated;
-use crate::arena::ArenaLayout;
-use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Queue, Scratch};
+use crate::arena::{ArenaLayout, padded};
+use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Piece, Queue};
 use crate::error::Result;
 use crate::source::Source;
 
@@ -56,7 +56,8 @@ const QUEUES: usize = 2 + EXTRA_QUEUES;
 pub struct Double {
     memory: Vec<u64>,
     layout: ArenaLayout,
-    scratch: u64,
+    /// Bytes of the scratch piece, and of the one for counters.
+    apart: [u64; 2],
     queues: Vec<VecDeque<Command>>,
     /// How often each mark was recorded, by the host and in its queue.
     recorded: [u64; MARKS],
@@ -81,7 +82,7 @@ impl Double {
         let double = Self {
             memory: Vec::new(),
             layout: ArenaLayout::new(bytes),
-            scratch: 0,
+            apart: [0; 2],
             queues: (0..QUEUES).map(|_| VecDeque::new()).collect(),
             recorded: [0; MARKS],
             reached: [0; MARKS],
@@ -89,13 +90,25 @@ impl Double {
             pace,
             rng: ChaCha8Rng::seed_from_u64(seed),
         };
-        super::has_compiler().then(|| double.with_scratch(0))
+        super::has_compiler().then(|| double.with_pieces([0; 2]))
     }
 
     /// Adds a scratch piece of `bytes` for unpacking rows, after the arena.
-    pub fn with_scratch(mut self, bytes: u64) -> Self {
-        let words = (self.layout.capacity().next_multiple_of(256) + bytes).div_ceil(8) as usize;
-        (self.memory, self.scratch) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], bytes);
+    pub fn with_scratch(self, bytes: u64) -> Self {
+        let counters = self.apart[1];
+        self.with_pieces([bytes, counters])
+    }
+
+    /// Adds a piece for the counters of vertices, of `bytes`, after the others.
+    pub fn with_counters(self, bytes: u64) -> Self {
+        let scratch = self.apart[0];
+        self.with_pieces([scratch, bytes])
+    }
+
+    fn with_pieces(mut self, apart: [u64; 2]) -> Self {
+        let bytes: u64 = [self.layout.capacity(), apart[0], apart[1]].map(padded).into_iter().sum();
+        let words = bytes.div_ceil(8) as usize;
+        (self.memory, self.apart) = (vec![u64::from_ne_bytes([RUBBISH; 8]); 2 * MARGIN + words], apart);
         self
     }
 
@@ -175,8 +188,13 @@ impl Engine for Double {
         self.memory[MARGIN..].as_ptr() as u64
     }
 
-    fn scratch(&self) -> Scratch {
-        Scratch { address: self.address() + self.layout.capacity().next_multiple_of(256), bytes: self.scratch }
+    fn scratch(&self) -> Piece {
+        Piece { address: self.address() + padded(self.layout.capacity()), bytes: self.apart[0] }
+    }
+
+    fn counters(&self) -> Piece {
+        let scratch = self.scratch();
+        Piece { address: scratch.address + padded(scratch.bytes), bytes: self.apart[1] }
     }
 
     /// One: blocks run one after another here.

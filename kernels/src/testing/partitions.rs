@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::{CompactPart, CompactSlices, ResidentSlices, RowBlockSlices, Run, Size, row_block_bytes};
+use crate::{CompactPart, CompactSlices, ResidentSlices, RowBlockSlices, Run, Size, VertexCounters, row_block_bytes};
 
 /// A partition with all its rows, before it is cut into row blocks.
 #[derive(Debug, Clone)]
@@ -207,6 +207,44 @@ impl Partition {
             }
         }
         count
+    }
+
+    /// The triangles at each number, of those whose corner of largest number is local: as [`Self::triangles`].
+    pub fn at_vertices(&self) -> Vec<u64> {
+        let mut found = vec![0; self.rows.len()];
+        for &a in &self.numbers {
+            let row = &self.rows[a as usize];
+            for (k, &b) in row.iter().enumerate() {
+                let other = &self.rows[b as usize];
+                for &c in row[..k].iter().filter(|c| other.binary_search(c).is_ok()) {
+                    [a, b, c].into_iter().for_each(|corner| found[corner as usize] += 1);
+                }
+            }
+        }
+        found
+    }
+
+    /// The triangles at each number, of those that passes over the partition count: `pass` counts with the counters of a window
+    /// and returns them. Counters are held `held` at a time.
+    pub fn in_passes(&self, held: u64, mut pass: impl FnMut(VertexCounters) -> Vec<u64>) -> Vec<u64> {
+        let locals = self.numbers.len() as u64;
+        let consecutive = self.numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let locals_at = match self.numbers.first() {
+            Some(&first) if consecutive => u64::from(first),
+            _ => self.rows.len() as u64,
+        };
+        let all = VertexCounters::all(&self.size(0), locals_at);
+        let mut counters = Vec::new();
+        for first in (0..all).step_by(held as usize) {
+            counters.extend(pass(VertexCounters { window: first..all.min(first + held), locals_at }));
+        }
+        let mut found = counters[..self.rows.len()].to_vec();
+        if locals_at == self.rows.len() as u64 {
+            for (i, &number) in (0..locals).zip(&self.numbers) {
+                found[number as usize] += counters[(locals_at + i) as usize];
+            }
+        }
+        found
     }
 
     /// Row blocks of the proxies' rows that end at `cuts` and at the end.
