@@ -27,5 +27,8 @@ pub use graph::{CleanGraph, CleanReport, InputIds};
 pub use read::clean;
 pub use read::read;
 pub(crate) use read::{is_sparse, most_ids, plain_ids};
+#[cfg(feature = "testing")]
 pub use unite::ArcsRead;
-pub use workspace::{PER_ID, PER_VERTEX, Shares, Workspace, needs};
+#[cfg(feature = "testing")]
+pub use workspace::{PER_ID, PER_VERTEX};
+pub use workspace::{Shares, Workspace, needs};

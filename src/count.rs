@@ -20,11 +20,13 @@ pub mod verify;
 use std::time::Duration;
 
 use rayon::ThreadPool;
-pub use trimill_kernels::{Scope, Share, Size};
+use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
+pub use trimill_kernels::{Scope, Share, Size, VertexCounters};
 
 use crate::bytes::Bytes;
 use crate::control::Progress;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
 pub use footprint::{Footprint, RowBlockRoom};
 
@@ -81,11 +83,20 @@ pub trait Backend: Send {
     fn progress(&mut self) -> Option<&mut Option<Progress>> {
         None
     }
-    /// Begins a partition of this size, or a share of the edges of a whole graph.
+    /// How many counters of vertices it holds at a time; 0: it was not set up to count the triangles at each vertex.
+    fn vertex_counters(&self) -> u64 {
+        0
+    }
+    /// Begins a partition of this size, or a share of the edges of a whole graph; with the triangles at the `vertices` of a window.
     ///
     /// # Errors
-    /// When the device refuses.
-    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>>;
+    /// When the device refuses, or the method counts the total only.
+    fn begin<'a>(
+        &'a mut self,
+        size: Size,
+        share: Share,
+        vertices: Option<VertexCounters>,
+    ) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
 /// The count of a partition, and the device's times where it has a clock of its own.
@@ -124,6 +135,14 @@ pub trait PartitionCounter: Send {
     /// When the device refuses.
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()>;
 
+    /// The triangles at each vertex. Called after the last row block, where the partition was begun with counters.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn vertices(&mut self) -> Result<VertexCounts> {
+        Err(Error::defect("no counters of vertices"))
+    }
+
     /// Returns the count.
     ///
     /// # Errors
@@ -132,6 +151,26 @@ pub trait PartitionCounter: Send {
 
     /// Bytes that this partition takes of the device, as measured.
     fn memory(&self) -> CounterMemory;
+}
+
+/// The triangles at vertices of a partition: those of which one corner is local, and the largest.
+#[derive(Debug)]
+pub struct VertexCounts {
+    /// The counters.
+    pub of: VertexCounters,
+    /// What they counted, from the first one of the window on.
+    pub counts: Vec<u64>,
+    /// The locals' numbers.
+    pub locals: NumberRuns,
+}
+
+/// How many counters of vertices are held at a time for a graph of `vertices`, within `budget`: all of them if they take no more than
+/// a quarter, but at least 8,192.
+pub fn vertex_counters(vertices: u32, budget: Bytes) -> u64 {
+    const LEAST: u64 = 8192;
+    let fit = budget.get() / 4 / COUNTER_BYTES;
+    // Whole units of the device's memory.
+    u64::from(vertices).min(fit.max(LEAST)).next_multiple_of(ALIGNMENT / COUNTER_BYTES)
 }
 
 /// What a counter measures of its device's memory.

@@ -126,12 +126,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// The folder that `path` is in.
-fn parent(path: &Path) -> &Path {
+pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Waits until the names in `dir` are on disk. Some file systems cannot sync a directory.
-fn sync_dir(dir: &Path) -> Result<()> {
+pub fn sync_dir(dir: &Path) -> Result<()> {
     match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
         Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
         _ => Ok(()),

@@ -31,5 +31,6 @@ pub mod setup;
 pub mod spill_dir;
 mod stage_times;
 pub mod verify;
+mod vertices;
 mod whole;
 mod workers;

@@ -15,7 +15,6 @@ mod base;
 mod bvgraph;
 mod gap;
 mod lattices;
-mod ordered;
 mod output;
 mod permuted;
 mod regular;

@@ -15,7 +15,7 @@ pub(crate) use codec::encode;
 pub(crate) use index::BlockEntry;
 pub use index::DegreeRun;
 pub use offset::Offset;
-pub use oriented::{GraphSize, OrientedGraph};
+pub use oriented::{GraphSize, Ids, OrientedGraph};
 pub use pass::{Direction, RowRun};
 pub(crate) use store::BlockBytes;
 

@@ -61,6 +61,7 @@ mod job;
 mod machine;
 mod mapped;
 mod memory;
+mod ordered;
 mod orient;
 mod partition;
 mod path_text;
@@ -76,6 +77,7 @@ mod spill;
 mod stream;
 mod text;
 mod threads;
+mod vertices;
 
 #[doc(hidden)]
 pub mod program;

@@ -103,7 +103,9 @@ impl Needs {
     #[must_use]
     pub fn array(mut self, per: u64, (many, things): (u64, &str)) -> Self {
         let bytes = Bytes(per.saturating_mul(many));
-        self.parts.push(Part { what: format!("{per} bytes for each of {many} {things}"), bytes });
+        if per > 0 {
+            self.parts.push(Part { what: format!("{per} bytes for each of {many} {things}"), bytes });
+        }
         self
     }
 

@@ -5,6 +5,7 @@
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
+//! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
 //! DIR/graph/           the prepared graph, where the cache is not used
@@ -29,6 +30,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use journal::Journal;
 pub use plan::PlanRecord;
 pub use record::JobRecord;
+pub use sealed_file::unless_damaged;
 
 use crate::control::Control;
 use crate::disk;

@@ -18,12 +18,12 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use trimill_kernels::{Share, Size};
+use trimill_kernels::{Share, Size, VertexCounters};
 
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::cuda::RUNS_IN_FLIGHT;
-use crate::count::{Backend, CounterMemory, DeviceTimes};
+use crate::count::{Backend, CounterMemory, DeviceTimes, VertexCounts};
 use crate::disk::faults;
 use crate::error::{Error, Result};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
@@ -115,6 +115,34 @@ pub fn count_partition(
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<Counted, Failed> {
+    Ok(counted(source, backend, (share, None), pool, control)?.0)
+}
+
+/// The same for all edges of a partition, and the triangles at the vertices of a window.
+///
+/// # Errors
+/// As [`count_partition`].
+pub fn count_at_vertices(
+    source: &mut dyn PartitionSource,
+    backend: &mut dyn Backend,
+    vertices: VertexCounters,
+    pool: &ThreadPool,
+    control: &Control,
+) -> Result<(Counted, VertexCounts), Failed> {
+    let (counted, vertices) = counted(source, backend, (Share::ALL, Some(vertices)), pool, control)?;
+    Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
+}
+
+/// What is counted: a share of the edges, and where they are wanted the triangles at vertices.
+type Wanted = (Share, Option<VertexCounters>);
+
+fn counted(
+    source: &mut dyn PartitionSource,
+    backend: &mut dyn Backend,
+    wanted: Wanted,
+    pool: &ThreadPool,
+    control: &Control,
+) -> Result<(Counted, Option<VertexCounts>), Failed> {
     let meter = Meter::default();
     let partition = {
         // Moved, since a source may be sent to the pool but not shared with it.
@@ -136,12 +164,12 @@ pub fn count_partition(
     std::thread::scope(|scope| {
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
-        let counted = count((partition, share), backend, pool, &meter, messages, (give_chunk, give_row_block));
+        let counted = count((partition, wanted), backend, pool, &meter, messages, (give_chunk, give_row_block));
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
-        let counted = counted?;
+        let (counted, vertices) = counted?;
         let peak = counted.peak.max(meter.peak());
-        Ok(Counted { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted })
+        Ok((Counted { reading, peak: if counted.own_memory { counted.peak } else { peak }, ..counted }, vertices))
     })
 }
 
@@ -215,19 +243,20 @@ impl Reading<'_> {
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    (partition, share): (Partition, Share),
+    (partition, (share, vertices)): (Partition, Wanted),
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
     messages: Receiver<Message>,
     (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
-) -> Result<Counted, Failed> {
+) -> Result<(Counted, Option<VertexCounts>), Failed> {
     let mut counted = Counted::default();
     let start = Instant::now();
     let Partition { resident, numbered, largest_row_block, .. } = partition;
     let ResidentSize { locals, arcs } = resident;
     let size = Size { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-    let mut counter = asked(|| backend.begin(size, share))?;
+    let wanted = vertices.is_some();
+    let mut counter = asked(|| backend.begin(size, share, vertices))?;
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {
@@ -263,8 +292,9 @@ fn count(
         let _ = give_row_block.try_send(row_block);
     }
     let start = Instant::now();
+    let vertices = if wanted { Some(asked(|| counter.vertices())?) } else { None };
     let count = asked(|| counter.finish())?;
     counted.counting += start.elapsed();
     (counted.triangles, counted.device) = (count.triangles, count.device);
-    Ok(counted)
+    Ok((counted, vertices))
 }

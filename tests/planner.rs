@@ -110,7 +110,7 @@ impl Backend for Holder {
             row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
             of_budget: None,
             fixed: Bytes(8),
-            scratch: Bytes::ZERO,
+            apart: Bytes::ZERO,
         }
     }
     fn resident_chunk(&self) -> Option<Bytes> {

@@ -25,6 +25,7 @@ mod short;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
+mod vertices;
 mod worker;
 
 use std::ops::Range;
@@ -32,20 +33,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use trimill_kernels::{Share, Size};
+use trimill_kernels::{COUNTER_BYTES, Share, Size, VertexCounters};
 
 use super::successors::SuccessorRows;
-use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
+use super::{
+    Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts, vertex_counters,
+};
 use crate::bytes::Bytes;
 use crate::control::Progress;
 use crate::error::{Error, Result};
 use crate::lock;
 use crate::mapped::zeros;
+use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use capacity::Capacity;
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
-use worker::{RowBlockContext, Run, Worker, count_postponed, count_run};
+use vertices::{Counters, bytes_of_worker};
+use worker::{RowBlockContext, Run, Worker, count_postponed, count_run, count_run_at_vertices};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -60,6 +65,8 @@ pub struct Cpu {
     workers: u64,
     hubs: u32,
     room: Capacity,
+    /// Counters of vertices that are held at a time; 0: only the total is counted.
+    counters: u64,
     progress: Option<Progress>,
 }
 
@@ -67,25 +74,48 @@ impl Cpu {
     /// Counts with as many workers as the current thread pool has, and with up to an eighth of `budget` in tables: half
     /// of it for the workers, of which there is at least one, and half for the hubs.
     pub fn new(budget: Bytes, vertices: u32) -> Self {
+        Self::with(budget, vertices, 0)
+    }
+
+    /// The same, also counting the triangles at each vertex, for which further memory is taken: [`vertex_counters`].
+    pub fn with_vertices(budget: Bytes, vertices: u32) -> Self {
+        let counters = vertex_counters(vertices, budget);
+        Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
+    }
+
+    fn with(budget: Bytes, vertices: u32, counters: u64) -> Self {
         let share = budget.get() / 16;
         let threads = rayon::current_num_threads() as u64;
         let hubs = hubs::largest_count(Bytes(share)).min(vertices);
-        let marks = per_worker(vertices).get();
-        let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)));
+        let near = if counters > 0 { bytes_of_worker(hubs) } else { Bytes::ZERO };
+        let marks = per_worker(vertices).get() + near.get();
+        let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)), counters > 0);
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room, progress: None }
+        Self { workers, hubs, room, counters, progress: None }
     }
 
-    fn work(&self, numbered: u32, size: ResidentSize) -> Work {
-        let worker = || Mutex::new(Worker::new(numbered, self.room));
+    fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> Work {
+        let near = vertices.as_ref().map_or(0, |of| Counters::near(of, self.hubs.min(numbered)));
+        let worker = || Mutex::new(Worker::new(numbered, self.room, near));
         Work {
             most_hubs: self.hubs.min(numbered),
             cursors: zeros(size.locals as usize),
             workers: (0..workers_for(self.workers, size)).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             packed: Packed::None,
+            counters: vertices.map(Counters::new),
             triangles: 0,
             progress: self.progress.clone(),
+        }
+    }
+}
+
+impl Cpu {
+    /// Bytes of counters of vertices: of all workers, and of each.
+    fn at_vertices(&self) -> Bytes {
+        match self.counters {
+            0 => Bytes::ZERO,
+            counters => Bytes(COUNTER_BYTES * counters + self.workers * bytes_of_worker(self.hubs).get()),
         }
     }
 }
@@ -119,8 +149,8 @@ impl Backend for Cpu {
             row_blocks: RowBlockRoom::UpTo(2),
             of_budget: None,
             // The offsets of the resident section are one more than its rows.
-            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8),
-            scratch: Bytes::ZERO,
+            fixed: hubs::bytes(self.hubs) + Bytes(self.room.bytes().get() * self.workers + 8) + self.at_vertices(),
+            apart: Bytes::ZERO,
         }
     }
 
@@ -128,9 +158,18 @@ impl Backend for Cpu {
         Some(&mut self.progress)
     }
 
-    fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn vertex_counters(&self) -> u64 {
+        self.counters
+    }
+
+    fn begin<'a>(
+        &'a mut self,
+        size: Size,
+        _: Share,
+        vertices: Option<VertexCounters>,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let (numbered, rows) = (size.numbered, ResidentSize { locals: size.locals, arcs: size.arcs });
-        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows) }))
+        Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
     }
 }
 
@@ -164,6 +203,12 @@ impl PartitionCounter for Counting {
             }
             work.count((resident, *numbered), range, &SuccessorRows::new(resident, row_block), end_of_hubs)
         })
+    }
+
+    fn vertices(&mut self) -> Result<VertexCounts> {
+        let numbers = std::mem::take(&mut self.resident.numbers);
+        let counters = self.work.counters.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
+        Ok(VertexCounts { of: counters.of.clone(), counts: counters.finish(), locals: NumberRuns::of(numbers) })
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
@@ -209,6 +254,8 @@ struct Work {
     hubs: Hubs,
     /// Which rows of the resident section are packed.
     packed: Packed,
+    /// The triangles at each vertex, where they are wanted.
+    counters: Option<Counters>,
     triangles: u64,
     progress: Option<Progress>,
 }
@@ -236,13 +283,16 @@ impl Work {
             // All workers at once, so that the memory taken does not depend on which of them run.
             self.workers.par_iter().for_each(|worker| lock(worker).allocate());
         }
-        let (hubs, workers) = (&self.hubs, &self.workers);
+        let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
         let around = RowBlockContext { packed: self.packed, range, successors, hubs };
         let progress = self.progress.as_ref();
         let counted = runs(resident, &mut self.cursors).into_par_iter().with_max_len(1).map(|run| {
             progress.map_or(Ok(()), Progress::check)?;
             let (first, end) = (run.first, run.first + run.cursors.len());
-            let triangles = count_run(&mut free(workers), run, &around);
+            let triangles = match counters {
+                None => count_run(&mut free(workers), run, &around),
+                Some(all) => count_run_at_vertices(&mut free(workers), run, &around, all),
+            };
             let arcs = resident.offsets[end] - resident.offsets[first];
             // Each row block has a share of them.
             let share = arcs * u64::from(range.end - range.start) / u64::from(numbered.max(1));
@@ -251,18 +301,22 @@ impl Work {
         });
         self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
         let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
-        self.triangles += count_postponed(workers.collect(), &self.hubs);
+        self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
+        if let Some(all) = &self.counters {
+            self.workers.par_iter().for_each(|worker| all.take(&mut lock(worker).near));
+        }
         Ok(())
     }
 
     fn bytes(&self) -> Bytes {
         let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
-        workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes()
+        let counters = self.counters.as_ref().map_or(Bytes::ZERO, Counters::bytes);
+        workers + Bytes::of::<u32>(self.cursors.capacity() as u64) + self.hubs.bytes() + counters
     }
 }
 
-/// A free worker; where there are fewer workers than threads, waits for one.
-fn free(workers: &[Mutex<Worker>]) -> MutexGuard<'_, Worker> {
+/// A free worker, or what it has; where there are fewer workers than threads, waits for one.
+fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);
     all.map(|w| &workers[w]).find_map(|worker| worker.try_lock().ok()).unwrap_or_else(|| lock(&workers[mine]))

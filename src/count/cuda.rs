@@ -13,11 +13,13 @@ mod into;
 
 use std::time::Duration;
 
-use trimill_kernels::{Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes};
+use trimill_kernels::{
+    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, VertexCounters, packed_takes,
+};
 
 use super::method::CudaMethod;
 use super::translated::translated;
-use super::{Backend, Device, Footprint, PartitionCounter, RowBlockRoom};
+use super::{Backend, Device, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
@@ -54,6 +56,8 @@ pub struct Cuda {
     shape: (Shape, bool),
     /// The most bytes of a run of the resident section.
     chunk: Bytes,
+    /// Where the triangles at each vertex are counted: the vertices of the graph, and the most bytes of counters.
+    vertices: Option<(u32, Bytes)>,
 }
 
 /// The settings of a job for the kernels.
@@ -88,7 +92,7 @@ impl Cuda {
             }
         };
         let asked = block_threads.is_some() || tile.is_some();
-        Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK })
+        Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK, vertices: None })
     }
 
     /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
@@ -98,10 +102,10 @@ impl Cuda {
             return Vec::new();
         }
         let (shape, asked) = self.shape;
-        let scratch = Bytes(self.gpu.scratch_bytes());
-        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, scratch))];
+        let apart = self.apart();
+        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, apart))];
         if !asked && packed_takes(vertices, edges, self.gpu.reserved()) {
-            choices.push((CudaMethod::Packed, footprint(&Packed, scratch)));
+            choices.push((CudaMethod::Packed, footprint(&Packed, apart)));
         }
         choices
     }
@@ -130,12 +134,36 @@ impl Cuda {
     /// # Errors
     /// When the device refuses or is lost.
     pub fn without_scratch(&mut self) -> Result<()> {
-        self.gpu.reserve(self.gpu.reserved()).map_err(translated)
+        self.gpu.reserve(self.gpu.reserved()).map_err(translated)?;
+        self.reserve_counters(Bytes::ZERO);
+        Ok(())
     }
 
-    /// What the method takes where nothing is set apart for stored rows.
+    /// What the method takes where nothing is set apart for stored rows, and few counters are held.
     pub fn least_footprint(&self) -> Footprint {
-        footprint(&*self.method, Bytes::ZERO)
+        let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
+        footprint(&*self.method, Bytes(COUNTER_BYTES * counters))
+    }
+
+    /// Has the triangles at each vertex of a graph of `vertices` counted, with at most `most` bytes of counters at a time (or the least
+    /// number that [`vertex_counters`] allows). To be called once the budget is reserved.
+    pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
+        self.vertices = Some((vertices, most));
+        self.reserve_counters(Bytes(self.gpu.reserved()));
+    }
+
+    /// Reserves memory for as many counters as may be held within `budget`, and never more than half of all.
+    fn reserve_counters(&mut self, budget: Bytes) {
+        let half = self.gpu.reserved() / 2 / ALIGNMENT * ALIGNMENT;
+        if let Some((vertices, most)) = self.vertices {
+            let budget = budget.min(Bytes(4 * most.get()));
+            self.gpu.reserve_counters((COUNTER_BYTES * vertex_counters(vertices, budget)).min(half));
+        }
+    }
+
+    /// What is set apart on the device.
+    fn apart(&self) -> Bytes {
+        Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
     }
 
     /// Loads the kernels that counting needs in any case, and allocates buffers for runs of resident rows. If that fails, it is tried
@@ -179,6 +207,9 @@ impl Cuda {
             true => self.gpu.reserve_for_stored_rows(budget.get()),
             false => self.gpu.reserve(budget.get()),
         };
+        if reserved.is_ok() {
+            self.reserve_counters(budget);
+        }
         match reserved {
             Ok(()) => Ok(None),
             Err(trimill_kernels::Error::DeviceMemory { free, .. }) => Ok(Some(Bytes(free))),
@@ -214,7 +245,7 @@ impl Backend for Cuda {
     }
 
     fn footprint(&self) -> Footprint {
-        footprint(&*self.method, Bytes(self.gpu.scratch_bytes()))
+        footprint(&*self.method, self.apart())
     }
 
     fn row_block_buffer(&mut self, words: u64) -> RowBlock {
@@ -238,17 +269,31 @@ impl Backend for Cuda {
         Some(self.chunk)
     }
 
-    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let scratch = Bytes(self.gpu.scratch_bytes());
+    fn vertex_counters(&self) -> u64 {
+        self.gpu.counter_bytes() / COUNTER_BYTES
+    }
+
+    fn begin<'a>(
+        &'a mut self,
+        size: Size,
+        share: Share,
+        vertices: Option<VertexCounters>,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let apart = self.apart();
         // Where all vertices are local, there is one row block, into which all arcs lead.
         let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
-        let counter = self.method.begin(&mut self.gpu, size, share).map_err(translated)?;
-        Ok(Box::new(Counting::new(counter, arcs_into.then_some(size.numbered), scratch)))
+        let of = vertices.clone();
+        let counter = match vertices {
+            None => self.method.begin(&mut self.gpu, size, share),
+            Some(counters) => self.method.begin_with_vertices(&mut self.gpu, size, counters),
+        };
+        let into = arcs_into.then_some(size.numbered);
+        Ok(Box::new(Counting::new(counter.map_err(translated)?, into, apart, of)))
     }
 }
 
-/// What a method takes, with the memory that is set apart to unpack rows.
-fn footprint(method: &dyn Method<Resident>, scratch: Bytes) -> Footprint {
+/// What a method takes, with the memory that is set apart.
+fn footprint(method: &dyn Method<Resident>, apart: Bytes) -> Footprint {
     let footprint = method.footprint();
-    Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), scratch)
+    Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), apart)
 }

@@ -21,8 +21,8 @@ pub struct Footprint {
     pub row_blocks: RowBlockRoom,
     /// Bytes for any partition.
     pub fixed: Bytes,
-    /// What the device sets apart to unpack rows in.
-    pub scratch: Bytes,
+    /// What the device sets apart to unpack rows in, and for counters of vertices.
+    pub apart: Bytes,
     /// What a method takes of a budget, where it uses more than it needs; none: it never does.
     pub of_budget: Option<fn(&Size, u64) -> u64>,
 }
@@ -48,7 +48,7 @@ impl RowBlockRoom {
 
 impl Footprint {
     /// The footprint of a method without tables.
-    pub fn new(footprint: trimill_kernels::Footprint, row_blocks: RowBlockRoom, scratch: Bytes) -> Self {
+    pub fn new(footprint: trimill_kernels::Footprint, row_blocks: RowBlockRoom, apart: Bytes) -> Self {
         Self {
             per_resident_arc: footprint.per_resident_arc,
             per_local: footprint.per_local,
@@ -57,7 +57,7 @@ impl Footprint {
             per_numbered: footprint.per_numbered,
             row_blocks,
             fixed: Bytes(footprint.fixed),
-            scratch,
+            apart,
             of_budget: footprint.of_budget,
         }
     }
@@ -70,14 +70,14 @@ impl Footprint {
     /// What is taken of a budget for a partition of this size, which needs at least `least`.
     pub fn taken(&self, least: Bytes, size: &Size, budget: Bytes) -> Bytes {
         let Some(of_budget) = self.of_budget else { return least };
-        let arena = budget.saturating_sub(self.scratch);
-        least.max(Bytes(of_budget(size, arena.get())) + self.scratch)
+        let arena = budget.saturating_sub(self.apart);
+        least.max(Bytes(of_budget(size, arena.get())) + self.apart)
     }
 
     /// Bytes for a partition of `numbered` locals and proxies, besides its resident section and its row blocks.
     pub fn overhead(&self, numbered: u32) -> Bytes {
         let tables = (self.table)(numbered).get() * self.workers + self.per_numbered * u64::from(numbered);
-        Bytes(tables) + self.fixed + self.scratch
+        Bytes(tables) + self.fixed + self.apart
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
             per_numbered: 0,
             row_blocks: RowBlockRoom::Always(1),
             fixed: Bytes(100),
-            scratch: Bytes(1000),
+            apart: Bytes(1000),
             of_budget: None,
         };
         let more = Footprint { of_budget: Some(|_, arena| arena.min(5000)), ..least };

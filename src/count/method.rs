@@ -101,6 +101,34 @@ impl Choice {
                 .expected(format!("one of {}", Method::list(backend)))),
         }
     }
+
+    /// Whether it also counts the triangles at each vertex.
+    fn counts_vertices(self) -> bool {
+        let on_cpu = |method| method == CpuMethod::Bitmap;
+        let on_gpu = |method| !matches!(method, CudaMethod::Baseline(..));
+        match self {
+            Self::Cpu(method) => on_cpu(method),
+            Self::Cuda(method) => on_gpu(method),
+            Self::Either(cuda, cpu) => on_gpu(cuda) && on_cpu(cpu),
+        }
+    }
+
+    /// Refuses a method that counts the total only, where the triangles at each vertex are wanted.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`]; those of [`Self::of`].
+    pub fn check_vertices(backend: Backend, name: Option<&str>) -> Result<()> {
+        if Self::of(backend, name)?.counts_vertices() {
+            return Ok(());
+        }
+        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_vertices);
+        let names: Vec<&str> = Method::names(backend).filter(counts).collect();
+        Err(Error::usage(format!(
+            "the method '{}' counts the total only, not the triangles at each vertex",
+            name.unwrap_or_default()
+        ))
+        .expected(format!("one of {}", names.join(", "))))
+    }
 }
 
 impl Method {
@@ -174,6 +202,21 @@ mod tests {
         ] {
             let text = choice(backend, Some(name)).map_or_else(|text| text, |choice| format!("{choice:?}"));
             assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        }
+    }
+
+    #[test]
+    fn methods_that_count_the_total_only_are_refused_where_vertices_are_wanted() {
+        for (backend, name) in [(Backend::Auto, None), (Backend::Cpu, Some("bitmap")), (Backend::Cuda, Some("packed"))]
+        {
+            assert!(Choice::check_vertices(backend, name).is_ok());
+        }
+        for (backend, name, expected) in [
+            (Backend::Cpu, "forward", "expected one of auto, bitmap"),
+            (Backend::Auto, "polak", "expected one of auto, bitmap, lstc, packed"),
+        ] {
+            let refused = Choice::check_vertices(backend, Some(name)).unwrap_err().to_string();
+            assert!(refused.contains(name) && refused.contains(expected), "{refused}");
         }
     }
 }

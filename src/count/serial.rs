@@ -2,7 +2,7 @@
 
 use rayon::ThreadPool;
 use trimill_baselines::SerialMethod;
-use trimill_kernels::{Counter, Scope, Share, Size};
+use trimill_kernels::{Counter, Scope, Share, Size, VertexCounters};
 
 use super::slices::slices;
 use super::translated::translated;
@@ -41,7 +41,15 @@ impl Backend for Serial {
         self.0.scope()
     }
 
-    fn begin<'a>(&'a mut self, size: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        size: Size,
+        _: Share,
+        vertices: Option<VertexCounters>,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+        if vertices.is_some() {
+            return Err(translated(trimill_kernels::Error::Total(self.0.name())));
+        }
         let counter = self.0.begin(size).map_err(translated)?;
         Ok(Box::new(Counting { counter, numbers: NumberRuns::default() }))
     }

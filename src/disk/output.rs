@@ -113,6 +113,11 @@ impl Output {
         Ok(Self { name: path.to_path_buf(), sink })
     }
 
+    /// The name that the user gave.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
     /// The new file, which can be written at any position; `None` if the bytes must be written in order.
     pub fn new_file(&self) -> Option<&NewFile> {
         match &self.sink {

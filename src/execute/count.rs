@@ -11,15 +11,18 @@ use super::graph::{Input, unless_damaged};
 use super::planned::planned;
 use super::results::input_report;
 use super::setup::Setup;
+use super::vertices::AtVertices;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::control::Control;
+use crate::count::method::Choice;
 use crate::error::{Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
 use crate::machine;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
+use crate::vertices::order::array_len;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
@@ -31,6 +34,10 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     }
     machine::reset_peak();
     let begin = Instant::now();
+    if job.counts_vertices() {
+        Choice::check_vertices(job.backend, job.method.as_deref())?;
+        job.vertex_files().check_places()?;
+    }
     let setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
     let mut record = None;
@@ -41,7 +48,11 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
             origin.identity = claimed.input();
         }
         record = Some((run, claimed));
-        if let Some(result) = run.finished()? {
+        let holds_all = |result: &RunResult| {
+            !job.counts_vertices()
+                || result.clustering.is_some() && job.vertex_files().paths().all(|path| path.exists())
+        };
+        if let Some(result) = run.finished()?.filter(holds_all) {
             tracing::info!("{}: counted on an earlier start", run.path().display());
             setup.tidy(job);
             return Ok(RunResult { job: job.name.clone(), ..result });
@@ -62,10 +73,17 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     let mut planned = unless_damaged(planned, path.as_deref())?;
     tracing::debug!("partitions are planned");
 
+    let vertices = match job.counts_vertices() {
+        true => {
+            job.vertex_files().check_ids(array_len(&planned.graph))?;
+            Some(AtVertices::new(&planned.graph, &setup, planned.fingerprint)?)
+        }
+        false => None,
+    };
     let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
     let counted = match shared(&planned) {
         true => count_shares(&mut planned, &setup, control, &mut stages),
-        false => count_partitions(job, &mut planned, &setup, control, &mut stages),
+        false => count_partitions(job, &mut planned, &setup, vertices.as_ref(), control, &mut stages),
     };
     let counted = unless_damaged(counted, path.as_deref());
     let (partitions, devices) = counted.map_err(|error| match error.kind() {
@@ -94,7 +112,12 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         seconds: begin.elapsed().as_secs_f64(),
         ..RunResult::of(job)
     };
-    let result = result.complete();
+    let mut result = result.complete();
+    if let Some(vertices) = &vertices {
+        vertices.finish(job, graph, &setup, &mut result)?;
+        result.seconds = begin.elapsed().as_secs_f64();
+        result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
+    }
     if let Some(run) = &setup.run {
         run.finish(&result)?;
         setup.tidy(job);

@@ -11,6 +11,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Mutex;
 use std::time::Instant;
 
+use rayon::ThreadPool;
 use trimill_kernels::Share;
 
 use super::build::{Builder, Built, file_name};
@@ -22,6 +23,7 @@ use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
+use super::vertices::AtVertices;
 use super::workers::{all_or_first_error, run_on_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
@@ -92,6 +94,8 @@ pub(super) struct Work<'a> {
     pub(super) spills: Option<&'a Spills<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
+    /// Where the triangles at each vertex are added up, where they are wanted.
+    pub(super) vertices: Option<&'a AtVertices>,
     pub(super) task: &'a Task,
     /// The units of the task that a partition is; 0 if the backend reports its progress by itself.
     pub(super) per_partition: u64,
@@ -114,6 +118,7 @@ pub(super) fn count_partitions(
     job: &Job,
     planned: &mut Planned,
     setup: &Setup,
+    vertices: Option<&AtVertices>,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
@@ -140,7 +145,8 @@ pub(super) fn count_partitions(
     };
     let mut before = Outcome::default();
     if let Some(journal) = &journal {
-        resume(journal, (&path, planned.fingerprint, keeps), &mut before)?;
+        let spills = keeps.then_some((path.as_path(), planned.fingerprint));
+        resume(journal, spills, (vertices, &setup.pool), &mut before)?;
         task.advance(before.results.len() as u64 * per_partition);
     }
     let mut order = order(plan, backends.len());
@@ -173,6 +179,7 @@ pub(super) fn count_partitions(
         queue: &queue,
         spills,
         journal: journal.as_ref(),
+        vertices,
         task: &task,
         per_partition,
         control: &together,
@@ -278,17 +285,28 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
     order
 }
 
-/// Takes over the results of earlier starts. Where spills are kept, a partition whose spill is missing is built and counted again.
+/// Takes over the results of earlier starts. Where spills are kept, a partition whose spill is missing is built and counted again; where
+/// the triangles at vertices are wanted, one without these is counted again.
 fn resume(
     journal: &Journal,
-    (dir, fingerprint, keeps): (&std::path::Path, u128, bool),
+    spills: Option<(&std::path::Path, u128)>,
+    (vertices, pool): (Option<&AtVertices>, &ThreadPool),
     all: &mut Outcome,
 ) -> Result<()> {
     for (part, result) in journal.counted()? {
-        if keeps {
-            let Some(built) = Built::found(dir, part, fingerprint)? else { continue };
-            all.kept.push(built.spill);
+        let spill = match spills {
+            Some((dir, fingerprint)) => {
+                let Some(built) = Built::found(dir, part, fingerprint)? else { continue };
+                Some(built.spill)
+            }
+            None => None,
+        };
+        if let Some(vertices) = vertices
+            && !vertices.resume(part, pool)?
+        {
+            continue;
         }
+        all.kept.extend(spill);
         all.results.push(result);
     }
     Ok(())
@@ -397,13 +415,21 @@ fn count_item(
     backend: &mut dyn Backend,
     work: &Work<'_>,
 ) -> Result<Counted, Failed> {
-    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, backend: &mut dyn Backend| {
+    let stored = backend.stored_rows();
+    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn Backend| {
         let mut source = source?;
-        let mut counted = count_partition(&mut source, backend, Share::ALL, &work.setup.pool, work.control)?;
+        let (pool, control) = (&work.setup.pool, work.control);
+        let mut counted = match work.vertices {
+            None => count_partition(&mut source, backend, Share::ALL, pool, control)?,
+            Some(vertices) => {
+                let again = || work.source(item, stored);
+                vertices.count(item.part(), &mut source, again, backend, pool, control)?
+            }
+        };
         counted.reading += source.reading();
         Ok(counted)
     };
-    match (count(source, backend), item, work.spills) {
+    match (count(source, item, backend), &mut *item, work.spills) {
         (Err(Failed::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
             tracing::warn!("{error}: partition {} is built again", built.part);
             if built.spill.memory.is_none() {
@@ -412,7 +438,7 @@ fn count_item(
             let again = || spills.builders.batches.build(&[built.part], work.control);
             **built = work.setup.pool.install(again)?.remove(0);
             let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
-            count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), backend)
+            count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), item, backend)
         }
         (counted, ..) => counted,
     }

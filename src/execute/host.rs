@@ -5,6 +5,7 @@
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
+use super::vertices::{while_counting, while_writing};
 use crate::bytes::Bytes;
 use crate::count::cuda;
 use crate::error::Result;
@@ -56,19 +57,22 @@ impl<'a> HostNeeds<'a> {
         Self { job, host, size, held }
     }
 
-    /// Divides the budget; `least`: what counting takes at least.
+    /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] below the floor.
-    pub(super) fn divided(&self, least: Bytes) -> Result<Division> {
+    pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
+        if let Some(writing) = self.writing_vertices() {
+            host.left(&writing)?;
+        }
         let counting = |needs: Needs| host.left(&needs.buffers(least));
-        let streaming = counting(self.streaming());
+        let streaming = counting(self.streaming(gpus));
         if self.job.stream == Some(Stream::Graph) || self.job.kept_spills().is_some() {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
         }
         let planned = host.left(&self.planning());
-        let built = planned.and_then(|_| counting(self.building()));
+        let built = planned.and_then(|_| counting(self.building(gpus)));
         match (built, streaming) {
             // Rank ranges need no memory for each vertex. If setting memory aside for building leaves counting less than half of
             // what it has with rank ranges, the partition stream is not offered.
@@ -92,15 +96,18 @@ impl<'a> HostNeeds<'a> {
     }
 
     /// The floors of all ways in which the job may count.
-    pub(super) fn floors(&self, least: Bytes) -> Vec<HostFloor> {
+    pub(super) fn floors(&self, least: Bytes, gpus: u64) -> Vec<HostFloor> {
         let host = self.host;
-        let graph = host.floor(&self.streaming().buffers(least));
-        let partitions = [host.floor(&self.planning()), host.floor(&self.building().buffers(least))];
-        match self.job.stream {
+        let graph = host.floor(&self.streaming(gpus).buffers(least));
+        let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
+        let writing = self.writing_vertices().map(|needs| host.floor(&needs));
+        let mut floors: Vec<HostFloor> = match self.job.stream {
             Some(Stream::Graph) => vec![graph],
             Some(Stream::Partition) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
-        }
+        };
+        floors.extend(writing);
+        floors
     }
 
     /// What every stage needs.
@@ -112,8 +119,23 @@ impl<'a> HostNeeds<'a> {
             .fixed(format!("file blocks of {threads} threads"), Bytes(threads * (FILE_BLOCK + row)))
     }
 
-    fn streaming(&self) -> Needs {
-        self.always(Needs::to("count by the graph stream"))
+    fn streaming(&self, gpus: u64) -> Needs {
+        self.with_vertices(self.always(Needs::to("count by the graph stream")), gpus)
+    }
+
+    /// Adds what the triangles at each vertex take, where they are wanted.
+    fn with_vertices(&self, needs: Needs, gpus: u64) -> Needs {
+        match self.job.counts_vertices() {
+            true => needs.fixed("triangles at vertices", while_counting(self.host, self.size.vertices, gpus)),
+            false => needs,
+        }
+    }
+
+    /// What writing these takes.
+    fn writing_vertices(&self) -> Option<Needs> {
+        let (fixed, least) = while_writing(self.host, self.size.vertices);
+        let needs = || self.always(Needs::to("write the triangles at vertices")).fixed("triangles at vertices", fixed);
+        self.job.counts_vertices().then(|| needs().buffers(least.saturating_sub(fixed)))
     }
 
     fn planning(&self) -> Needs {
@@ -122,9 +144,12 @@ impl<'a> HostNeeds<'a> {
     }
 
     /// With the least that building takes, apart from `Self::always`.
-    fn building(&self) -> Needs {
+    fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
-        self.always(Needs::to("count by the partition stream"))
+        // The ranks of a partition's vertices, for each device.
+        let ranks = if self.job.counts_vertices() { 4 * gpus.max(1) } else { 0 };
+        self.with_vertices(self.always(Needs::to("count by the partition stream")), gpus)
+            .array(ranks, (n.into(), "vertices"))
             .array(PER_BUILT, (n.into(), "vertices"))
             .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())

@@ -97,6 +97,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         queue: &queue,
         spills: None,
         journal: None,
+        vertices: None,
         task: &task,
         per_partition: 1,
         control: &together,
@@ -169,6 +170,7 @@ fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
         (job.header.is_some(), "a header"),
         (job.run_dir.is_some(), "a run directory"),
         (job.keep_spill, "to keep the spills"),
+        (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
     ];
     match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {

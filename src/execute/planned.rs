@@ -111,7 +111,7 @@ pub(super) fn planned(
     let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
-    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host);
+    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host, chosen.gpus() as u64);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());

@@ -9,6 +9,7 @@ use super::directories::{cache, cache_dir, places};
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
+use super::vertices::on_the_way;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::cache::Cache;
@@ -186,30 +187,34 @@ impl Setup {
     pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
         let asked = HostNeeds::new(job, self.host, graph);
         match Choice::of(job.backend, job.method.as_deref())? {
-            Choice::Cpu(method) => self.cpu(method, &graph.0, &asked),
+            Choice::Cpu(method) => self.cpu(method, job, &graph.0, &asked),
             Choice::Cuda(method) => self.cuda(method, job, (&graph.0, graph.1), &asked),
             Choice::Either(gpu, cpu) => match trimill_kernels::find() {
                 Ok(_) => match self.cuda(gpu, job, (&graph.0, graph.1), &asked) {
                     // An unusable GPU is no reason to stop; contradictory settings are.
                     Err(error) if error.kind() == Kind::Resource => {
                         tracing::warn!("counting on the CPU: {error}");
-                        self.cpu(cpu, &graph.0, &asked)
+                        self.cpu(cpu, job, &graph.0, &asked)
                     }
                     other => other,
                 },
                 Err(absence) => {
                     tracing::info!(target: crate::control::NOTE, "counting on the CPU: {absence}");
-                    self.cpu(cpu, &graph.0, &asked)
+                    self.cpu(cpu, job, &graph.0, &asked)
                 }
             },
         }
     }
 
-    fn cpu(&self, method: CpuMethod, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
+    fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
+        let bitmap = |budget| match job.counts_vertices() {
+            true => Cpu::with_vertices(budget, graph.vertices),
+            false => Cpu::new(budget, graph.vertices),
+        };
         // The number of tables follows the pool's threads.
         let least = self.pool.install(|| match &method {
             CpuMethod::Serial(method) => floor(graph, &Serial(*method).footprint()),
-            CpuMethod::Bitmap => floor(graph, &Cpu::new(Bytes::ZERO, graph.vertices).footprint()),
+            CpuMethod::Bitmap => floor(graph, &bitmap(Bytes::ZERO).footprint()),
         });
         if let Some(asked) = self.device_memory.filter(|&asked| asked > self.host.budget()) {
             return Err(Error::usage(format!(
@@ -220,14 +225,14 @@ impl Setup {
         }
         let most = self.device_memory.unwrap_or(Bytes(u64::MAX)).max(least.device);
         let least_on_host = least_on_cpu(least.device, graph).min(most);
-        let division = asked.divided(least_on_host)?;
+        let division = asked.divided(least_on_host, 0)?;
         let device = on_cpu(self.device_memory, least_on_host, division.counting);
         let backend: Box<dyn Backend> = match method {
             CpuMethod::Serial(method) => Box::new(Serial(method)),
             // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
-                Box::new(self.pool.install(|| Cpu::new(beyond, graph.vertices)))
+                Box::new(self.pool.install(|| bitmap(beyond)))
             }
         };
         Ok(Chosen {
@@ -257,9 +262,13 @@ impl Setup {
         let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(held)?;
         let gpus = workers.len() as u64;
         let least_on_host = least_on_gpus(gpus, graph.longest_row);
-        let division = asked.divided(least_on_host)?;
+        let division = asked.divided(least_on_host, gpus)?;
         let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
+        if job.counts_vertices() {
+            let most = on_the_way(self.host, gpus);
+            workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
+        }
         if have_more
             && !workers[0].footprints(graph.vertices, graph.edges).iter().all(|one| is_ample(graph, one, budget))
         {

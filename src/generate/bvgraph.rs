@@ -13,13 +13,13 @@ use dsi_bitstream::impls::{BufBitWriter, WordAdapter};
 use dsi_bitstream::traits::{BE, BitWrite};
 
 use super::Sequence;
-use super::ordered::make_and_write;
 use super::output::check_vertices;
 use super::rows::Adjacency;
 use crate::control::{Control, Task, Unit};
 use crate::disk::{self, Output};
 use crate::error::{Error, Result};
 use crate::input::{MOST_VERTICES, name_without_dots};
+use crate::ordered::make_and_write;
 use row::{LONGEST_CHAIN, Rows, SHORTEST_INTERVAL, Stream, WINDOW, ZETA_K};
 
 /// The three files.

@@ -11,12 +11,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::ordered::make_and_write;
 use super::{BLOCK, Sequence};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
 use crate::disk::{self, NewFile, Output};
 use crate::error::{Error, Result};
+use crate::ordered::make_and_write;
 
 /// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

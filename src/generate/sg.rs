@@ -5,12 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::Sequence;
-use super::ordered::make_and_write;
 use super::output::check_vertices;
 use super::rows::Adjacency;
 use crate::control::{Control, Unit};
 use crate::disk::{self, Output};
 use crate::error::{Error, Result};
+use crate::ordered::make_and_write;
 
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;

@@ -75,6 +75,11 @@ pub struct Ids {
 }
 
 impl Ids {
+    /// These ascending ids.
+    pub fn listed(table: Vec<u64>) -> Self {
+        Self { vertices: table.len() as u32, table: Some(table), first: 0 }
+    }
+
     /// The id that the input used for `vertex`.
     pub fn original(&self, vertex: u32) -> u64 {
         self.table.as_ref().map_or(self.first + u64::from(vertex), |table| table[vertex as usize])

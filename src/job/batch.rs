@@ -99,11 +99,18 @@ impl Batch {
     /// Refuses jobs that share an output or standard input.
     fn check(&self) -> Result<()> {
         let refuse = |found: String| Error::usage(found).at(&self.path);
-        let mut outputs = HashMap::new();
+        let (mut outputs, mut files) = (HashMap::new(), HashMap::new());
         let mut spills = HashMap::new();
         let mut runs = HashMap::new();
         let mut reader: Option<&str> = None;
         for BatchJob { name, job, .. } in &self.jobs {
+            if let Some(file) = job.vertex_files().paths().find(|path| files.insert(place(path), name).is_some()) {
+                return Err(Error::usage(format!(
+                    "two jobs write to {}, or one writes two files there",
+                    file.display()
+                ))
+                .advice("give each job files of its own in [job.output]"));
+            }
             if let Some(dir) = &job.output
                 && let Some(other) = outputs.insert(place(dir), name)
             {

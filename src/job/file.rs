@@ -184,8 +184,17 @@ pub struct OutputTable {
     /// The directory that receives `result.json` and `partitions.tsv`; default: none are written.
     #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
-    /// Replace a result that is in the directory already; default false.
+    /// Replace a result that is in the directory already, and files that are there; default false.
     pub force: Option<bool>,
+    /// Count the triangles at each vertex, for averages and quantiles in the result; default: where one of the two files is named.
+    pub clustering: Option<bool>,
+    /// The file that receives the triangles at each vertex: `.tsv`, `.tsv.gz`, `.tsv.zst`, `.npy` or `.parquet`.
+    #[schemars(length(min = 1))]
+    pub per_vertex: Option<PathBuf>,
+    /// The file that receives, for each degree, its vertices, their triangles and their average clustering: `.tsv`, `.tsv.gz` or
+    /// `.tsv.zst`.
+    #[schemars(length(min = 1))]
+    pub by_degree: Option<PathBuf>,
 }
 
 /// `[job.cache]`

@@ -21,6 +21,7 @@ use crate::input::{Header, Reading};
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
 use crate::threads;
+use crate::vertices::files::Asked;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -88,6 +89,12 @@ pub struct Job {
     pub output: Option<PathBuf>,
     /// Whether a result that is there already is replaced.
     pub force: bool,
+    /// Whether the triangles at each vertex are counted, for the result.
+    pub clustering: bool,
+    /// The file for the triangles at each vertex.
+    pub per_vertex: Option<PathBuf>,
+    /// The file for the sums of each degree.
+    pub by_degree: Option<PathBuf>,
 }
 
 impl Job {
@@ -172,6 +179,14 @@ impl Job {
             None => error,
         })?;
         let spill_to = typed.spill.to.unwrap_or_default();
+        let files = Asked {
+            per_vertex: dir(&typed.output.per_vertex, "the file of the vertices")?,
+            by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
+        };
+        files.check_names().map_err(|error| match &name {
+            Some(name) => error.while_doing(&format!("job '{name}'")),
+            None => error,
+        })?;
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
         }
@@ -205,8 +220,21 @@ impl Job {
             run_dir,
             output: dir(&typed.output.dir, "the directory of the output")?,
             force: typed.output.force.unwrap_or(false),
+            clustering: typed.output.clustering.unwrap_or(false),
+            per_vertex: files.per_vertex,
+            by_degree: files.by_degree,
             name,
         })
+    }
+
+    /// Whether the triangles at each vertex are counted.
+    pub fn counts_vertices(&self) -> bool {
+        self.clustering || self.per_vertex.is_some() || self.by_degree.is_some()
+    }
+
+    /// The files of the triangles at each vertex that are to be written.
+    pub fn vertex_files(&self) -> Asked {
+        Asked { per_vertex: self.per_vertex.clone(), by_degree: self.by_degree.clone() }
     }
 
     /// The input, if it is a directory of kept spills.

@@ -39,6 +39,11 @@ pub struct NumberRuns {
 }
 
 impl NumberRuns {
+    /// These ascending numbers.
+    pub fn of(list: Vec<u32>) -> Self {
+        Self { run: 0..0, list }
+    }
+
     /// Adds ascending numbers that are above those so far.
     pub fn add(&mut self, numbers: &[u32]) {
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return };

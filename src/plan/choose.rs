@@ -93,7 +93,7 @@ mod tests {
             per_numbered: 0,
             row_blocks: RowBlockRoom::Always(2),
             fixed: Bytes(1000),
-            scratch: Bytes::ZERO,
+            apart: Bytes::ZERO,
             of_budget: None,
         }
     }

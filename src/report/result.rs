@@ -14,6 +14,7 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
+use crate::vertices::summary::Clustering;
 
 /// The result of a job, with all measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +83,9 @@ pub struct RunResult {
     /// What the drivers of GPUs mapped in the process when they started.
     #[serde(default)]
     pub driver_host_bytes: Bytes,
+    /// What the triangles at all vertices say; null where only the total was counted.
+    #[serde(default)]
+    pub clustering: Option<Clustering>,
 }
 
 /// The input, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -223,6 +227,7 @@ impl RunResult {
             devices: Vec::new(),
             stream: Stream::Partition,
             methods: Vec::new(),
+            clustering: None,
         }
     }
 

@@ -74,6 +74,14 @@ impl<S: PartitionSource> PartitionSource for Ahead<S> {
         self.source.resident_size()
     }
 
+    fn locals_at(&self) -> u32 {
+        self.source.locals_at()
+    }
+
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
+        self.source.ranks()
+    }
+
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         match self.runs.pop_front() {
             Some(run) => self.lent.push(std::mem::replace(into, run)),

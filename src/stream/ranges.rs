@@ -141,6 +141,14 @@ impl PartitionSource for RankRange<'_> {
         ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs }
     }
 
+    fn locals_at(&self) -> u32 {
+        self.ranks.start
+    }
+
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
+        Ok(None)
+    }
+
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         let first = self.next;
         // The limit holds for rows, too, since their numbers and offsets take memory as well.

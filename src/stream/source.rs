@@ -35,6 +35,15 @@ pub trait PartitionSource: Send {
     /// The size of the resident section.
     fn resident_size(&self) -> ResidentSize;
 
+    /// The number of the first local where the locals have consecutive numbers, else the number after all.
+    fn locals_at(&self) -> u32;
+
+    /// The rank of each number, where that is not the number itself. Read in the current thread pool.
+    ///
+    /// # Errors
+    /// When it is damaged or cannot be read.
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>>;
+
     /// Reads the next run of the resident section: rows of about `limit` bytes, or all that are left. Returns whether there
     /// are more. Called before row blocks are read, until there are no more.
     ///
@@ -72,6 +81,14 @@ impl<S: PartitionSource + ?Sized> PartitionSource for Box<S> {
 
     fn resident_size(&self) -> ResidentSize {
         (**self).resident_size()
+    }
+
+    fn locals_at(&self) -> u32 {
+        (**self).locals_at()
+    }
+
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
+        (**self).ranks()
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {
@@ -126,6 +143,15 @@ impl PartitionSource for Spilled {
 
     fn resident_size(&self) -> ResidentSize {
         ResidentSize { locals: u64::from(self.spill.header().locals), arcs: self.spill.resident_arcs() }
+    }
+
+    fn locals_at(&self) -> u32 {
+        let header = self.spill.header();
+        if header.locals == header.numbered { 0 } else { header.numbered }
+    }
+
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
+        self.spill.ranks().map(Some)
     }
 
     fn read_resident(&mut self, limit: Option<Bytes>, into: &mut Resident) -> Result<bool> {

@@ -72,10 +72,10 @@ impl Backend for Recorder {
             row_blocks: RowBlockRoom::Always(2),
             of_budget: None,
             fixed: Bytes::ZERO,
-            scratch: Bytes::ZERO,
+            apart: Bytes::ZERO,
         }
     }
-    fn begin<'a>(&'a mut self, _: Size, _: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Option<VertexCounters>) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use trimill::Bytes;
 use trimill::program::Override;
@@ -15,7 +15,7 @@ mod bench;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
+pub(crate) use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs, VertexArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use generate::GenerateCommand;
 
@@ -124,6 +124,7 @@ pub(crate) enum Command {
 
 /// `trimill count`
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)))]
 pub(crate) struct CountCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -133,16 +134,20 @@ pub(crate) struct CountCommand {
     #[allow(missing_docs)]
     pub(crate) spill: SpillArgs,
 
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) vertices: VertexArgs,
+
     /// Keep what is done in DIR, so that the same command continues where it was, however it ended
     #[arg(long, value_name = "DIR", help_heading = "Resume")]
     pub(crate) run_dir: Option<PathBuf>,
 
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Replace a result that is in the directory of --output already
-    #[arg(long, requires = "output", help_heading = "Output")]
+    /// Replace a result that is in the directory of --output already, and files of vertices that are there
+    #[arg(long, requires = "files", help_heading = "Output")]
     pub(crate) force: bool,
 
     /// Print one JSON object instead of tables
@@ -184,6 +189,7 @@ pub(crate) struct PartitionCommand {
 
 /// `trimill verify`
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)))]
 pub(crate) struct VerifyCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -192,6 +198,14 @@ pub(crate) struct VerifyCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub(crate) host: HostArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) vertices: VertexArgs,
+
+    /// Replace files of vertices that are there already
+    #[arg(long, requires = "files", help_heading = "Output")]
+    pub(crate) force: bool,
 
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
@@ -336,12 +350,9 @@ impl Command {
 impl CountCommand {
     /// The same as a job's tables.
     pub(crate) fn tables(&self) -> Tables {
-        Tables {
-            spill: self.spill.table(),
-            run: RunTable { dir: self.run_dir.clone() },
-            output: OutputTable { dir: self.output.clone(), force: Some(self.force) },
-            ..self.job.tables()
-        }
+        let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
+        self.vertices.fill(&mut output);
+        Tables { spill: self.spill.table(), run: RunTable { dir: self.run_dir.clone() }, output, ..self.job.tables() }
     }
 }
 
@@ -367,6 +378,8 @@ impl VerifyCommand {
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         self.host.fill(&mut tables);
+        self.vertices.fill(&mut tables.output);
+        tables.output.force = Some(self.force);
         tables
     }
 }

@@ -30,30 +30,35 @@ pub(super) struct Capacity {
     pub(super) packed: usize,
     /// Blocks of hubs' rows.
     pub(super) blocks: usize,
+    /// Whether triangles are counted at vertices, so that the local of each packed row is kept.
+    pub(super) vertices: bool,
 }
 
 impl Capacity {
     /// The largest useful capacity for `hubs` hubs that takes at most `share` bytes, but never less than one row needs.
-    pub(super) fn new(hubs: u32, share: Bytes) -> Self {
+    pub(super) fn new(hubs: u32, share: Bytes, vertices: bool) -> Self {
+        let holding = |postponed| Self { vertices, ..Self::holding(hubs, postponed) };
         if hubs <= DIRECT {
-            return Self::holding(hubs, 0);
+            return holding(0);
         }
         std::iter::successors(Some(MOST_POSTPONED), |&arcs| Some(arcs / 2))
             .take_while(|&arcs| arcs >= LEAST_POSTPONED)
-            .map(|arcs| Self::holding(hubs, arcs))
+            .map(holding)
             .find(|room| room.bytes() <= share)
-            .unwrap_or(Self::holding(hubs, 0))
+            .unwrap_or(holding(0))
     }
 
     /// Capacity for `postponed` arcs, and for half as many packed words on top of the longest row's.
     pub(super) fn holding(hubs: u32, postponed: usize) -> Self {
-        Self { postponed, packed: postponed / 2 + (hubs as usize).div_ceil(64), blocks: words_before(hubs) / BLOCK + 1 }
+        let packed = postponed / 2 + (hubs as usize).div_ceil(64);
+        Self { postponed, packed, blocks: words_before(hubs) / BLOCK + 1, vertices: false }
     }
 
     /// Bytes of the arrays.
     pub(super) const fn bytes(&self) -> Bytes {
         let arcs = 2 * self.postponed * size_of::<Postponed>();
-        let packed = self.packed * (size_of::<u64>() + size_of::<u16>());
+        let locals = if self.vertices { size_of::<u32>() } else { 0 };
+        let packed = self.packed * (size_of::<u64>() + size_of::<u16>() + locals);
         Bytes((arcs + packed + (self.blocks + 1) * size_of::<u32>()) as u64)
     }
 }

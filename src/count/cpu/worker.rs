@@ -16,14 +16,17 @@
 //! `a`'s successors are close together, the rows of these are mostly in few cache lines nearby, and each is probed without looking ahead.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::capacity::{BLOCK, Capacity, DIRECT, Postponed};
+use super::free;
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
 use super::short;
+use super::vertices::{AtVertices, Corners, Counters, TotalOnly};
 use crate::bytes::Bytes;
 use crate::count::successors::SuccessorRows;
 
@@ -49,10 +52,15 @@ pub(super) struct Worker {
     /// Where each block begins in them.
     starts: Vec<u32>,
     unpacked: Unpacked,
+    /// Where triangles are counted at vertices: the local whose row begins at each packed word.
+    locals: Vec<u32>,
+    /// Counters of the hubs.
+    pub(super) near: Vec<u64>,
 }
 
 impl Worker {
-    pub(super) fn new(numbered: u32, room: Capacity) -> Self {
+    /// `near`: how many hubs it counts the triangles of, by itself.
+    pub(super) fn new(numbered: u32, room: Capacity, near: usize) -> Self {
         Self {
             room,
             marks: vec![0; (numbered as usize).div_ceil(64)],
@@ -62,6 +70,8 @@ impl Worker {
             by_block: Vec::new(),
             starts: Vec::new(),
             unpacked: Unpacked::new(),
+            locals: Vec::new(),
+            near: vec![0; near],
         }
     }
 
@@ -75,27 +85,42 @@ impl Worker {
         self.postponed.reserve_exact(self.room.postponed);
         self.by_block = vec![Postponed::default(); self.room.postponed];
         self.starts = vec![0; self.room.blocks + 1];
+        if self.room.vertices {
+            self.locals = vec![0; self.room.packed];
+        }
     }
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity()) as u64)
+        Bytes::of::<u64>((self.marks.capacity() + self.packed.capacity() + self.near.capacity()) as u64)
             + Bytes::of::<u16>(self.places.capacity() as u64)
             + Bytes::of::<Postponed>((self.postponed.capacity() + self.by_block.capacity()) as u64)
-            + Bytes::of::<u32>(self.starts.capacity() as u64)
+            + Bytes::of::<u32>((self.starts.capacity() + self.locals.capacity()) as u64)
             + Unpacked::BYTES
     }
 
     /// Counts the triangles that start at the local with `row` and whose middle corner is a hub of `row[start..]`; all of `row`
     /// is below the end of the hubs. Some are left to a later call, or to [`Self::intersect_postponed`].
     #[inline(always)]
-    fn intersect_hubs(&mut self, row: &[u32], start: usize, hubs: &Hubs) -> u64 {
-        let mut count = 0;
+    fn intersect_hubs<C: Corners>(
+        &mut self,
+        (local, row): (usize, &[u32]),
+        start: usize,
+        hubs: &Hubs,
+        corners: &mut C,
+    ) -> u64 {
+        let mut postponed = 0;
         if self.packed.len() + row.len().min(self.room.packed) > self.room.packed {
-            count += self.intersect_postponed(hubs);
+            postponed += self.intersect_postponed(hubs, corners);
         }
+        let mut count = 0;
         let first = self.packed.len();
         self.pack(row);
+        if C::WANTED
+            && let Some(its) = self.locals.get_mut(first)
+        {
+            *its = local as u32;
+        }
         let at_once = match self.room.postponed {
             0 => row.len(),
             _ => row.partition_point(|&b| b < DIRECT).max(start),
@@ -104,17 +129,20 @@ impl Worker {
         let mut word = first + self.places[first..].partition_point(|&place| u32::from(place) < row[start] / 64);
         for &b in &row[start..at_once] {
             word += usize::from(u32::from(self.places[word]) < b / 64);
-            count += common(&self.places[first..=word], &self.packed[first..=word], hubs.row(b));
+            let found = common(&self.places[first..=word], &self.packed[first..=word], hubs.row(b), corners);
+            corners.number(b, found);
+            count += found;
         }
+        corners.local(local, count);
         if at_once == row.len() {
             self.packed.truncate(first);
             self.places.truncate(first);
-            return count;
+            return postponed + count;
         }
         for &b in &row[at_once..] {
             word += usize::from(u32::from(self.places[word]) < b / 64);
             if self.postponed.len() == self.room.postponed {
-                count += self.sort_and_intersect(hubs);
+                postponed += self.sort_and_intersect(hubs, corners);
             }
             self.postponed.push(Postponed {
                 first: first as u32,
@@ -122,7 +150,7 @@ impl Worker {
                 successor: b as u16,
             });
         }
-        count
+        postponed + count
     }
 
     /// Appends the words of `row`.
@@ -143,8 +171,8 @@ impl Worker {
 
     /// Counts the postponed arcs; afterwards there is room for the packed words of any row.
     #[inline(always)]
-    fn intersect_postponed(&mut self, hubs: &Hubs) -> u64 {
-        let count = self.sort_and_intersect(hubs);
+    fn intersect_postponed<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
+        let count = self.sort_and_intersect(hubs, corners);
         self.forget_postponed();
         count
     }
@@ -156,9 +184,9 @@ impl Worker {
     }
 
     #[inline(always)]
-    fn sort_and_intersect(&mut self, hubs: &Hubs) -> u64 {
+    fn sort_and_intersect<C: Corners>(&mut self, hubs: &Hubs, corners: &mut C) -> u64 {
         self.sort_postponed(hubs);
-        let count = self.intersect_sorted(0..self.postponed.len(), hubs);
+        let count = self.intersect_sorted(0..self.postponed.len(), hubs, corners);
         self.postponed.clear();
         count
     }
@@ -188,11 +216,19 @@ impl Worker {
 
     /// Counts some of the postponed arcs, once they are sorted.
     #[inline(always)]
-    fn intersect_sorted(&self, arcs: Range<usize>, hubs: &Hubs) -> u64 {
+    fn intersect_sorted<C: Corners>(&self, arcs: Range<usize>, hubs: &Hubs, corners: &mut C) -> u64 {
         let mut count = 0;
         for arc in &self.by_block[arcs] {
             let words = arc.first as usize..arc.first as usize + usize::from(arc.words);
-            count += common(&self.places[words.clone()], &self.packed[words], hubs.row(u32::from(arc.successor)));
+            let successor = u32::from(arc.successor);
+            let found = common(&self.places[words.clone()], &self.packed[words], hubs.row(successor), corners);
+            corners.number(successor, found);
+            if C::WANTED
+                && let Some(&local) = self.locals.get(arc.first as usize)
+            {
+                corners.local(local as usize, found);
+            }
+            count += found;
         }
         count
     }
@@ -201,12 +237,12 @@ impl Worker {
     /// successor's row are below that successor, so it does not matter that those of `row` above it are marked, too. `words` are
     /// those of `row`, if it is packed.
     #[inline(always)]
-    fn intersect_others(
+    fn intersect_others<C: Corners>(
         &mut self,
-        row: &[u32],
+        (row, words): (&[u32], Option<&[[u32; 3]]>),
         start: usize,
-        words: Option<&[[u32; 3]]>,
         around: &RowBlockContext<'_>,
+        corners: &mut C,
     ) -> u64 {
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
@@ -216,10 +252,12 @@ impl Worker {
         match around.packed {
             Packed::Most if words.is_some_and(|words| DENSE * words.len() <= row.len()) => {
                 for &b in &row[start..] {
-                    count += self.intersect(around.successors.row(b));
+                    let found = self.intersect(around.successors.row(b), corners);
+                    corners.number(b, found);
+                    count += found;
                 }
             }
-            _ => count += self.intersect_ahead(row, start, around.successors),
+            _ => count += self.intersect_ahead(row, start, around.successors, corners),
         }
         match words {
             Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
@@ -230,20 +268,28 @@ impl Worker {
 
     /// Counts the entries of `row[start..]`'s rows that are marked; rows may be anywhere in memory.
     #[inline(always)]
-    fn intersect_ahead(&self, row: &[u32], start: usize, successors: &SuccessorRows<'_>) -> u64 {
+    fn intersect_ahead<C: Corners>(
+        &self,
+        row: &[u32],
+        start: usize,
+        successors: &SuccessorRows<'_>,
+        corners: &mut C,
+    ) -> u64 {
         let (first, last) = (row[0], row[row.len() - 1]);
         let mut count = 0;
         for some in row[start..].chunks(AHEAD) {
-            let mut ahead: [&[u32]; AHEAD] = [&[]; AHEAD];
+            let mut ahead: [(u32, &[u32]); AHEAD] = [(0, &[]); AHEAD];
             let mut found = 0;
             for &b in some {
                 let successor_row = successors.row(b);
                 // Reads both ends of every row before the first row is probed.
-                ahead[found] = successor_row;
+                ahead[found] = (b, successor_row);
                 found += usize::from(may_intersect(successor_row, first, last));
             }
-            for successor_row in &ahead[..found] {
-                count += self.intersect(successor_row);
+            for &(b, successor_row) in &ahead[..found] {
+                let found = self.intersect(successor_row, corners);
+                corners.number(b, found);
+                count += found;
             }
         }
         count
@@ -251,10 +297,10 @@ impl Worker {
 
     /// How many entries of a successor's row are marked.
     #[inline(always)]
-    fn intersect(&self, successor_row: &[u32]) -> u64 {
+    fn intersect<C: Corners>(&self, successor_row: &[u32], corners: &mut C) -> u64 {
         match pack::words(successor_row) {
-            Some(words) => probe_words(words, &self.marks),
-            None => probe(successor_row, &self.marks),
+            Some(words) => probe_words(words, &self.marks, corners),
+            None => probe(successor_row, &self.marks, corners),
         }
     }
 }
@@ -295,6 +341,25 @@ pub(super) struct RowBlockContext<'a> {
 /// become a function of its own, which is compiled for the oldest processor.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>) -> u64 {
+    count_of_run(worker, run, around, &mut TotalOnly)
+}
+
+/// The same, with the triangles at each vertex.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+pub(super) fn count_run_at_vertices(
+    worker: &mut Worker,
+    run: Run<'_>,
+    around: &RowBlockContext<'_>,
+    all: &Counters,
+) -> u64 {
+    let mut near = std::mem::take(&mut worker.near);
+    let count = count_of_run(worker, run, around, &mut AtVertices { all, near: &mut near });
+    worker.near = near;
+    count
+}
+
+#[inline(always)]
+fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlockContext<'_>, corners: &mut C) -> u64 {
     let RowBlockContext { packed, range, successors, hubs, .. } = around;
     let mut count = 0;
     let end_of_hubs = hubs.range().end;
@@ -310,7 +375,9 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
         let row = successors.resident(run.first + i);
         if is_plain && row.len() <= short::LONGEST {
             // There is no other row block, for which the cursor would have to be kept.
-            count += short::count_in_all(row, successors);
+            let found = short::count_in_all(row, successors, corners);
+            corners.local(run.first + i, found);
+            count += found;
             continue;
         }
         let words = if *packed == Packed::None { None } else { pack::words(row) };
@@ -326,14 +393,16 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
         let start = start.max(1);
         let hubs_end = before(row, start.min(end), end_of_hubs).min(end);
         if start < hubs_end {
-            count += worker.intersect_hubs(&row[..hubs_end], start, hubs);
+            count += worker.intersect_hubs((run.first + i, &row[..hubs_end]), start, hubs, corners);
         }
         if start.max(hubs_end) < end {
             let (row, start) = (&row[..end], start.max(hubs_end));
-            count += match *packed == Packed::None && end <= short::LONGEST {
-                true => short::count(row, start, successors),
-                false => worker.intersect_others(row, start, words, around),
+            let found = match *packed == Packed::None && end <= short::LONGEST {
+                true => short::count(row, start, successors, corners),
+                false => worker.intersect_others((row, words), start, around, corners),
             };
+            corners.local(run.first + i, found);
+            count += found;
         }
     }
     worker.unpacked = unpacked;
@@ -341,14 +410,23 @@ pub(super) fn count_run(worker: &mut Worker, run: Run<'_>, around: &RowBlockCont
 }
 
 /// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
-pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs) -> u64 {
+pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counters: Option<&Counters>) -> u64 {
     workers.par_iter_mut().for_each(|worker| worker.sort_postponed(hubs));
+    let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
     let mut parts: Vec<(&Worker, Range<usize>)> = Vec::new();
     for worker in &workers {
         let arcs = worker.postponed.len();
         parts.extend((0..arcs).step_by(PART).map(|first| (&**worker, first..arcs.min(first + PART))));
     }
-    let count = parts.into_par_iter().with_max_len(1).map(|(worker, arcs)| count_sorted(worker, arcs, hubs)).sum();
+    let nears: Vec<Mutex<Vec<u64>>> = nears.into_iter().map(Mutex::new).collect();
+    let part = |(worker, arcs)| match counters {
+        None => count_sorted(worker, arcs, hubs),
+        Some(all) => count_sorted_at_vertices(worker, arcs, hubs, AtVertices { all, near: &mut free(&nears) }),
+    };
+    let count = parts.into_par_iter().with_max_len(1).map(part).sum();
+    for (worker, near) in workers.iter_mut().zip(nears) {
+        worker.near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
     workers.par_iter_mut().for_each(|worker| worker.forget_postponed());
     count
 }
@@ -356,7 +434,13 @@ pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs) -> u64
 /// Counts some of the postponed arcs of a worker, once they are sorted.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
 fn count_sorted(worker: &Worker, arcs: Range<usize>, hubs: &Hubs) -> u64 {
-    worker.intersect_sorted(arcs, hubs)
+    worker.intersect_sorted(arcs, hubs, &mut TotalOnly)
+}
+
+/// The same, with the triangles at each vertex.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_sorted_at_vertices(worker: &Worker, arcs: Range<usize>, hubs: &Hubs, mut corners: AtVertices<'_>) -> u64 {
+    worker.intersect_sorted(arcs, hubs, &mut corners)
 }
 
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.
@@ -371,19 +455,25 @@ fn before(row: &[u32], start: usize, limit: u32) -> usize {
 
 /// How many bits the packed words have in common with `bits`.
 #[inline(always)]
-fn common(places: &[u16], packed: &[u64], bits: &[u64]) -> u64 {
+fn common<C: Corners>(places: &[u16], packed: &[u64], bits: &[u64], corners: &mut C) -> u64 {
     let mut count = 0;
     for (&place, &word) in places.iter().zip(packed) {
-        count += u64::from((bits[usize::from(place)] & word).count_ones());
+        let both = bits[usize::from(place)] & word;
+        corners.word(u32::from(place) * 64, both);
+        count += u64::from(both.count_ones());
     }
     count
 }
 
 /// How many bits of the words are marked.
 #[inline(always)]
-fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
+fn probe_words<C: Corners>(words: &[[u32; 3]], marks: &[u64], corners: &mut C) -> u64 {
     let (pairs, rest) = words.as_chunks::<2>();
-    let marked = |word: &[u32; 3]| u64::from((marks[word[0] as usize] & pack::bits(word)).count_ones());
+    let mut marked = |word: &[u32; 3]| {
+        let both = marks[word[0] as usize] & pack::bits(word);
+        corners.word(word[0] * 64, both);
+        u64::from(both.count_ones())
+    };
     let mut counts = [0; 2];
     for [a, b] in pairs {
         counts[0] += marked(a);
@@ -397,16 +487,21 @@ fn probe_words(words: &[[u32; 3]], marks: &[u64]) -> u64 {
 
 /// How many of `row` are marked.
 #[inline(always)]
-fn probe(row: &[u32], marks: &[u64]) -> u64 {
+fn probe<C: Corners>(row: &[u32], marks: &[u64], corners: &mut C) -> u64 {
     let (fours, rest) = row.as_chunks::<4>();
     let mut counts = [0; 4];
+    let mut probe = |c: u32| {
+        let marked = marks[c as usize / 64] >> (c % 64) & 1;
+        corners.number(c, marked);
+        marked
+    };
     for four in fours {
         for (count, &c) in counts.iter_mut().zip(four) {
-            *count += marks[c as usize / 64] >> (c % 64) & 1;
+            *count += probe(c);
         }
     }
     for (count, &c) in counts.iter_mut().zip(rest) {
-        *count += marks[c as usize / 64] >> (c % 64) & 1;
+        *count += probe(c);
     }
     counts[0] + counts[1] + counts[2] + counts[3]
 }

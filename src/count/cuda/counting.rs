@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use rayon::ThreadPool;
-use trimill_kernels::{Counter, ResidentSlices, Run};
+use trimill_kernels::{Counter, ResidentSlices, Run, VertexCounters};
 
 use super::into::ArcBounds;
 use crate::bytes::Bytes;
 use crate::count::slices::slices;
 use crate::count::translated::translated;
-use crate::count::{CounterMemory, DeviceTimes, PartitionCount, PartitionCounter};
-use crate::error::Result;
+use crate::count::{CounterMemory, DeviceTimes, PartitionCount, PartitionCounter, VertexCounts};
+use crate::error::{Error, Result};
+use crate::mapped::zeros;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 
@@ -34,14 +35,21 @@ pub(super) struct Counting<'a> {
     /// Whether the device, which unpacked them, has such counts that were not fetched yet.
     binned: bool,
     /// What is set apart on the device in addition to what the method takes.
-    scratch: Bytes,
+    apart: Bytes,
+    /// The counters of vertices, where they are wanted.
+    vertices: Option<VertexCounters>,
 }
 
 impl<'a> Counting<'a> {
     /// `arcs_into`: the number of locals and proxies, if the method needs to know how many arcs lead into a range of them.
-    pub(super) fn new(counter: Box<dyn Counter<Resident> + 'a>, arcs_into: Option<u32>, scratch: Bytes) -> Self {
+    pub(super) fn new(
+        counter: Box<dyn Counter<Resident> + 'a>,
+        arcs_into: Option<u32>,
+        apart: Bytes,
+        vertices: Option<VertexCounters>,
+    ) -> Self {
         let into = arcs_into.map(ArcBounds::new);
-        Self { counter, numbers: NumberRuns::default(), arcs: 0, into, binned: false, scratch }
+        Self { counter, numbers: NumberRuns::default(), arcs: 0, into, binned: false, apart, vertices }
     }
 }
 
@@ -73,6 +81,13 @@ impl PartitionCounter for Counting<'_> {
         self.counter.row_block(&slices(&rows, row_block, arcs_into)).map_err(translated)
     }
 
+    fn vertices(&mut self) -> Result<VertexCounts> {
+        let of = self.vertices.take().ok_or_else(|| Error::defect("no counters of vertices"))?;
+        let mut counts = zeros(of.held() as usize);
+        self.counter.vertices(&mut counts).map_err(translated)?;
+        Ok(VertexCounts { of, counts, locals: std::mem::take(&mut self.numbers) })
+    }
+
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
         let counted = self.counter.finish().map_err(translated)?;
         let [kernels, copies, preprocessing] =
@@ -85,6 +100,6 @@ impl PartitionCounter for Counting<'_> {
     }
 
     fn memory(&self) -> CounterMemory {
-        CounterMemory::All(Bytes(self.counter.bytes()) + self.scratch)
+        CounterMemory::All(Bytes(self.counter.bytes()) + self.apart)
     }
 }

@@ -51,10 +51,15 @@ impl Backend for Numbered {
     fn footprint(&self) -> Footprint {
         self.cpu.footprint()
     }
-    fn begin<'a>(&'a mut self, size: Size, share: Share) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(
+        &'a mut self,
+        size: Size,
+        share: Share,
+        vertices: Option<VertexCounters>,
+    ) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
-        let counter = self.cpu.begin(size, share)?;
+        let counter = self.cpu.begin(size, share, vertices)?;
         match self.behaviour {
             Behaviour::LostAt(at) if begun == at => Err(lost()),
             Behaviour::FailsAfter(at) if begun >= at => Ok(Box::new(FailsToFinish { counter, error: lost() })),

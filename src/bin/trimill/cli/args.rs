@@ -9,7 +9,7 @@ use super::help;
 use trimill::Bytes;
 use trimill::Format;
 use trimill::program::Header;
-use trimill::program::{CacheTable, InputTable, MetisTable, PartitionTable, SpillTable, Tables};
+use trimill::program::{CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables};
 use trimill::program::{Parts, Prepare, SpillTo};
 use trimill::{Backend, Devices, Partitioner, Prune};
 
@@ -176,6 +176,31 @@ pub(crate) struct JobArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub(crate) host: HostArgs,
+}
+
+/// What is counted beside the total, and where it goes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct VertexArgs {
+    /// Count the triangles at each vertex, for the averages and quantiles of the result
+    #[arg(long, help_heading = "Vertices")]
+    pub(crate) clustering: bool,
+
+    /// Write id, degree, triangles and local clustering coefficient of each vertex: .tsv, .tsv.gz, .tsv.zst, .npy or .parquet
+    #[arg(long, value_name = "FILE", group = "files", help_heading = "Vertices", long_help = help::PER_VERTEX)]
+    pub(crate) per_vertex: Option<PathBuf>,
+
+    /// Write, for each degree, its vertices, their triangles and average clustering: .tsv, .tsv.gz or .tsv.zst
+    #[arg(long, value_name = "FILE", group = "files", help_heading = "Vertices")]
+    pub(crate) by_degree: Option<PathBuf>,
+}
+
+impl VertexArgs {
+    /// Puts the flags into a job's table.
+    pub(crate) fn fill(&self, table: &mut OutputTable) {
+        table.clustering = self.clustering.then_some(true);
+        table.per_vertex.clone_from(&self.per_vertex);
+        table.by_degree.clone_from(&self.by_degree);
+    }
 }
 
 impl InputArgs {

@@ -185,3 +185,10 @@ What is dropped from a partition before it is spilled [default: direct]; makes a
   none           nothing: the whole induced subgraph
   zero-indegree  proxies without an in-arc, round after round, as LSTC does
   direct         all that cannot close a triangle counted in the partition";
+
+/// Under `--per-vertex`.
+pub(crate) const PER_VERTEX: &str = "\
+Write the triangles at each vertex to FILE, whose name decides the format; rows are in the order of the input's ids:
+  .tsv, .tsv.gz, .tsv.zst  id, degree, triangles, local clustering coefficient of each vertex with an edge
+  .parquet                 the same columns; only in builds with the feature parquet
+  .npy                     triangles alone, u64, the entry of a vertex at the place of its id";

@@ -22,6 +22,9 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         None => error,
     };
     let choice = Choice::of(job.backend, job.method.as_deref()).map_err(of_job)?;
+    if job.counts_vertices() {
+        Choice::check_vertices(job.backend, job.method.as_deref()).map_err(of_job)?;
+    }
     let by = match (job.backend, &job.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
         (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
@@ -69,7 +72,15 @@ pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
 /// [`trimill::Kind::Usage`].
 pub(super) fn check_output_is_free(job: &Job) -> Result<()> {
     let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
-    match job.output.as_deref().filter(|_| !job.force && !goes_on).and_then(files::result_in) {
+    if job.force || goes_on {
+        return Ok(());
+    }
+    if let Some(file) = job.vertex_files().paths().find(|path| path.is_file()) {
+        return Err(Error::usage("is there already")
+            .at(file)
+            .advice("name another file, or replace it with --force (in a job file `output.force = true`)"));
+    }
+    match job.output.as_deref().and_then(files::result_in) {
         None => Ok(()),
         Some(file) => Err(Error::usage("is there already, from an earlier job")
             .at(file)

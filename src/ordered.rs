@@ -9,7 +9,7 @@ use crate::error::Result;
 ///
 /// # Errors
 /// Those of `make` and `write`.
-pub(super) fn make_and_write<T: Send + Sync>(
+pub(crate) fn make_and_write<T: Send + Sync>(
     pieces: u64,
     make: impl Fn(u64) -> Result<T> + Sync,
     mut write: impl FnMut(&T) -> Result<()> + Send,

@@ -1,0 +1,257 @@
+//! Counts the triangles at each vertex: the passes over a partition, and where its counts go.
+//!
+//! A device holds a window of the counters of a partition. Where that is not all, the partition is counted once for each window. What
+//! a window counted is added to the sums of all vertices once the whole pass has ended well; if the device then fails, another one
+//! goes on with the next window. With a run directory the counts of a partition are kept in a file, too, before its result is
+//! recorded; a later start adds them from there.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use rayon::ThreadPool;
+use trimill_kernels::{COUNTER_BYTES, Size, VertexCounters};
+
+use super::setup::Setup;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::{Backend, DeviceTimes, VertexCounts};
+use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
+use crate::job::Job;
+use crate::lock;
+use crate::memory::HostMemory;
+use crate::report::{RunResult, Stage};
+use crate::run_dir::unless_damaged;
+use crate::stream::source::PartitionSource;
+use crate::stream::{Counted, Failed, count_at_vertices};
+use crate::vertices::order::{LEAST_WINDOW, OfGraph, fixed_bytes};
+use crate::vertices::part::{Key, PartCounts, PartWriter};
+use crate::vertices::summary::summarised;
+use crate::vertices::{Places, Totals};
+
+/// The sums of a job.
+pub(super) struct AtVertices {
+    totals: Totals,
+    /// The run directory, and the fingerprint of the job.
+    run: Option<(PathBuf, u128)>,
+    /// Partitions of which some windows are counted.
+    unfinished: Mutex<BTreeMap<u32, Unfinished>>,
+}
+
+/// A partition of which some windows are counted.
+struct Unfinished {
+    /// The first counter of the next window.
+    next: u64,
+    counted: Counted,
+    file: Option<PartWriter>,
+}
+
+impl AtVertices {
+    /// Zeros; in memory where they take no more than [`in_memory`] allows.
+    pub(super) fn new(graph: &OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
+        let totals = match in_memory(setup.host, graph.vertices()) {
+            true => Totals::in_memory(graph.vertices()),
+            false => Totals::in_file(graph.vertices(), &setup.work_dir)?,
+        };
+        let run = setup.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
+        Ok(Self { totals, run, unfinished: Mutex::default() })
+    }
+
+    fn key(&self, part: u32, fingerprint: u128) -> Key {
+        Key { fingerprint, part, vertices: self.totals.vertices() }
+    }
+
+    /// Adds what an earlier start counted at the vertices of a partition. `false`: that is missing or damaged.
+    pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
+        let then = format!("partition {part} is counted again");
+        match unless_damaged(PartCounts::open(dir, self.key(part, *fingerprint)), &then)? {
+            Some(counts) => counts.add_to(&self.totals, pool).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Counts a partition, from the window on that was not counted yet. `first` is its source; `again` opens it for further windows.
+    pub(super) fn count<'s>(
+        &self,
+        part: u32,
+        first: &mut dyn PartitionSource,
+        again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
+        backend: &mut dyn Backend,
+        pool: &ThreadPool,
+        control: &Control,
+    ) -> Result<Counted, Failed> {
+        let before = lock(&self.unfinished).remove(&part);
+        let mut unfinished = match before {
+            Some(unfinished) => unfinished,
+            None => self.begin(part)?,
+        };
+        let counted = self.windows(&mut unfinished, first, again, backend, pool, control);
+        match counted {
+            Ok(()) => {
+                unfinished.file.map_or(Ok(()), PartWriter::finish)?;
+                Ok(unfinished.counted)
+            }
+            Err(failed) => {
+                lock(&self.unfinished).insert(part, unfinished);
+                Err(failed)
+            }
+        }
+    }
+
+    fn begin(&self, part: u32) -> Result<Unfinished> {
+        let file = |(dir, fingerprint): &(PathBuf, u128)| PartWriter::new(dir, self.key(part, *fingerprint));
+        Ok(Unfinished { next: 0, counted: Counted::default(), file: self.run.as_ref().map(file).transpose()? })
+    }
+
+    fn windows<'s>(
+        &self,
+        unfinished: &mut Unfinished,
+        first: &mut dyn PartitionSource,
+        again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
+        backend: &mut dyn Backend,
+        pool: &ThreadPool,
+        control: &Control,
+    ) -> Result<(), Failed> {
+        let (rows, numbered, locals_at) = (first.resident_size(), first.numbered(), u64::from(first.locals_at()));
+        let size = Size { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
+        let (all, held) = (VertexCounters::all(&size, locals_at), backend.vertex_counters().max(1));
+        let ranks = {
+            // Moved, since a source may be sent to the pool but not shared with it.
+            let source = &mut *first;
+            pool.install(move || source.ranks())?
+        };
+        let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
+        loop {
+            let window = unfinished.next..all.min(unfinished.next + held);
+            let last = window.end == all;
+            let source: &mut dyn PartitionSource = match &mut opened {
+                None => &mut *first,
+                Some(again) => again,
+            };
+            let counters = VertexCounters { window: window.clone(), locals_at };
+            let (counted, counts) = count_at_vertices(source, backend, counters, pool, control)?;
+            if unfinished.next > 0 && counted.triangles != unfinished.counted.triangles {
+                let found = format!("{} and {} triangles", unfinished.counted.triangles, counted.triangles);
+                return Err(Error::defect(format!("{found} in two passes over a partition")).into());
+            }
+            let start = Instant::now();
+            self.add(&counts, numbered, ranks.as_deref(), unfinished.file.as_mut(), pool)?;
+            unfinished.counted = sum(&unfinished.counted, &counted);
+            unfinished.counted.counting += start.elapsed();
+            unfinished.next = window.end;
+            if last {
+                return Ok(());
+            }
+            opened = Some(pool.install(&again)?);
+        }
+    }
+
+    /// Adds the counts of a window.
+    fn add(
+        &self,
+        counts: &VertexCounts,
+        numbered: u32,
+        ranks: Option<&[u32]>,
+        mut file: Option<&mut PartWriter>,
+        pool: &ThreadPool,
+    ) -> Result<()> {
+        let VertexCounts { of: VertexCounters { window, locals_at }, counts, locals } = counts;
+        let mut add = |places: Places<'_>, counts: &[u64]| {
+            if let Some(file) = &mut file {
+                pool.install(|| file.add(places, counts))?;
+            }
+            self.totals.add(pool, places, counts)
+        };
+        let numbers = window.start.min(numbered.into())..window.end.min(numbered.into());
+        let (of_numbers, of_locals) = counts.split_at((numbers.end - numbers.start) as usize);
+        match ranks {
+            None => add(Places::From(numbers.start as u32), of_numbers)?,
+            Some(ranks) => add(Places::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
+        }
+        // Where they have counters of their own.
+        let first = window.start.max(*locals_at) - locals_at;
+        let numbers = (first..).zip(of_locals).map(|(i, _)| locals.all().at(i as usize));
+        let places: Vec<u32> = match ranks {
+            None => numbers.collect(),
+            Some(ranks) => numbers.map(|number| ranks[number as usize]).collect(),
+        };
+        add(Places::List(&places), of_locals)
+    }
+
+    /// Completes the result: the summary and the files.
+    pub(super) fn finish(&self, job: &Job, graph: &OrientedGraph, setup: &Setup, result: &mut RunResult) -> Result<()> {
+        let start = Instant::now();
+        let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
+        let memory = window_bytes(setup.host, graph.vertices());
+        setup.pool.install(|| {
+            let (by_degree, summary) = summarised(graph, &self.totals, triangles)?;
+            let counts = OfGraph { graph, totals: &self.totals, memory };
+            job.vertex_files().write(&counts, &by_degree)?;
+            result.clustering = Some(summary);
+            Ok::<_, Error>(())
+        })?;
+        let written: u64 =
+            job.vertex_files().paths().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
+        let read = Totals::bytes(graph.vertices());
+        result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
+        Ok(())
+    }
+}
+
+/// Adds two passes over a partition.
+fn sum(all: &Counted, pass: &Counted) -> Counted {
+    let device = match (all.device, pass.device) {
+        (Some(a), Some(b)) => Some(DeviceTimes {
+            kernels: a.kernels + b.kernels,
+            copies: a.copies + b.copies,
+            preprocessing: a.preprocessing + b.preprocessing,
+        }),
+        (a, b) => a.or(b),
+    };
+    Counted {
+        triangles: pass.triangles,
+        peak: all.peak.max(pass.peak),
+        streamed: all.streamed + pass.streamed,
+        reading: all.reading + pass.reading,
+        counting: all.counting + pass.counting,
+        device,
+        ..*pass
+    }
+}
+
+/// Whether the sums of all vertices are in memory: where they take a quarter of it at most.
+fn in_memory(host: HostMemory, vertices: u32) -> bool {
+    Totals::bytes(vertices).get() <= host.usable().get() / 4
+}
+
+/// Bytes of the host's memory that the sums take while partitions are counted, or a block of them where they are in a file.
+fn held_bytes(host: HostMemory, vertices: u32) -> Bytes {
+    if in_memory(host, vertices) { Totals::bytes(vertices) } else { Bytes::mib(1) }
+}
+
+/// What the counts of each of `gpus` GPUs take on their way to the sums, at most.
+pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
+    Bytes(host.usable().get() / 8 / gpus.max(1))
+}
+
+/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs; on the CPU, whose counters are
+/// part of the memory for counting, on 0.
+pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
+    let counters =
+        Bytes(COUNTER_BYTES * crate::count::vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
+    held_bytes(host, vertices) + Bytes(gpus * counters.get())
+}
+
+/// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
+pub(super) fn while_writing(host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
+    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices);
+    (fixed, fixed + LEAST_WINDOW)
+}
+
+fn window_bytes(host: HostMemory, vertices: u32) -> Bytes {
+    // Text that is being made takes the other half.
+    Bytes(host.usable().saturating_sub(while_writing(host, vertices).0).get() / 2)
+}

@@ -1,0 +1,107 @@
+//! Triangles as a NumPy array (`.npy`, format 1.0): `u64`, one-dimensional, the entry of a vertex at the place of its id. Ids without
+//! an edge have 0.
+
+use std::io::Write;
+
+use super::order::Rows;
+use crate::disk::Output;
+use crate::error::{Error, Result};
+use crate::ordered::make_and_write;
+
+/// Entries of a piece that is made by a thread.
+const PIECE: u64 = 1 << 16;
+
+/// The array that is being written.
+pub struct Array {
+    len: u64,
+    next: u64,
+}
+
+impl Array {
+    /// Writes the head of an array of `len` entries.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn begin(to: &mut Output, len: u64) -> Result<Self> {
+        write(to, &header(len))?;
+        Ok(Self { len, next: 0 })
+    }
+
+    /// Writes the entries up to the last of these vertices.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn rows(&mut self, to: &mut Output, rows: &Rows<'_>) -> Result<()> {
+        let Some(last) = rows.len().checked_sub(1) else { return Ok(()) };
+        let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
+            return Err(Error::defect("an id beyond those that are declared"));
+        };
+        self.up_to(to, end, |ids| {
+            let mut entries = vec![0u64; (ids.end - ids.start) as usize];
+            let first = rows.first_from(ids.start);
+            for row in rows.range(first..rows.len()).take_while(|row| row.id < ids.end) {
+                entries[(row.id - ids.start) as usize] = row.triangles.to_le();
+            }
+            entries
+        })
+    }
+
+    /// Writes the zeros at the end.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn finish(mut self, to: &mut Output) -> Result<()> {
+        let len = self.len;
+        self.up_to(to, len, |ids| vec![0u64; (ids.end - ids.start) as usize])
+    }
+
+    fn up_to(
+        &mut self,
+        to: &mut Output,
+        end: u64,
+        entries: impl Fn(std::ops::Range<u64>) -> Vec<u64> + Sync,
+    ) -> Result<()> {
+        let first = std::mem::replace(&mut self.next, end);
+        let make = |piece| {
+            let from = first + piece * PIECE;
+            Ok(entries(from..end.min(from + PIECE)))
+        };
+        make_and_write((end - first).div_ceil(PIECE), make, |entries: &Vec<u64>| {
+            write(to, bytemuck::cast_slice(entries))
+        })
+    }
+}
+
+fn write(to: &mut Output, bytes: &[u8]) -> Result<()> {
+    let name = to.name().to_path_buf();
+    to.write_all(bytes).map_err(|e| Error::write(name, e))
+}
+
+/// The header: magic, version, length, a Python dictionary padded such that the entries begin at a multiple of 64.
+fn header(len: u64) -> Vec<u8> {
+    const PREFIX: usize = 10;
+    let mut dictionary = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({len},), }}");
+    let padding = (PREFIX + dictionary.len() + 1).next_multiple_of(64) - (PREFIX + dictionary.len() + 1);
+    dictionary.extend(std::iter::repeat_n(' ', padding));
+    dictionary.push('\n');
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend_from_slice(&(dictionary.len() as u16).to_le_bytes());
+    header.extend_from_slice(dictionary.as_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_those_of_numpy() {
+        for len in [0, 1, 12_345_678_901, u64::MAX] {
+            let header = header(len);
+            assert_eq!(header.len() % 64, 0);
+            assert_eq!(usize::from(header[8]) + 256 * usize::from(header[9]), header.len() - 10);
+            let text = String::from_utf8_lossy(&header[10..]).into_owned();
+            assert!(text.contains(&format!("'shape': ({len},), }}")) && text.ends_with(" \n") | text.ends_with("}\n"));
+        }
+    }
+}

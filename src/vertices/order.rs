@@ -1,0 +1,165 @@
+//! The rows of all vertices in the order of the input's ids.
+//!
+//! Sums are in rank order. A window of vertices is filled by a pass over all ranks, so memory is bounded by the window, and where all
+//! vertices fit there is one pass. Memory: 12 bytes a vertex of the window, 4 for each vertex of the graph, and 8 more where ids have
+//! gaps.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use super::Totals;
+use super::summary::Degrees;
+use crate::bytes::Bytes;
+use crate::error::Result;
+use crate::graph::{Ids, OrientedGraph};
+use crate::mapped::zeros;
+
+/// Bytes for each vertex of a window.
+const PER_VERTEX: u64 = 12;
+
+/// A vertex and what was counted at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The input's id.
+    pub id: u64,
+    /// Its degree.
+    pub degree: u32,
+    /// Its triangles.
+    pub triangles: u64,
+}
+
+/// The rows of consecutive vertices.
+pub struct Rows<'a> {
+    ids: &'a Ids,
+    vertices: Range<u32>,
+    degrees: Vec<AtomicU32>,
+    triangles: Vec<AtomicU64>,
+}
+
+impl Rows<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// The place of the first vertex whose id is not below `id`.
+    pub fn first_from(&self, id: u64) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.ids.original(self.vertices.start + middle as u32) < id {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// A range of them.
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = Row> {
+        places.map(|place| Row {
+            id: self.ids.original(self.vertices.start + place as u32),
+            degree: self.degrees[place].load(Relaxed),
+            triangles: self.triangles[place].load(Relaxed),
+        })
+    }
+}
+
+/// Counts at vertices that can be read in the order of the input's ids.
+pub trait InOrder {
+    /// The largest id that the input declares, and 1; `None` where ids have large gaps.
+    fn array_len(&self) -> Option<u64>;
+
+    /// Calls `write` with the rows of all vertices, in ascending order of their ids, one or more at a time.
+    ///
+    /// # Errors
+    /// When the counts cannot be read; the errors of `write`.
+    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()>;
+}
+
+/// Counts that are listed in the order of the ids.
+pub struct Listed {
+    /// The ids.
+    pub ids: Ids,
+    /// Degrees.
+    pub degrees: Vec<u32>,
+    /// Triangles.
+    pub triangles: Vec<u64>,
+    /// See [`InOrder::array_len`].
+    pub array_len: Option<u64>,
+}
+
+impl InOrder for Listed {
+    fn array_len(&self) -> Option<u64> {
+        self.array_len
+    }
+
+    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+        write(&Rows {
+            ids: &self.ids,
+            vertices: 0..self.degrees.len() as u32,
+            degrees: self.degrees.iter().copied().map(AtomicU32::new).collect(),
+            triangles: self.triangles.iter().copied().map(AtomicU64::new).collect(),
+        })
+    }
+}
+
+/// The sums of a graph.
+pub struct OfGraph<'a> {
+    /// The graph.
+    pub graph: &'a OrientedGraph,
+    /// The sums.
+    pub totals: &'a Totals,
+    /// The most bytes of a window.
+    pub memory: Bytes,
+}
+
+/// See [`InOrder::array_len`].
+pub fn array_len(graph: &OrientedGraph) -> Option<u64> {
+    graph.declared_lines().map(|declared| graph.first_declared_id() + declared)
+}
+
+/// Bytes that go with any window.
+pub fn fixed_bytes(vertices: u32) -> Bytes {
+    Bytes(12 * u64::from(vertices))
+}
+
+/// The least bytes of a window.
+pub const LEAST_WINDOW: Bytes = Bytes::mib(1);
+
+impl InOrder for OfGraph<'_> {
+    fn array_len(&self) -> Option<u64> {
+        array_len(self.graph)
+    }
+
+    /// In windows. Runs in the current thread pool.
+    fn in_order(&self, write: &mut dyn FnMut(&Rows<'_>) -> Result<()>) -> Result<()> {
+        let Self { graph, totals, memory } = self;
+        let (order, ids, degrees) = (graph.order()?, graph.ids()?, Degrees::of(graph));
+        let window = (memory.max(&LEAST_WINDOW).get() / PER_VERTEX).min(u64::from(graph.vertices()).max(1)) as usize;
+        for first in (0..graph.vertices()).step_by(window) {
+            let vertices = first..graph.vertices().min(first.saturating_add(window as u32));
+            let rows = Rows {
+                ids: &ids,
+                degrees: zeros(vertices.len()),
+                triangles: zeros(vertices.len()),
+                vertices: vertices.clone(),
+            };
+            totals.each_block(|from, sums| {
+                for (degree, ranks) in degrees.of_ranks(from..from + sums.len() as u32) {
+                    for rank in ranks {
+                        let vertex = order[rank as usize];
+                        if vertices.contains(&vertex) {
+                            let place = (vertex - first) as usize;
+                            rows.degrees[place].store(degree, Relaxed);
+                            rows.triangles[place].store(sums[(rank - from) as usize], Relaxed);
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            write(&rows)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! What the triangles at all vertices say of the graph: averages, the largest, quantiles, clustering by degree.
+//!
+//! Vertices of a degree are consecutive in rank order and have the same number of pairs of neighbours, so the local clustering
+//! coefficients of a degree add up to a quotient of integers, and the averages do not depend on the order of additions. Quantiles are
+//! exact: of `n` ascending values the quantile `q` is the one in place `ceil(q n)`, counted from 1. They are found digit by digit from
+//! histograms, in memory that does not grow with the graph. Time: a pass over the sums for everything but quantiles, and one for each
+//! digit of these.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Totals, coefficient, pairs};
+use crate::error::{Error, Result};
+use crate::graph::{DegreeRun, OrientedGraph};
+
+/// The shares whose quantiles are reported.
+const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
+
+/// The summary.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clustering {
+    /// The average of the local clustering coefficients over the vertices of degree 2 and more.
+    pub average_local: f64,
+    /// The same over all vertices with an edge; those of degree 1 have 0.
+    pub average_local_all: f64,
+    /// `3 * triangles / wedges`; 0 without wedges.
+    pub global: f64,
+    /// Vertices of degree 2 and more.
+    pub vertices_of_degree_2: u64,
+    /// Vertices with a triangle.
+    pub vertices_in_triangles: u64,
+    /// The most triangles at a vertex.
+    pub most_triangles: u64,
+    /// The vertex that has them, by the input's id; of several the one of the largest degree, then of the largest id. Null without
+    /// triangles.
+    pub most_triangles_vertex: Option<u64>,
+    /// Quantiles.
+    pub quantiles: Vec<Quantile>,
+}
+
+/// A quantile of the triangles at all vertices, and of the local clustering coefficients at those of degree 2 and more.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantile {
+    /// At least this share of the vertices has no more.
+    pub share: f64,
+    /// Triangles.
+    pub triangles: u64,
+    /// The local clustering coefficient.
+    pub local: f64,
+}
+
+/// The vertices of a degree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfDegree {
+    /// The degree.
+    pub degree: u32,
+    /// How many vertices have it.
+    pub vertices: u64,
+    /// The triangles at these, added up.
+    pub triangles: u128,
+}
+
+impl OfDegree {
+    /// The average of their local clustering coefficients.
+    pub fn average_local(&self) -> f64 {
+        match pairs(self.degree) {
+            0 => 0.0,
+            pairs => self.triangles as f64 / (pairs as f64 * self.vertices as f64),
+        }
+    }
+}
+
+/// The sums of all degrees, rising, and the summary. `triangles`: of the whole graph.
+///
+/// # Errors
+/// Sums that are not three times the triangles, which would be a defect of this program; when the sums cannot be read.
+pub fn summarised(graph: &OrientedGraph, totals: &Totals, triangles: u128) -> Result<(Vec<OfDegree>, Clustering)> {
+    let degrees = Degrees::of(graph);
+    let blocks = totals.each_block(|first, sums| Ok(Block::of(&degrees, first, sums)))?;
+    let mut by_degree: Vec<OfDegree> = Vec::with_capacity(graph.degree_runs().len());
+    let (mut in_triangles, mut most, mut first) = (0, 0, None);
+    for block in &blocks {
+        in_triangles += block.in_triangles;
+        if first.is_none() || block.most.0 > most {
+            (most, first) = (block.most.0, Some(block.most.1));
+        }
+        for of in &block.by_degree {
+            match by_degree.last_mut().filter(|last| last.degree == of.degree) {
+                Some(last) => {
+                    last.vertices += of.vertices;
+                    last.triangles += of.triangles;
+                }
+                None => by_degree.push(*of),
+            }
+        }
+    }
+    by_degree.reverse();
+    let sum: u128 = by_degree.iter().map(|of| of.triangles).sum();
+    if sum != 3 * triangles {
+        return Err(Error::defect(format!("{sum} corners of {triangles} triangles")));
+    }
+    let with_pairs: u64 = by_degree.iter().filter(|of| of.degree > 1).map(|of| of.vertices).sum();
+    let local: f64 = by_degree.iter().map(|of| of.average_local() * of.vertices as f64).sum();
+    let average = |vertices: u64| if vertices == 0 { 0.0 } else { local / vertices as f64 };
+    let all = u64::from(graph.vertices());
+    let id_of = |rank: u32| Ok::<_, Error>(graph.ids()?.original(graph.order()?[rank as usize]));
+    let vertex = first.filter(|_| most > 0).map(id_of).transpose()?;
+    Ok((
+        by_degree,
+        Clustering {
+            average_local: average(with_pairs),
+            average_local_all: average(all),
+            global: crate::report::transitivity(triangles, graph.wedges()),
+            vertices_of_degree_2: with_pairs,
+            vertices_in_triangles: in_triangles,
+            most_triangles: most,
+            most_triangles_vertex: vertex,
+            quantiles: quantiles(&degrees, totals, (all, with_pairs))?,
+        },
+    ))
+}
+
+/// Finds the degree of a rank.
+pub struct Degrees<'a> {
+    runs: &'a [DegreeRun],
+    /// The rank after each run.
+    ends: Vec<u32>,
+}
+
+impl<'a> Degrees<'a> {
+    /// Those of a graph.
+    pub fn of(graph: &'a OrientedGraph) -> Self {
+        let runs = graph.degree_runs();
+        let ends = runs.iter().scan(0, |end, run| {
+            *end += run.vertices;
+            Some(*end)
+        });
+        Self { runs, ends: ends.collect() }
+    }
+
+    /// The degrees of a range of ranks: each with the part of the range that has it.
+    pub fn of_ranks(&self, ranks: Range<u32>) -> impl Iterator<Item = (u32, Range<u32>)> {
+        let mut next = ranks.start;
+        let first = self.ends.partition_point(|&end| end <= next);
+        self.runs[first.min(self.runs.len())..].iter().zip(&self.ends[first.min(self.ends.len())..]).map_while(
+            move |(run, &end)| {
+                let part = next..end.min(ranks.end);
+                next = part.end;
+                (!part.is_empty()).then_some((run.degree, part))
+            },
+        )
+    }
+}
+
+/// What a block of ranks adds.
+struct Block {
+    by_degree: Vec<OfDegree>,
+    in_triangles: u64,
+    /// The most triangles, and the first rank that has them.
+    most: (u64, u32),
+}
+
+impl Block {
+    fn of(degrees: &Degrees<'_>, first: u32, sums: &[u64]) -> Self {
+        let by_degree = degrees.of_ranks(first..first + sums.len() as u32).map(|(degree, ranks)| {
+            let own = &sums[(ranks.start - first) as usize..(ranks.end - first) as usize];
+            OfDegree {
+                degree,
+                vertices: ranks.len() as u64,
+                triangles: own.iter().map(|&triangles| u128::from(triangles)).sum(),
+            }
+        });
+        let largest = (first..).zip(sums).fold(
+            (0, first),
+            |most, (rank, &triangles)| {
+                if triangles > most.0 { (triangles, rank) } else { most }
+            },
+        );
+        Self {
+            by_degree: by_degree.collect(),
+            in_triangles: sums.iter().filter(|&&triangles| triangles > 0).count() as u64,
+            most: largest,
+        }
+    }
+}
+
+/// The reported quantiles of `all` vertices, of which `with_pairs` have a degree of 2 or more.
+fn quantiles(degrees: &Degrees<'_>, totals: &Totals, (all, with_pairs): (u64, u64)) -> Result<Vec<Quantile>> {
+    let triangles = select(places(all), |visit| totals.each_block(|_, sums| Ok(visit(&mut sums.iter().copied()))))?;
+    let locals = select(places(with_pairs), |visit| {
+        totals.each_block(|first, sums| {
+            let with_degrees = degrees.of_ranks(first..first + sums.len() as u32);
+            let mut keys = with_degrees.filter(|(degree, _)| *degree > 1).flat_map(|(degree, ranks)| {
+                let own = &sums[(ranks.start - first) as usize..(ranks.end - first) as usize];
+                // Numbers from 0 on are ordered as their bits.
+                own.iter().map(move |&triangles| coefficient(degree, triangles).to_bits())
+            });
+            Ok(visit(&mut keys))
+        })
+    })?;
+    let quantile = |(i, &share)| Quantile {
+        share,
+        triangles: triangles.get(i).copied().unwrap_or(0),
+        local: locals.get(i).copied().map_or(0.0, f64::from_bits),
+    };
+    Ok(SHARES.iter().enumerate().map(quantile).collect())
+}
+
+/// The places, counted from 0, of the quantiles of `n` values; none without values.
+fn places(n: u64) -> Vec<u64> {
+    let place = |share: f64| ((share * n as f64).ceil() as u64).clamp(1, n) - 1;
+    if n == 0 { Vec::new() } else { SHARES.map(place).to_vec() }
+}
+
+/// Bits of a digit, and values of it.
+const DIGIT: u32 = 8;
+const VALUES: usize = 1 << DIGIT;
+
+/// A histogram of the next digit, for each of the values that are sought.
+type Histograms = Vec<[u64; VALUES]>;
+
+/// The values in these ascending places of all keys, in ascending order. `pass` visits all keys, in blocks, and returns what was
+/// visited.
+fn select(
+    mut places: Vec<u64>,
+    pass: impl Fn(&(dyn Fn(&mut dyn Iterator<Item = u64>) -> Histograms + Sync)) -> Result<Vec<Histograms>>,
+) -> Result<Vec<u64>> {
+    // The high digits of each value that is sought, as far as they are known.
+    let mut found = vec![0u64; places.len()];
+    for shift in (0..u64::BITS).step_by(DIGIT as usize).rev() {
+        let mut sought = found.clone();
+        sought.dedup();
+        let above = |key: u64| key.checked_shr(shift + DIGIT).unwrap_or(0);
+        let histograms = |keys: &mut dyn Iterator<Item = u64>| {
+            let mut histograms = vec![[0; VALUES]; sought.len()];
+            for key in keys {
+                if let Some(i) = sought.iter().position(|&high| above(high) == above(key)) {
+                    histograms[i][(key >> shift) as usize % VALUES] += 1;
+                }
+            }
+            histograms
+        };
+        let all = pass(&histograms)?.into_par_iter().reduce(
+            || vec![[0; VALUES]; sought.len()],
+            |mut sum, other| {
+                sum.iter_mut().flatten().zip(other.iter().flatten()).for_each(|(sum, other)| *sum += other);
+                sum
+            },
+        );
+        for (value, place) in found.iter_mut().zip(&mut places) {
+            let Some(i) = sought.iter().position(|high| high == value) else { continue };
+            let mut digit = 0;
+            while digit + 1 < VALUES && *place >= all[i][digit] {
+                *place -= all[i][digit];
+                digit += 1;
+            }
+            *value |= (digit as u64) << shift;
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn selected_values_are_those_of_the_sorted_keys(
+            keys in prop::collection::vec(prop_oneof![0..5u64, any::<u64>(), (0..1000u64).prop_map(|i| (i as f64 / 999.0).to_bits())], 1..300),
+        ) {
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            let places = places(keys.len() as u64);
+            let expected: Vec<u64> = places.iter().map(|&place| sorted[place as usize]).collect();
+            let found = select(places, |visit| Ok(keys.chunks(7).map(|keys| visit(&mut keys.iter().copied())).collect()));
+            prop_assert_eq!(found.unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn places_are_nearest_ranks() {
+        assert_eq!(places(1), [0; 7]);
+        assert_eq!(places(100), [0, 9, 24, 49, 74, 89, 98]);
+        assert_eq!(places(10), [0, 0, 2, 4, 7, 8, 9]);
+        assert!(places(0).is_empty());
+    }
+}

@@ -1,0 +1,227 @@
+//! The sums at all vertices, in memory or, where they do not fit the host's budget, in a temporary file.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use bytemuck::cast_slice_mut;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::bytes::Bytes;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::lock;
+use crate::mapped::zeros;
+
+/// Ranks whose sums are read, added to and written together where they are in a file.
+pub const BLOCK: u32 = 1 << 16;
+
+/// Sums that are added by a thread at a time.
+const RUN: usize = 1 << 15;
+
+/// The ranks of some counts.
+#[derive(Debug, Clone, Copy)]
+pub enum Places<'a> {
+    /// Consecutive ranks from this one on.
+    From(u32),
+    /// Listed, ascending.
+    List(&'a [u32]),
+}
+
+impl<'a> Places<'a> {
+    /// The rank at a place.
+    pub fn at(&self, i: usize) -> u32 {
+        match self {
+            Self::From(first) => first + i as u32,
+            Self::List(ranks) => ranks[i],
+        }
+    }
+
+    /// Those of a range of places.
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::From(first) => Self::From(first + range.start as u32),
+            Self::List(ranks) => Places::<'a>::List(&ranks[range]),
+        }
+    }
+
+    /// Cuts `len` places where a rank is in another block of [`BLOCK`] ranks than the one before: the block, and the places.
+    pub fn blocks(self, len: usize) -> impl Iterator<Item = (u32, Range<usize>)> {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            (next < len).then(|| {
+                let (first, block) = (next, self.at(next) / BLOCK);
+                next = match self {
+                    Self::From(from) => len.min(((u64::from(block) + 1) * u64::from(BLOCK) - u64::from(from)) as usize),
+                    Self::List(ranks) => first + ranks[first..len].partition_point(|&rank| rank / BLOCK == block),
+                };
+                (block, first..next)
+            })
+        })
+    }
+}
+
+/// The sums.
+#[derive(Debug)]
+pub struct Totals {
+    vertices: u32,
+    store: Mutex<Store>,
+}
+
+#[derive(Debug)]
+enum Store {
+    Memory(Vec<u64>),
+    File {
+        file: File,
+        /// Where it is, for errors.
+        dir: PathBuf,
+        /// Which blocks were written; others are zero.
+        written: Vec<bool>,
+    },
+}
+
+impl Totals {
+    /// Bytes of the sums of so many vertices.
+    pub fn bytes(vertices: u32) -> Bytes {
+        Bytes::of::<u64>(vertices.into())
+    }
+
+    /// Zeros in memory.
+    pub fn in_memory(vertices: u32) -> Self {
+        Self { vertices, store: Mutex::new(Store::Memory(zeros(vertices as usize))) }
+    }
+
+    /// Zeros in a temporary file in `dir`.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn in_file(vertices: u32, dir: &Path) -> Result<Self> {
+        let written = vec![false; vertices.div_ceil(BLOCK) as usize];
+        let store = Store::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
+        Ok(Self { vertices, store: Mutex::new(store) })
+    }
+
+    /// The number of vertices.
+    pub fn vertices(&self) -> u32 {
+        self.vertices
+    }
+
+    /// Adds a count at each of the places, which are below the number of vertices. Parallel work runs in `pool`; not to be called from
+    /// there, since the sums are locked meanwhile.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written; the sums are then useless.
+    pub fn add(&self, pool: &ThreadPool, places: Places<'_>, counts: &[u64]) -> Result<()> {
+        match &mut *lock(&self.store) {
+            Store::Memory(sums) => {
+                pool.install(|| add_in_memory(sums, places, counts));
+                Ok(())
+            }
+            Store::File { file, dir, written } => {
+                let mut sums = Vec::new();
+                for (block, range) in places.blocks(counts.len()) {
+                    read_block(file, dir, (block, self.vertices), written, &mut sums)?;
+                    let first = block * BLOCK;
+                    for i in range {
+                        sums[(places.at(i) - first) as usize] += counts[i];
+                    }
+                    let position = Bytes::of::<u64>(first.into()).get();
+                    disk::write_at(file, dir, bytemuck::cast_slice(&sums), position)?;
+                    written[block as usize] = true;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls `visit` for the blocks of [`BLOCK`] ranks, in parallel, with the first rank and the sums; returns what it returns, in
+    /// the order of the blocks.
+    ///
+    /// # Errors
+    /// When the file cannot be read; the errors of `visit`.
+    pub fn each_block<T: Send>(&self, visit: impl Fn(u32, &[u64]) -> Result<T> + Sync) -> Result<Vec<T>> {
+        match &*lock(&self.store) {
+            Store::Memory(sums) => {
+                let block = |(i, sums): (usize, &[u64])| visit(i as u32 * BLOCK, sums);
+                sums.par_chunks(BLOCK as usize).enumerate().map(block).collect()
+            }
+            Store::File { file, dir, written } => {
+                let block = |sums: &mut Vec<u64>, block: u32| {
+                    read_block(file, dir, (block, self.vertices), written, sums)?;
+                    visit(block * BLOCK, sums)
+                };
+                (0..written.len() as u32).into_par_iter().map_init(Vec::new, block).collect()
+            }
+        }
+    }
+}
+
+fn add_in_memory(sums: &mut [u64], places: Places<'_>, counts: &[u64]) {
+    // Each run of places has its own part of the sums.
+    let mut runs = Vec::with_capacity(counts.len() / RUN + 1);
+    let (mut rest, mut first) = (sums, 0);
+    for (i, counts) in counts.chunks(RUN).enumerate() {
+        let (begin, end) = (i * RUN, i * RUN + counts.len());
+        let (from, past) = (places.at(begin) as usize, places.at(end - 1) as usize + 1);
+        let (mine, after) = std::mem::take(&mut rest)[from - first..].split_at_mut(past - from);
+        runs.push((mine, places.slice(begin..end), counts));
+        (rest, first) = (after, past);
+    }
+    runs.into_par_iter().for_each(|(sums, places, counts)| match places {
+        Places::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
+        Places::List(ranks) => {
+            ranks.iter().zip(counts).for_each(|(rank, count)| sums[(rank - ranks[0]) as usize] += count);
+        }
+    });
+}
+
+fn read_block(
+    file: &File,
+    dir: &Path,
+    (block, vertices): (u32, u32),
+    written: &[bool],
+    into: &mut Vec<u64>,
+) -> Result<()> {
+    let first = block * BLOCK;
+    into.clear();
+    into.resize((vertices - first).min(BLOCK) as usize, 0);
+    if written[block as usize] {
+        let position = Bytes::of::<u64>(first.into()).get();
+        disk::read_at(file, cast_slice_mut(into), position).map_err(|e| Error::read(dir, e))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::threads;
+
+    #[test]
+    fn sums_are_the_same_in_memory_and_in_a_file() {
+        let n = 3 * BLOCK + 17;
+        let (dir, pool) = (tempfile::tempdir().unwrap(), threads::pool(None).unwrap());
+        let stores = [Totals::in_memory(n), Totals::in_file(n, dir.path()).unwrap()];
+        let mut expected = vec![0u64; n as usize];
+        let ranks: Vec<u32> = (0..n).filter(|rank| rank % 7 == 3 || (65_530..65_550).contains(rank)).collect();
+        let of_list: Vec<u64> = ranks.iter().map(|&rank| u64::from(rank) + (1 << 40)).collect();
+        for (first, len) in [(0, n), (5, 1), (BLOCK - 1, 2), (2 * BLOCK, BLOCK), (n - 1, 1), (100, 100_000)] {
+            let counts: Vec<u64> = (0..u64::from(len)).map(|i| i * i + u64::from(first)).collect();
+            counts.iter().zip(first..).for_each(|(count, rank)| expected[rank as usize] += count);
+            stores.iter().for_each(|store| store.add(&pool, Places::From(first), &counts).unwrap());
+        }
+        for _ in 0..2 {
+            ranks.iter().zip(&of_list).for_each(|(&rank, count)| expected[rank as usize] += count);
+            stores.iter().for_each(|store| store.add(&pool, Places::List(&ranks), &of_list).unwrap());
+        }
+        for store in &stores {
+            store.add(&pool, Places::From(0), &[]).unwrap();
+            let blocks = store.each_block(|first, sums| Ok((first, sums.to_vec()))).unwrap();
+            assert!(blocks.iter().map(|(first, _)| *first).eq((0..4).map(|block| block * BLOCK)));
+            assert!(blocks.into_iter().flat_map(|(_, sums)| sums).eq(expected.iter().copied()));
+        }
+    }
+}
