@@ -43,7 +43,9 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 #define BY_WARP_BLOCKS 8
 #define BY_BLOCK_BLOCKS 8
 #endif
-#define VERTICES_BLOCKS 7 // shared memory allows no more
+// As many as shared memory allows, of the variants for vertices.
+#define BY_WARP_VERTICES_BLOCKS 9
+#define BY_BLOCK_VERTICES_BLOCKS 7
 
 // ---- by_block: a block takes an owner
 
@@ -52,29 +54,32 @@ __device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
     while (atomicCAS(table + slot, 0, word)) slot = (slot + 1) & (TAIL_SLOTS - 1);
 }
 
-template <bool VERTICES>
-__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found<VERTICES> &found_in_both) {
+template <class Found>
+__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found &found_in_both) {
     const u32 bits = 1u << k;
     for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
         const u32 found = table[slot];
-        if ((found ^ word) >> bits == 0) return found_in_both(word, found & word & ((1u << bits) - 1));
+        if ((found ^ word) >> bits == 0) return found_in_both(word, slot, found & word & ((1u << bits) - 1));
         if (found == 0) return 0;
     }
 }
 
-template <bool TAIL, bool VERTICES> struct Bitmap {
+template <bool TAIL, class Found> struct Bitmap {
     const unsigned char *hubs; // two bytes a run, and two of zeros at its end
     const u32 *tail;
     u32 k;
-    Found<VERTICES> found;
+    Found found;
 
     __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
 
     __device__ __forceinline__ u32 operator()(uint4 q) const {
         const u32 a = at(q.x), b = at(q.y), c = at(q.z), d = at(q.w);
         u32 count;
-        if (VERTICES) count = found(q.x, a & 0xffff) + found(q.y, b & 0xffff) + found(q.z, c & 0xffff) + found(q.w, d & 0xffff);
-        else count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
+        if (Found::VERTICES) {
+            count = found(q.x, 0, a & 0xffff) + found(q.y, 0, b & 0xffff) + found(q.z, 0, c & 0xffff) + found(q.w, 0, d & 0xffff);
+        } else {
+            count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
+        }
         if (TAIL && (q.x >= HUB || q.y >= HUB || q.z >= HUB || q.w >= HUB)) {
             if (q.x >= HUB) count += look_up(tail, q.x, k, found);
             if (q.y >= HUB) count += look_up(tail, q.y, k, found);
@@ -119,16 +124,11 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     return count + stream<VERTICES>(g, at, last, arc, probe, sums + warp * WARP);
 }
 
-template <bool VERTICES> __device__ __forceinline__ void by_block(const Arguments &g) {
+// `sums`: a zero for each thread, where triangles are counted at vertices.
+template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &found, u32 *sums) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
     __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
-    __shared__ u32 near[VERTICES ? NEAR : 1], sums[VERTICES ? OWNER_THREADS : 1];
     unsigned char *hubs = (unsigned char *)bitmap;
-    const Found<VERTICES> found{g, near};
-    if (VERTICES) {
-        sums[threadIdx.x] = 0;
-        clear_near(near);
-    }
     for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += OWNER_THREADS) bitmap[i] = 0;
     for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
     const u32 items = g.state[1];
@@ -154,14 +154,14 @@ template <bool VERTICES> __device__ __forceinline__ void by_block(const Argument
         const u32 of_hubs = hub_words;
         u64 of_owner = 0;
         if (of_hubs == row.y) {
-            of_owner = stream_all<VERTICES>(g, owner, part, parts, Bitmap<false, VERTICES>{hubs, tail, g.k, found}, sums);
+            of_owner = stream_all<Found::VERTICES>(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found}, sums);
             __syncthreads();
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
             for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) put(tail, words[i], g.k);
             __syncthreads();
-            of_owner += stream_all<VERTICES>(g, owner, part, parts, Bitmap<true, VERTICES>{hubs, tail, g.k, found}, sums);
+            of_owner += stream_all<Found::VERTICES>(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found}, sums);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
@@ -171,44 +171,55 @@ template <bool VERTICES> __device__ __forceinline__ void by_block(const Argument
             }
         }
         for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
-        if (VERTICES) credit_owner(g, owner, of_owner);
+        if (Found::VERTICES) credit_owner(g, owner, of_owner);
         count += of_owner;
     }
     add_up(count, g.total);
-    if (VERTICES) add_near(g, near);
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) { by_block<false>(g); }
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
+    by_block(g, Total{}, nullptr);
+}
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, VERTICES_BLOCKS) packed_by_block_vertices(Arguments g) { by_block<true>(g); }
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BLOCKS) packed_by_block_vertices(Arguments g) {
+    __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS];
+    const OfBlock found{g, {near}};
+    sums[threadIdx.x] = 0;
+    found.clear();
+    by_block(g, found, sums);
+    found.finish();
+}
 
 // ---- by_warp: a warp takes an owner
 
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
 
-template <bool TWO, bool VERTICES> struct Pair {
+template <bool TWO, class Found> struct Pair {
     const u32 *table;
     u32 factor, k;
-    Found<VERTICES> found;
+    Found found;
+    const unsigned char *places; // of the words in the row, by their slots in the table
 
     __device__ __forceinline__ u32 at(u32 word) const {
-        const u32 bits = bits_of(word, k), run = word >> bits, one = table[slot_of(run, factor)];
+        const u32 bits = bits_of(word, k), run = word >> bits;
+        u32 slot = slot_of(run, factor);
+        const u32 one = table[slot];
         u32 in_both = (one ^ word) >> bits ? 0 : one & word;
         if (TWO) {
-            const u32 other = table[more_slot_of(run, factor)];
-            if ((other ^ word) >> bits == 0) in_both |= other & word;
+            const u32 other_slot = more_slot_of(run, factor), other = table[other_slot];
+            if ((other ^ word) >> bits == 0) in_both |= other & word, slot = other_slot;
         }
-        return found(word, in_both & ((1u << bits) - 1));
+        return found(word, Found::VERTICES ? places[slot] : 0, in_both & ((1u << bits) - 1));
     }
 
     __device__ __forceinline__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
 };
 
-template <bool VERTICES> struct Search {
+template <class Found> struct Search {
     const u32 *row;
     u32 n, k;
-    Found<VERTICES> found;
+    Found found;
 
     __device__ u32 at(u32 word) const {
         const u32 bits = bits_of(word, k), low = (1u << bits) - 1;
@@ -218,7 +229,7 @@ template <bool VERTICES> struct Search {
             if (from[half] <= (word | low)) from += half;
             m -= half;
         }
-        return (*from ^ word) >> bits ? 0 : found(word, *from & word & low);
+        return (*from ^ word) >> bits ? 0 : found(word, (u32)(from - row), *from & word & low);
     }
 
     __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
@@ -229,16 +240,16 @@ __device__ __forceinline__ void empty(u32 *table) {
     __syncwarp();
 }
 
-template <bool VERTICES> __device__ __forceinline__ void by_warp(const Arguments &g) {
+__device__ __forceinline__ Total of_row(const Total &found, const u32 *) { return found; }
+__device__ __forceinline__ OfWarp of_row(const OfWarp &found, const u32 *row) { return OfWarp{found.g, found.of_row, row}; }
+__device__ __forceinline__ void take(const Total &, u32) {}
+__device__ __forceinline__ void take(const OfWarp &found, u32 n) { found.take(n); }
+
+// `sums`: of the warp, a zero for each lane; `places`: of the warp, a byte for each slot; where triangles are counted at vertices.
+template <class Found>
+__device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_row, u32 *sums, unsigned char *places) {
     __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
-    __shared__ u32 near[VERTICES ? NEAR : 1], all_sums[VERTICES ? OWNER_THREADS : 1];
-    u32 *sums = VERTICES ? all_sums + threadIdx.x / WARP * WARP : all_sums;
-    const Found<VERTICES> found{g, near};
-    if (VERTICES) {
-        all_sums[threadIdx.x] = 0;
-        clear_near(near);
-    }
     __shared__ volatile u32 items, grab; // in shared memory to save registers
     const u32 lane = threadIdx.x % WARP;
     if (threadIdx.x == 0) {
@@ -283,10 +294,13 @@ template <bool VERTICES> __device__ __forceinline__ void by_warp(const Arguments
                 bool over = false, clash = false;
                 for (u32 i = lane; i < n; i += WARP) {
                     const u32 its = i < WARP ? word : row[i], run = run_of(its, g.k);
-                    if (atomicCAS(table + slot_of(run, factor), 0, its)) {
+                    u32 slot = slot_of(run, factor);
+                    if (atomicCAS(table + slot, 0, its)) {
                         over = true;
-                        if (atomicCAS(table + more_slot_of(run, factor), 0, its)) clash = true;
+                        slot = more_slot_of(run, factor);
+                        if (atomicCAS(table + slot, 0, its)) clash = true;
                     }
+                    if (Found::VERTICES) places[slot] = (unsigned char)i; // if there is a clash, it is not used
                 }
                 two = __any_sync(ALL, over);
                 clashes = __any_sync(ALL, clash);
@@ -296,10 +310,13 @@ template <bool VERTICES> __device__ __forceinline__ void by_warp(const Arguments
             }
             __syncwarp();
             u64 of_owner;
-            if (clashes) of_owner = stream<VERTICES>(g, begin, end, arc, Search<VERTICES>{row, n, g.k, found}, sums);
-            else if (two) of_owner = stream<VERTICES>(g, begin, end, arc, Pair<true, VERTICES>{table, factor, g.k, found}, sums);
-            else of_owner = stream<VERTICES>(g, begin, end, arc, Pair<false, VERTICES>{table, factor, g.k, found}, sums);
+            const Found found = of_row(of_any_row, row);
+            constexpr bool VERTICES = Found::VERTICES;
+            if (clashes) of_owner = stream<VERTICES>(g, begin, end, arc, Search<Found>{row, n, g.k, found}, sums);
+            else if (two) of_owner = stream<VERTICES>(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, sums);
+            else of_owner = stream<VERTICES>(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, sums);
             if (VERTICES) credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
+            take(found, n);
             count += of_owner;
             __syncwarp();
             empty(table);
@@ -307,9 +324,18 @@ template <bool VERTICES> __device__ __forceinline__ void by_warp(const Arguments
         }
     }
     add_up(count, g.total);
-    if (VERTICES) add_near(g, near);
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) { by_warp<false>(g); }
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
+    by_warp(g, Total{}, nullptr, nullptr);
+}
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, VERTICES_BLOCKS) packed_by_warp_vertices(Arguments g) { by_warp<true>(g); }
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLOCKS) packed_by_warp_vertices(Arguments g) {
+    __shared__ u32 of_rows[OWNER_THREADS / WARP][4 * WARP_WORDS], sums[OWNER_THREADS];
+    __shared__ unsigned char places[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
+    const u32 warp = threadIdx.x / WARP;
+    sums[threadIdx.x] = 0;
+    for (u32 i = threadIdx.x; i < OWNER_THREADS / WARP * 4 * WARP_WORDS; i += OWNER_THREADS) of_rows[0][i] = 0;
+    __syncthreads();
+    by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, sums + warp * WARP, places[warp]);
+}

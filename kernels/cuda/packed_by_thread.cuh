@@ -29,20 +29,20 @@ __device__ __forceinline__ u32 common(uint4 q, uint4 runs, uint4 p, u32 bits) {
 }
 
 // The same for one word of any kind.
-template <bool VERTICES> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k, const Found<VERTICES> &found) {
+template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k, const Found &found) {
     const u32 bits = bits_of(a, k), run = a >> bits;
     u32 in_both = 0;
     if (run == p.x >> bits) in_both = a & p.x;
     if (run == p.y >> bits) in_both |= a & p.y;
     if (run == p.z >> bits) in_both |= a & p.z;
     if (run == p.w >> bits) in_both |= a & p.w;
-    return found(a, in_both & ((1u << bits) - 1));
+    return found(a, 0, in_both & ((1u << bits) - 1));
 }
 
 // WITH_HUBS: some of the local's successors are hubs. Each iteration takes one successor, no matter which word it is in, so rows with
 // the same number of successors take the same number of iterations.
-template <bool WITH_HUBS, bool VERTICES>
-__device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Found<VERTICES> &found) {
+template <bool WITH_HUBS, class Found>
+__device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Found &found) {
     const u32 range = g.range_end - g.range_start, bits = 1u << g.k;
     const uint4 runs = make_uint4(q.x >> bits, q.y >> bits, q.z >> bits, q.w >> bits);
     u32 count = 0, base, successors, y = q.y, z = q.z, w = q.w;
@@ -59,9 +59,9 @@ __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Foun
         const uint2 other = g.table[at];
         if (other.y == 0 || other.y > 4) continue;
         const uint4 p = __ldg(g.words + other.x);
-        if (WITH_HUBS || VERTICES) {
+        if (WITH_HUBS || Found::VERTICES) {
             const u32 here = common(q.x, p, g.k, found) + common(q.y, p, g.k, found) + common(q.z, p, g.k, found) + common(q.w, p, g.k, found);
-            if (VERTICES && here) credit(g, g.range_start + at, here);
+            if (Found::VERTICES && here) credit(g, g.range_start + at, here);
             count += here;
         } else count += common(q, runs, p, bits);
     }
@@ -77,10 +77,7 @@ __device__ __forceinline__ u32 by_thread(const Arguments &g, uint4 q, const Foun
 #define BY_THREAD_BLOCKS 4
 #endif
 
-template <bool VERTICES> __device__ __forceinline__ void by_thread(const Arguments &g) {
-    __shared__ u32 near[VERTICES ? NEAR : 1];
-    const Found<VERTICES> found{g, near};
-    if (VERTICES) clear_near(near);
+template <class Found> __device__ __forceinline__ void by_thread(const Arguments &g, const Found &found) {
     u64 count = 0;
     const u64 end = (u64)g.first + g.count;
     for (u64 a = g.first + blockIdx.x * (u64)blockDim.x + threadIdx.x; a < end; a += (u64)gridDim.x * blockDim.x) {
@@ -89,15 +86,14 @@ template <bool VERTICES> __device__ __forceinline__ void by_thread(const Argumen
         if (row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);
         const u32 here = q.x >= HUB ? by_thread<false>(g, q, found) : by_thread<true>(g, q, found);
-        if (VERTICES && here) credit(g, g.locals_at + (u32)a, here);
+        if (Found::VERTICES && here) credit(g, g.locals_at + (u32)a, here);
         count += here;
         // Not needed after the last range.
         if (g.range_end < g.numbered) g.next[a] = successor_from((const u32 *)(g.words + row.x), row.y, g.range_end, g.k);
     }
     add_up(count, g.total);
-    if (VERTICES) add_near(g, near);
 }
 
-extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) { by_thread<false>(g); }
+extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) { by_thread(g, Total{}); }
 
-extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_vertices(Arguments g) { by_thread<true>(g); }
+extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_vertices(Arguments g) { by_thread(g, OneByOne{g}); }

@@ -10,6 +10,8 @@ mod hung;
 mod packed;
 #[path = "gpu/stored.rs"]
 mod stored;
+#[path = "gpu/vertices.rs"]
+mod vertices;
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};

@@ -264,7 +264,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
             let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
             let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
             let arena = arenas(&partition.size(limit))[i % 3];
-            let held = [1000, 100][i % 2];
+            let held = [1024, 96][i % 2];
             assert_eq!(at_vertices(&partition, &row_blocks, pace, (held, arena)), expected, "{seed} {cuts:?} {pace:?}");
         }
     }

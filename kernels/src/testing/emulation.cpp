@@ -248,6 +248,7 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 }
 template <typename T> static inline T __ldg(const T *at) { return *at; }
 template <typename T> static inline T atomicAdd(T *at, std::type_identity_t<T> by) { T old = *at; *at += by; return old; }
+template <typename T> static inline T atomicAnd(T *at, std::type_identity_t<T> by) { T old = *at; *at &= by; return old; }
 template <typename T> static inline T atomicMax(T *at, std::type_identity_t<T> by) { T old = *at; *at = std::max(old, by); return old; }
 static inline unsigned atomicCAS(unsigned *at, unsigned expected, unsigned value) {
     unsigned old = *at;

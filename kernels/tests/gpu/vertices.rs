@@ -1,0 +1,76 @@
+//! Triangles at each vertex, against brute force.
+
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
+use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Gpu, Lstc, Method, Packed, Shape};
+
+/// Counts with `held` counters at a time, in an arena of the least size and a piece for the counters; also checks the totals.
+fn at_vertices(
+    gpu: &mut Gpu,
+    method: &dyn Method<OwnedRun>,
+    partition: &Partition,
+    row_blocks: &[OwnedRowBlock],
+    held: u64,
+) -> Vec<u64> {
+    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+    let (size, total) = (partition.size(limit), partition.triangles());
+    let piece = (COUNTER_BYTES * held).next_multiple_of(ALIGNMENT);
+    partition.in_passes(held, |counters| {
+        gpu.reserve(method.footprint().least(&size).next_multiple_of(ALIGNMENT) + piece).unwrap();
+        gpu.reserve_counters(piece);
+        let mut into = vec![7; counters.held() as usize];
+        let mut counter = method.begin_with_vertices(gpu, size, counters).unwrap();
+        partition.runs(size.locals as usize / 3 + 1).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+        counter.vertices(&mut into).unwrap();
+        assert_eq!(counter.finish().unwrap().triangles, total);
+        into
+    })
+}
+
+#[test]
+fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let lstc = [(128, 128), (32, 64), (1024, 1024), (256, 0)]
+        .map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
+    let methods: [&dyn Method<OwnedRun>; 5] = [&Packed, &lstc[0], &lstc[1], &lstc[2], &lstc[3]];
+    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.9)] {
+        let partition = random(seed, 9000, 90, 4, share);
+        let expected = partition.at_vertices();
+        for (i, cuts) in cuts(seed, 9000).into_iter().enumerate() {
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(&cuts) } else { partition.shared_row_blocks(&cuts) };
+            for method in methods {
+                for held in [1 << 20, 4992] {
+                    let found = at_vertices(&mut gpu, method, &partition, &row_blocks, held);
+                    assert!(
+                        found == expected,
+                        "{method:?}, seed {seed}, {held} counters, {} row blocks",
+                        row_blocks.len()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn vertices_of_a_complete_graph_have_their_closed_form() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    // A complete graph of 3,000 vertices: each has the pairs of the others.
+    let n = 3000u32;
+    let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
+    let row_blocks = partition.row_blocks(&[]);
+    for method in [&Packed as &dyn Method<OwnedRun>, &Lstc::default()] {
+        let size = partition.size(0);
+        gpu.reserve(method.footprint().least(&size) + (64 << 20)).unwrap();
+        gpu.reserve_counters(1 << 20);
+        let counters = trimill_kernels::VertexCounters { window: 0..u64::from(n), locals_at: 0 };
+        let mut counter = method.begin_with_vertices(&mut gpu, size, counters).unwrap();
+        partition.runs(1 << 20).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
+        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
+        let mut into = vec![7; n as usize];
+        counter.vertices(&mut into).unwrap();
+        assert!(into.iter().all(|&triangles| triangles == u64::from(n - 1) * u64::from(n - 2) / 2), "{method:?}");
+        assert_eq!(counter.finish().unwrap().triangles, 4_495_501_000);
+    }
+}
