@@ -55,16 +55,17 @@ __device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
 }
 
 template <class Found>
-__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found &found_in_both) {
+__device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found &found_in_both, u32 &hit) {
     const u32 bits = 1u << k;
     for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
         const u32 found = table[slot];
-        if ((found ^ word) >> bits == 0) return found_in_both(word, slot, found & word & ((1u << bits) - 1));
+        if ((found ^ word) >> bits == 0) return found_in_both(word, slot, found & word & ((1u << bits) - 1), hit);
         if (found == 0) return 0;
     }
 }
 
-template <bool TAIL, class Found> struct Bitmap {
+template <bool TAIL, class Found_> struct Bitmap {
+    typedef Found_ Found;
     const unsigned char *hubs; // two bytes a run, and two of zeros at its end
     const u32 *tail;
     u32 k;
@@ -72,60 +73,67 @@ template <bool TAIL, class Found> struct Bitmap {
 
     __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
 
-    __device__ __forceinline__ u32 operator()(uint4 q) const {
+    __device__ __forceinline__ u32 operator()(uint4 q, u32 *hits) const {
         const u32 a = at(q.x), b = at(q.y), c = at(q.z), d = at(q.w);
         u32 count;
         if (Found::VERTICES) {
-            count = found(q.x, 0, a & 0xffff) + found(q.y, 0, b & 0xffff) + found(q.z, 0, c & 0xffff) + found(q.w, 0, d & 0xffff);
+            count = found(q.x, 0, a & 0xffff, hits[0]) + found(q.y, 0, b & 0xffff, hits[1]);
+            count += found(q.z, 0, c & 0xffff, hits[2]) + found(q.w, 0, d & 0xffff, hits[3]);
         } else {
             count = __popc(__byte_perm(a, b, 0x5410)) + __popc(__byte_perm(c, d, 0x5410));
         }
         if (TAIL && (q.x >= HUB || q.y >= HUB || q.z >= HUB || q.w >= HUB)) {
-            if (q.x >= HUB) count += look_up(tail, q.x, k, found);
-            if (q.y >= HUB) count += look_up(tail, q.y, k, found);
-            if (q.z >= HUB) count += look_up(tail, q.z, k, found);
-            if (q.w >= HUB) count += look_up(tail, q.w, k, found);
+            if (q.x >= HUB) count += look_up(tail, q.x, k, found, hits[0]);
+            if (q.y >= HUB) count += look_up(tail, q.y, k, found, hits[1]);
+            if (q.z >= HUB) count += look_up(tail, q.z, k, found, hits[2]);
+            if (q.w >= HUB) count += look_up(tail, q.w, k, found, hits[3]);
         }
         return count;
     }
 };
 
-template <bool VERTICES, class Probe>
-__device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe, u32 *sums) {
-    const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
+// Streams long rows, each by LANES lanes.
+template <class Probe>
+__device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 last, const Probe &probe, Warp &warp) {
+    constexpr bool VERTICES = Probe::Found::VERTICES;
+    const u32 lane = threadIdx.x % LANES;
     u64 count = 0;
-    {
-        const u64 n = end - middle;
-        const u32 last = middle + (u32)(n * (part + 1) / parts), lane = threadIdx.x % LANES;
-        u32 at = middle + (u32)(n * part / parts) + threadIdx.x / LANES;
-        uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
-        while (at < last) {
-            at += OWNER_THREADS / LANES;
-            const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
-            const uint4 *row = g.words + begin_of<VERTICES>(g, arc);
-            u32 sum = 0;
-            for (u32 c = lane; c < arc.y; c += 2 * LANES) {
-                const uint4 a = __ldg(row + c);
-                uint4 b = nothing();
-                if (c + LANES < arc.y) b = __ldg(row + c + LANES);
-                sum += probe(a) + probe(b);
-            }
-            if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
-            count += sum;
-            arc = next;
+    u32 at = first + threadIdx.x / LANES;
+    uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
+    // Where triangles are counted at vertices, the lanes of a warp go through the longest of its rows together.
+    while (VERTICES ? __any_sync(ALL, at < last) : at < last) {
+        at += OWNER_THREADS / LANES;
+        const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
+        const uint4 *row = g.words + begin_of<VERTICES>(g, arc);
+        u32 sum = 0;
+        for (u32 c = lane; VERTICES ? __any_sync(ALL, c < arc.y) : c < arc.y; c += 2 * LANES) {
+            const uint4 a = !VERTICES || c < arc.y ? __ldg(row + c) : nothing();
+            uint4 b = nothing();
+            if (c + LANES < arc.y) b = __ldg(row + c + LANES);
+            sum += probed(probe, a, warp) + probed(probe, b, warp);
         }
+        if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
+        count += sum;
+        arc = next;
     }
+    return count;
+}
+
+template <class Probe>
+__device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 part, u32 parts, const Probe &probe, Warp &its) {
+    const u32 begin = owner ? g.ends[2ull * owner - 1] : 0, middle = g.ends[2ull * owner], end = g.ends[2ull * owner + 1];
+    const u64 many = end - middle;
+    const u64 count = stream_long(g, middle + (u32)(many * part / parts), middle + (u32)(many * (part + 1) / parts), probe, its);
     const u64 n = middle - begin;
     const u32 first = begin + (u32)(n * part / parts), mine = begin + (u32)(n * (part + 1) / parts) - first;
     const u32 warp = threadIdx.x / WARP, warps = OWNER_THREADS / WARP;
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
-    return count + stream<VERTICES>(g, at, last, arc, probe, sums + warp * WARP);
+    return count + stream(g, at, last, arc, probe, its);
 }
 
-// `sums`: a zero for each thread, where triangles are counted at vertices.
-template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &found, u32 *sums) {
+template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &found, Warp &its) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
     __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
     unsigned char *hubs = (unsigned char *)bitmap;
@@ -154,14 +162,14 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
         const u32 of_hubs = hub_words;
         u64 of_owner = 0;
         if (of_hubs == row.y) {
-            of_owner = stream_all<Found::VERTICES>(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found}, sums);
+            of_owner = stream_all(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found}, its);
             __syncthreads();
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
             for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) put(tail, words[i], g.k);
             __syncthreads();
-            of_owner += stream_all<Found::VERTICES>(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found}, sums);
+            of_owner += stream_all(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found}, its);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
@@ -178,15 +186,19 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
-    by_block(g, Total{}, nullptr);
+    Warp none{};
+    by_block(g, Total{}, none);
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BLOCKS) packed_by_block_vertices(Arguments g) {
-    __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS];
+    __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS], hits[2 * OWNER_THREADS];
     const OfBlock found{g, {near}};
+    const u32 first = threadIdx.x / WARP * WARP;
+    Warp its{sums + first, {hits + 2 * first, 0}};
     sums[threadIdx.x] = 0;
     found.clear();
-    by_block(g, found, sums);
+    by_block(g, found, its);
+    its.waiting.finish(found);
     found.finish();
 }
 
@@ -195,33 +207,40 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BL
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
 
-template <bool TWO, class Found> struct Pair {
+template <bool TWO, class Found_> struct Pair {
+    typedef Found_ Found;
     const u32 *table;
     u32 factor, k;
     Found found;
     const unsigned char *places; // of the words in the row, by their slots in the table
 
-    __device__ __forceinline__ u32 at(u32 word) const {
+    __device__ __forceinline__ u32 at(u32 word, u32 &hit) const {
         const u32 bits = bits_of(word, k), run = word >> bits;
         u32 slot = slot_of(run, factor);
         const u32 one = table[slot];
         u32 in_both = (one ^ word) >> bits ? 0 : one & word;
         if (TWO) {
             const u32 other_slot = more_slot_of(run, factor), other = table[other_slot];
-            if ((other ^ word) >> bits == 0) in_both |= other & word, slot = other_slot;
+            if ((other ^ word) >> bits == 0) {
+                in_both |= other & word;
+                if (other) slot = other_slot; // an empty slot looks like one of the first run
+            }
         }
-        return found(word, Found::VERTICES ? places[slot] : 0, in_both & ((1u << bits) - 1));
+        return found(word, Found::VERTICES ? places[slot] : 0, in_both & ((1u << bits) - 1), hit);
     }
 
-    __device__ __forceinline__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
+    __device__ __forceinline__ u32 operator()(uint4 q, u32 *hits) const {
+        return at(q.x, hits[0]) + at(q.y, hits[1]) + at(q.z, hits[2]) + at(q.w, hits[3]);
+    }
 };
 
-template <class Found> struct Search {
+template <class Found_> struct Search {
+    typedef Found_ Found;
     const u32 *row;
     u32 n, k;
     Found found;
 
-    __device__ u32 at(u32 word) const {
+    __device__ u32 at(u32 word, u32 &hit) const {
         const u32 bits = bits_of(word, k), low = (1u << bits) - 1;
         const u32 *from = row;
         for (u32 m = n; m > 1;) {
@@ -229,10 +248,12 @@ template <class Found> struct Search {
             if (from[half] <= (word | low)) from += half;
             m -= half;
         }
-        return (*from ^ word) >> bits ? 0 : found(word, (u32)(from - row), *from & word & low);
+        return (*from ^ word) >> bits ? 0 : found(word, (u32)(from - row), *from & word & low, hit);
     }
 
-    __device__ u32 operator()(uint4 q) const { return at(q.x) + at(q.y) + at(q.z) + at(q.w); }
+    __device__ u32 operator()(uint4 q, u32 *hits) const {
+        return at(q.x, hits[0]) + at(q.y, hits[1]) + at(q.z, hits[2]) + at(q.w, hits[3]);
+    }
 };
 
 __device__ __forceinline__ void empty(u32 *table) {
@@ -240,14 +261,17 @@ __device__ __forceinline__ void empty(u32 *table) {
     __syncwarp();
 }
 
-__device__ __forceinline__ Total of_row(const Total &found, const u32 *) { return found; }
-__device__ __forceinline__ OfWarp of_row(const OfWarp &found, const u32 *row) { return OfWarp{found.g, found.of_row, row}; }
-__device__ __forceinline__ void take(const Total &, u32) {}
-__device__ __forceinline__ void take(const OfWarp &found, u32 n) { found.take(n); }
+__device__ __forceinline__ Total found_in(const Total &found, const u32 *) { return found; }
+__device__ __forceinline__ OfWarp found_in(const OfWarp &found, const u32 *row) { return OfWarp{found.g, found.of_row, row}; }
+__device__ __forceinline__ void take(const Total &, u32, Waiting &) {}
+__device__ __forceinline__ void take(const OfWarp &found, u32 n, Waiting &waiting) {
+    waiting.finish(found);
+    found.take(n);
+}
 
-// `sums`: of the warp, a zero for each lane; `places`: of the warp, a byte for each slot; where triangles are counted at vertices.
+// `places`: of the warp, a byte for each slot, where triangles are counted at vertices.
 template <class Found>
-__device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_row, u32 *sums, unsigned char *places) {
+__device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_row, Warp &its_own, unsigned char *places) {
     __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
     __shared__ volatile u32 items, grab; // in shared memory to save registers
@@ -310,13 +334,12 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             }
             __syncwarp();
             u64 of_owner;
-            const Found found = of_row(of_any_row, row);
-            constexpr bool VERTICES = Found::VERTICES;
-            if (clashes) of_owner = stream<VERTICES>(g, begin, end, arc, Search<Found>{row, n, g.k, found}, sums);
-            else if (two) of_owner = stream<VERTICES>(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, sums);
-            else of_owner = stream<VERTICES>(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, sums);
-            if (VERTICES) credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
-            take(found, n);
+            const Found found = found_in(of_any_row, row);
+            if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.k, found}, its_own);
+            else if (two) of_owner = stream(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, its_own);
+            else of_owner = stream(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, its_own);
+            if (Found::VERTICES) credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
+            take(found, n, its_own.waiting);
             count += of_owner;
             __syncwarp();
             empty(table);
@@ -327,15 +350,17 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
-    by_warp(g, Total{}, nullptr, nullptr);
+    Warp none{};
+    by_warp(g, Total{}, none, nullptr);
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLOCKS) packed_by_warp_vertices(Arguments g) {
-    __shared__ u32 of_rows[OWNER_THREADS / WARP][4 * WARP_WORDS], sums[OWNER_THREADS];
+    __shared__ u32 of_rows[OWNER_THREADS / WARP][4 * WARP_WORDS], sums[OWNER_THREADS], hits[2 * OWNER_THREADS];
     __shared__ unsigned char places[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     const u32 warp = threadIdx.x / WARP;
     sums[threadIdx.x] = 0;
-    for (u32 i = threadIdx.x; i < OWNER_THREADS / WARP * 4 * WARP_WORDS; i += OWNER_THREADS) of_rows[0][i] = 0;
+    for (u32 i = threadIdx.x % WARP; i < 4 * WARP_WORDS; i += WARP) of_rows[warp][i] = 0;
     __syncthreads();
-    by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, sums + warp * WARP, places[warp]);
+    Warp its{sums + warp * WARP, {hits + 2 * warp * WARP, 0}};
+    by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, its, places[warp]);
 }

@@ -30,13 +30,16 @@ __device__ __forceinline__ u32 common(uint4 q, uint4 runs, uint4 p, u32 bits) {
 
 // The same for one word of any kind.
 template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32 k, const Found &found) {
+    u32 hit = 0;
     const u32 bits = bits_of(a, k), run = a >> bits;
     u32 in_both = 0;
     if (run == p.x >> bits) in_both = a & p.x;
     if (run == p.y >> bits) in_both |= a & p.y;
     if (run == p.z >> bits) in_both |= a & p.z;
     if (run == p.w >> bits) in_both |= a & p.w;
-    return found(a, 0, in_both & ((1u << bits) - 1));
+    const u32 count = found(a, 0, in_both & ((1u << bits) - 1), hit);
+    if (hit) found.add(hit);
+    return count;
 }
 
 // WITH_HUBS: some of the local's successors are hubs. Each iteration takes one successor, no matter which word it is in, so rows with
@@ -96,4 +99,10 @@ template <class Found> __device__ __forceinline__ void by_thread(const Arguments
 
 extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) { by_thread(g, Total{}); }
 
-extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_vertices(Arguments g) { by_thread(g, OneByOne{g}); }
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) packed_by_thread_vertices(Arguments g) {
+    __shared__ u32 near[NEAR / 4];
+    const OfBlock found{g, {near}};
+    found.clear();
+    by_thread(g, found);
+    found.finish();
+}

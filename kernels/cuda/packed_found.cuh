@@ -50,30 +50,18 @@ struct Bytes {
     }
 };
 
-// Of the bits of a word, only their number is wanted.
+// What a probe finds of the four words of a chunk: how many successors, and where triangles are counted at vertices which ones. An entry
+// of `hits` has the common bits of a word in its low half; 0: none.
+
+// Only the number is wanted.
 struct Total {
     static constexpr bool VERTICES = false;
 
-    __device__ __forceinline__ u32 operator()(u32, u32, u32 both) const { return __popc(both); }
+    __device__ __forceinline__ u32 operator()(u32, u32, u32 both, u32 &) const { return __popc(both); }
+    __device__ __forceinline__ void add(u32) const {}
 };
 
-// The corners are added to the counters one by one.
-struct OneByOne {
-    static constexpr bool VERTICES = true;
-    const Arguments &g;
-
-    // `both`: the bits that `word` has in common with another word of its run, which is at `place` in its row.
-    __device__ __forceinline__ u32 operator()(u32 word, u32, u32 both) const {
-        if (both) {
-            u32 base, its;
-            unpack(word, g.k, base, its);
-            credit_bits(g, base, both);
-        }
-        return __popc(both);
-    }
-};
-
-// The corners among the first NEAR counters of this pass are added up by the block, others one by one.
+// The corners are added up by the block if they are among the first NEAR counters of this pass, others one by one.
 constexpr u32 NEAR = 16384;
 
 struct OfBlock {
@@ -81,16 +69,21 @@ struct OfBlock {
     const Arguments &g;
     Bytes near;
 
-    __device__ __forceinline__ u32 operator()(u32 word, u32, u32 both) const {
+    // `both`: the bits that `word` has in common with another word of its run.
+    __device__ __forceinline__ u32 operator()(u32 word, u32, u32 both, u32 &hit) const {
         if (both) {
             u32 base, its;
             unpack(word, g.k, base, its);
             // Passes begin at a multiple of 16, as the runs of hubs do.
-            const u32 at = base - g.counters_first;
-            if (word < HUB && at < NEAR) near.add(g, at / 4, base, both);
+            if (word < HUB && base - g.counters_first < NEAR) hit = (word & 0xffff0000u) | both;
             else credit_bits(g, base, both);
         }
         return __popc(both);
+    }
+
+    __device__ __forceinline__ void add(u32 hit) const {
+        const u32 base = hit >> 17 << 4;
+        near.add(g, (base - g.counters_first) / 4, base, hit & 0xffff);
     }
 
     // All threads of the block; none adds before or after.
@@ -111,13 +104,17 @@ struct OfWarp {
     Bytes of_row;
     const u32 *row;
 
-    __device__ __forceinline__ u32 operator()(u32 word, u32 place, u32 both) const {
-        if (both) {
-            u32 base, its;
-            unpack(word, g.k, base, its);
-            of_row.add(g, 4 * place, base, both);
-        }
+    // `place`: of the word in the row.
+    __device__ __forceinline__ u32 operator()(u32, u32 place, u32 both, u32 &hit) const {
+        if (both) hit = place << 16 | both;
         return __popc(both);
+    }
+
+    __device__ __forceinline__ void add(u32 hit) const {
+        u32 base, its;
+        const u32 place = hit >> 16;
+        unpack(row[place], g.k, base, its);
+        of_row.add(g, 4 * place, base, hit & 0xffff);
     }
 
     // Adds the sums of a row of `n` words, and clears them. The whole warp.
@@ -130,4 +127,35 @@ struct OfWarp {
         }
         __syncwarp();
     }
+};
+
+// Hits of a warp that wait until there is one for each lane: few lanes have a hit at a time, and adding one takes long.
+struct Waiting {
+    u32 *hits; // two for each lane
+    u32 many;
+
+    template <class Found> __device__ __forceinline__ void push(const Found &found, u32 hit) {
+        const u32 lane = threadIdx.x % WARP, have = __ballot_sync(ALL, hit != 0);
+        if (have == 0) return;
+        if (hit) hits[many + __popc(have & ((1u << lane) - 1))] = hit;
+        many += __popc(have);
+        __syncwarp();
+        if (many < WARP) return;
+        many -= WARP;
+        hit = hits[many + lane];
+        __syncwarp();
+        found.add(hit);
+    }
+
+    template <class Found> __device__ __forceinline__ void finish(const Found &found) {
+        if (threadIdx.x % WARP < many) found.add(hits[threadIdx.x % WARP]);
+        many = 0;
+        __syncwarp();
+    }
+};
+
+// What a warp needs in shared memory to count at vertices.
+struct Warp {
+    u32 *sums; // a zero for each lane
+    Waiting waiting;
 };

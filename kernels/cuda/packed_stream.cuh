@@ -35,16 +35,28 @@ __device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 
     if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
 }
 
-// Adds what a lane found to the sum of the row that it belongs to.
-template <bool VERTICES> __device__ __forceinline__ u32 of_row(u32 *sums, u32 row, u32 found) {
-    if (VERTICES && found) atomicAdd(sums + row, found);
+// Probes a chunk; the whole warp.
+template <class Probe> __device__ __forceinline__ u32 probed(const Probe &probe, uint4 q, Warp &warp) {
+    u32 hits[4] = {0, 0, 0, 0};
+    const u32 found = probe(q, hits);
+    if (Probe::Found::VERTICES) {
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) warp.waiting.push(probe.found, hits[j]);
+    }
+    return found;
+}
+
+// The same for a chunk of the warp's row `row`.
+template <class Probe> __device__ __forceinline__ u32 of_row(const Probe &probe, uint4 q, Warp &warp, u32 row) {
+    const u32 found = probed(probe, q, warp);
+    if (Probe::Found::VERTICES && found) atomicAdd(warp.sums + row, found);
     return found;
 }
 
 // A warp takes all chunks of the rows [at, end): 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32 rows.
-// `sums`: of the warp, a zero for each lane; for counting at vertices.
-template <bool VERTICES, class Probe>
-__device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe, u32 *sums) {
+template <class Probe>
+__device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe, Warp &warp) {
+    constexpr bool VERTICES = Probe::Found::VERTICES;
     const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;
     u64 count = 0;
     while (at < end) {
@@ -68,13 +80,13 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
             const uint4 a = c < all ? __ldg(g.words + (u32)(base_one + c)) : nothing();
             uint4 b = nothing();
             if (two && c + WARP < all) b = __ldg(g.words + (u32)(base_other + c + WARP));
-            count += of_row<VERTICES>(sums, one, probe(a));
-            if (two) count += of_row<VERTICES>(sums, other, probe(b));
+            count += of_row(probe, a, warp, one);
+            if (two) count += of_row(probe, b, warp, other);
         }
         if (VERTICES) {
             __syncwarp();
-            if (sums[lane]) credit(g, counter_of(g, arc.x), sums[lane]);
-            sums[lane] = 0;
+            if (warp.sums[lane]) credit(g, counter_of(g, arc.x), warp.sums[lane]);
+            warp.sums[lane] = 0;
             __syncwarp();
         }
         arc = next;

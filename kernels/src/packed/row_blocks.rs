@@ -155,7 +155,10 @@ impl<E: Engine> Counting<'_, E> {
             0 => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
             _ => ["packed_by_thread_vertices", "packed_by_warp_vertices", "packed_by_block_vertices"],
         };
-        launch(engine, by_thread, blocks(through(u64::from(batch.count))), arguments)?;
+        // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
+        let threads = if arguments.counters == 0 { THREADS } else { OWNER_THREADS };
+        let grid = Grid { blocks: through(u64::from(batch.count)), threads, shared: 0 };
+        launch(engine, by_thread, grid, arguments)?;
         let owned = |blocks| Grid { blocks: blocks * processors, threads: OWNER_THREADS, shared: 0 };
         launch(engine, by_warp, owned(BY_WARP_BLOCKS), arguments)?;
         launch(engine, by_block, owned(BY_BLOCK_BLOCKS), arguments)?;

@@ -305,3 +305,17 @@ fn too_little_memory_for_counters_is_refused() {
     let refused = Counting::begin(&mut double, partition.size(512), u64::MAX, Some(counters)).map(drop);
     assert_eq!(refused, Err(Error::Budget { asked: 800, used: 0, capacity: 792 }));
 }
+
+#[test]
+fn bytes_that_are_full_are_added_to_their_counters() {
+    if !has_compiler() {
+        return;
+    }
+    let partition = random(0, 9000, 90, 4, 0.5);
+    let row_blocks = partition.row_blocks(&[]);
+    let arena = preferred_bytes(&partition.size(row_blocks[0].bytes()));
+    let found = at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena));
+    let expected = partition.at_vertices();
+    let wrong: Vec<_> = (0..).zip(found.iter().zip(&expected)).filter(|(_, (a, b))| a != b).collect();
+    assert!(wrong.is_empty(), "{} {:?} .. {:?}", wrong.len(), &wrong[..wrong.len().min(20)], &wrong[wrong.len() - 3..]);
+}

@@ -10,10 +10,10 @@ fn at_vertices(
     method: &dyn Method<OwnedRun>,
     partition: &Partition,
     row_blocks: &[OwnedRowBlock],
-    held: u64,
+    (held, total): (u64, u64),
 ) -> Vec<u64> {
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-    let (size, total) = (partition.size(limit), partition.triangles());
+    let size = partition.size(limit);
     let piece = (COUNTER_BYTES * held).next_multiple_of(ALIGNMENT);
     partition.in_passes(held, |counters| {
         gpu.reserve(method.footprint().least(&size).next_multiple_of(ALIGNMENT) + piece).unwrap();
@@ -36,12 +36,12 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
     let methods: [&dyn Method<OwnedRun>; 5] = [&Packed, &lstc[0], &lstc[1], &lstc[2], &lstc[3]];
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.9)] {
         let partition = random(seed, 9000, 90, 4, share);
-        let expected = partition.at_vertices();
+        let (expected, total) = (partition.at_vertices(), partition.triangles());
         for (i, cuts) in cuts(seed, 9000).into_iter().enumerate() {
             let row_blocks = if i % 2 == 0 { partition.row_blocks(&cuts) } else { partition.shared_row_blocks(&cuts) };
             for method in methods {
                 for held in [1 << 20, 4992] {
-                    let found = at_vertices(&mut gpu, method, &partition, &row_blocks, held);
+                    let found = at_vertices(&mut gpu, method, &partition, &row_blocks, (held, total));
                     assert!(
                         found == expected,
                         "{method:?}, seed {seed}, {held} counters, {} row blocks",
