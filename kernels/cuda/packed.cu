@@ -110,7 +110,7 @@ __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 la
             const uint4 a = !VERTICES || c < arc.y ? __ldg(row + c) : nothing();
             uint4 b = nothing();
             if (c + LANES < arc.y) b = __ldg(row + c + LANES);
-            sum += probed(probe, a, warp) + probed(probe, b, warp);
+            sum += probed(probe, a, b, true, warp, 0, 0, false);
         }
         if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
         count += sum;
@@ -190,11 +190,11 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) pac
     by_block(g, Total{}, none);
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BLOCKS) packed_by_block_vertices(Arguments g) {
-    __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS], hits[2 * OWNER_THREADS];
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BLOCKS) packed_by_block_vertices(const __grid_constant__ Arguments g) {
+    __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS], hits[OWNER_THREADS / WARP * Waiting::MOST];
     const OfBlock found{g, {near}};
-    const u32 first = threadIdx.x / WARP * WARP;
-    Warp its{sums + first, {hits + 2 * first, 0}};
+    const u32 warp = threadIdx.x / WARP;
+    Warp its{sums + warp * WARP, {hits + warp * Waiting::MOST, 0}};
     sums[threadIdx.x] = 0;
     found.clear();
     by_block(g, found, its);
@@ -338,8 +338,10 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.k, found}, its_own);
             else if (two) of_owner = stream(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, its_own);
             else of_owner = stream(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, its_own);
-            if (Found::VERTICES) credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
-            take(found, n, its_own.waiting);
+            if (Found::VERTICES && __any_sync(ALL, of_owner != 0)) {
+                credit_owner(g, __shfl_sync(ALL, owner, j - 1), of_owner);
+                take(found, n, its_own.waiting);
+            }
             count += of_owner;
             __syncwarp();
             empty(table);
@@ -354,13 +356,14 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) pack
     by_warp(g, Total{}, none, nullptr);
 }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLOCKS) packed_by_warp_vertices(Arguments g) {
-    __shared__ u32 of_rows[OWNER_THREADS / WARP][4 * WARP_WORDS], sums[OWNER_THREADS], hits[2 * OWNER_THREADS];
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLOCKS) packed_by_warp_vertices(const __grid_constant__ Arguments g) {
+    __shared__ u32 of_rows[OWNER_THREADS / WARP][4 * WARP_WORDS], sums[OWNER_THREADS];
+    __shared__ u32 hits[OWNER_THREADS / WARP * Waiting::MOST];
     __shared__ unsigned char places[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     const u32 warp = threadIdx.x / WARP;
     sums[threadIdx.x] = 0;
     for (u32 i = threadIdx.x % WARP; i < 4 * WARP_WORDS; i += WARP) of_rows[warp][i] = 0;
     __syncthreads();
-    Warp its{sums + warp * WARP, {hits + 2 * warp * WARP, 0}};
+    Warp its{sums + warp * WARP, {hits + warp * Waiting::MOST, 0}};
     by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, its, places[warp]);
 }

@@ -99,7 +99,7 @@ template <class Found> __device__ __forceinline__ void by_thread(const Arguments
 
 extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread(Arguments g) { by_thread(g, Total{}); }
 
-extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) packed_by_thread_vertices(Arguments g) {
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) packed_by_thread_vertices(const __grid_constant__ Arguments g) {
     __shared__ u32 near[NEAR / 4];
     const OfBlock found{g, {near}};
     found.clear();

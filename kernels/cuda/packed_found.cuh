@@ -16,9 +16,17 @@ __device__ __forceinline__ void credit(const Arguments &g, u32 counter, u64 tria
     if (at < g.counters_end - g.counters_first) atomicAdd(g.counters + at, triangles);
 }
 
-// Adds 1 for each bit of `both`; the lowest is for the counter `base`.
-__device__ __forceinline__ void credit_bits(const Arguments &g, u32 base, u32 both) {
-    for (; both; both &= both - 1) credit(g, base + __ffs(both) - 1, 1);
+// Adds 1 for each bit of `both`; the lowest is for the counter `base`. Not inlined, like all that is rare or long: the kernels' loops
+// would not fit the instruction cache.
+__device__ __noinline__ void credit_bits(const Arguments *g, u32 base, u32 both) {
+    for (; both; both &= both - 1) credit(*g, base + __ffs(both) - 1, 1);
+}
+
+// Takes 128 from each of four bytes that is at 128 or above, and adds these to the counters, the first of which is `base`.
+__device__ __noinline__ void credit_full(const Arguments *g, u32 *four, u32 base) {
+    const u32 full = atomicAnd(four, 0x7f7f7f7fu) & 0x80808080u;
+    for (u32 byte = 0; byte < 4; byte++)
+        if (full >> (8 * byte + 7) & 1) credit(*g, base + byte, 128);
 }
 
 // Sums of some vertices in shared memory, a byte each; at most 128 threads add to them. A thread that finds a byte at 128 or above takes
@@ -26,18 +34,15 @@ __device__ __forceinline__ void credit_bits(const Arguments &g, u32 base, u32 bo
 struct Bytes {
     u32 *four;
 
-    // Adds 1 for each of the 16 bits of `both`, from byte `4 * at` on; the byte of the lowest bit is for the counter `base`.
-    __device__ __forceinline__ void add(const Arguments &g, u32 at, u32 base, u32 both) const {
+    // Adds 1 for each of the 16 bits of `both`, from byte `4 * at` on. `base()`: the counter of the first of these bytes.
+    template <class Base> __device__ __forceinline__ void add(const Arguments &g, u32 at, u32 both, const Base &base) const {
 #pragma unroll
         for (u32 j = 0; j < 4; j++) {
             // The four bits in the lowest bits of four bytes.
             const u32 bits = ((both >> 4 * j & 15) * 0x204081u) & 0x01010101u;
             if (bits == 0) continue;
             const u32 sums = atomicAdd(four + at + j, bits) + bits;
-            if ((sums & 0x80808080u) == 0) continue;
-            const u32 full = atomicAnd(four + at + j, 0x7f7f7f7fu) & 0x80808080u;
-            for (u32 byte = 0; byte < 4; byte++)
-                if (full >> (8 * byte + 7) & 1) credit(g, base + 4 * j + byte, 128);
+            if (sums & 0x80808080u) credit_full(&g, four + at + j, base() + 4 * j);
         }
     }
 
@@ -76,14 +81,14 @@ struct OfBlock {
             unpack(word, g.k, base, its);
             // Passes begin at a multiple of 16, as the runs of hubs do.
             if (word < HUB && base - g.counters_first < NEAR) hit = (word & 0xffff0000u) | both;
-            else credit_bits(g, base, both);
+            else credit_bits(&g, base, both);
         }
         return __popc(both);
     }
 
     __device__ __forceinline__ void add(u32 hit) const {
         const u32 base = hit >> 17 << 4;
-        near.add(g, (base - g.counters_first) / 4, base, hit & 0xffff);
+        near.add(g, (base - g.counters_first) / 4, hit & 0xffff, [=] { return base; });
     }
 
     // All threads of the block; none adds before or after.
@@ -111,10 +116,12 @@ struct OfWarp {
     }
 
     __device__ __forceinline__ void add(u32 hit) const {
-        u32 base, its;
         const u32 place = hit >> 16;
-        unpack(row[place], g.k, base, its);
-        of_row.add(g, 4 * place, base, hit & 0xffff);
+        of_row.add(g, 4 * place, hit & 0xffff, [&] {
+            u32 base, its;
+            unpack(row[place], g.k, base, its);
+            return base;
+        });
     }
 
     // Adds the sums of a row of `n` words, and clears them. The whole warp.
@@ -131,20 +138,27 @@ struct OfWarp {
 
 // Hits of a warp that wait until there is one for each lane: few lanes have a hit at a time, and adding one takes long.
 struct Waiting {
-    u32 *hits; // two for each lane
+    u32 *hits;
     u32 many;
 
-    template <class Found> __device__ __forceinline__ void push(const Found &found, u32 hit) {
-        const u32 lane = threadIdx.x % WARP, have = __ballot_sync(ALL, hit != 0);
-        if (have == 0) return;
-        if (hit) hits[many + __popc(have & ((1u << lane) - 1))] = hit;
-        many += __popc(have);
+    // Less than one for each lane, and four new ones of each.
+    static constexpr u32 MOST = 5 * WARP;
+
+    // Puts the hits of a chunk there, and adds as many as there are lanes, until fewer are left.
+    template <class Found> __device__ __forceinline__ void push(const Found &found, const u32 *new_hits) {
+        const u32 lane = threadIdx.x % WARP, before = (1u << lane) - 1;
+#pragma unroll
+        for (u32 j = 0; j < 4; j++) {
+            const u32 have = __ballot_sync(ALL, new_hits[j] != 0);
+            if (new_hits[j]) hits[many + __popc(have & before)] = new_hits[j];
+            many += __popc(have);
+        }
         __syncwarp();
-        if (many < WARP) return;
-        many -= WARP;
-        hit = hits[many + lane];
-        __syncwarp();
-        found.add(hit);
+        while (many >= WARP) {
+            many -= WARP;
+            found.add(hits[many + lane]);
+        }
+        __syncwarp(); // before these places are written again
     }
 
     template <class Found> __device__ __forceinline__ void finish(const Found &found) {

@@ -35,21 +35,25 @@ __device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 
     if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
 }
 
-// Probes a chunk; the whole warp.
-template <class Probe> __device__ __forceinline__ u32 probed(const Probe &probe, uint4 q, Warp &warp) {
-    u32 hits[4] = {0, 0, 0, 0};
-    const u32 found = probe(q, hits);
-    if (Probe::Found::VERTICES) {
-#pragma unroll
-        for (u32 j = 0; j < 4; j++) warp.waiting.push(probe.found, hits[j]);
+// Probes a chunk of each lane, or if there are `two` another one; they are of the warp's rows `one` and `other` if it has sums of rows; the whole warp. Where triangles
+// are counted at vertices, one after another by the same instructions: the loop would not fit the instruction cache otherwise.
+template <class Probe>
+__device__ __forceinline__ u32 probed(const Probe &probe, uint4 a, uint4 b, bool two, Warp &warp, u32 one, u32 other, bool of_rows) {
+    if (!Probe::Found::VERTICES) {
+        u32 none[4];
+        const u32 found = probe(a, none);
+        return two ? found + probe(b, none) : found;
     }
-    return found;
-}
-
-// The same for a chunk of the warp's row `row`.
-template <class Probe> __device__ __forceinline__ u32 of_row(const Probe &probe, uint4 q, Warp &warp, u32 row) {
-    const u32 found = probed(probe, q, warp);
-    if (Probe::Found::VERTICES && found) atomicAdd(warp.sums + row, found);
+    u32 found = 0;
+#pragma unroll 1
+    for (u32 half = 0; half < 1 + two; half++) {
+        u32 hits[4] = {0, 0, 0, 0};
+        const u32 here = probe(a, hits);
+        if (of_rows && here) atomicAdd(warp.sums + one, here);
+        warp.waiting.push(probe.found, hits);
+        found += here;
+        a = b, one = other;
+    }
     return found;
 }
 
@@ -59,9 +63,10 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
     constexpr bool VERTICES = Probe::Found::VERTICES;
     const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;
     u64 count = 0;
+    u32 begin = begin_of<VERTICES>(g, arc);
     while (at < end) {
         const u32 chunks = arc.y, after = warp_scan(chunks), all = __shfl_sync(ALL, after, WARP - 1);
-        const u32 first = after - chunks, base = begin_of<VERTICES>(g, arc) - first;
+        const u32 first = after - chunks, base = begin - first;
         at += WARP;
         uint2 next = make_uint2(0, 0);
         if (at + lane < end) next = g.arcs[at + lane];
@@ -80,9 +85,9 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
             const uint4 a = c < all ? __ldg(g.words + (u32)(base_one + c)) : nothing();
             uint4 b = nothing();
             if (two && c + WARP < all) b = __ldg(g.words + (u32)(base_other + c + WARP));
-            count += of_row(probe, a, warp, one);
-            if (two) count += of_row(probe, b, warp, other);
+            count += probed(probe, a, b, two, warp, one, other, true);
         }
+        begin = begin_of<VERTICES>(g, next);
         if (VERTICES) {
             __syncwarp();
             if (warp.sums[lane]) credit(g, counter_of(g, arc.x), warp.sums[lane]);

@@ -17,6 +17,8 @@
 #define __global__
 #define __device__
 #define __forceinline__ inline
+#define __grid_constant__
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ static
