@@ -166,7 +166,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let start = Instant::now();
     let rows_of = copy.size();
     let size = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered: vertices, row_block_limit: 0 };
-    let mut counter = cpu.begin(size, Share::ALL).unwrap();
+    let mut counter = cpu.begin(size, Share::ALL, None).unwrap();
     counter.resident(copy, &POOL).unwrap();
     counter
         .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)

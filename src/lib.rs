@@ -41,6 +41,7 @@ pub use front::{Graph, Options};
 pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
+pub use vertices::summary::{Clustering, Quantile};
 
 mod assign;
 mod bench;

@@ -13,5 +13,5 @@ macro_rules! stages {
 
 stages! {
     assign bench bytes cache clean control count disk engine error execute generate graph input job mapped memory orient partition
-    pipeline plan prepare rates report request run_dir sealed spill stream text threads
+    pipeline plan prepare rates report request run_dir sealed spill stream text threads vertices
 }

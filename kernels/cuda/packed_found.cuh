@@ -128,6 +128,7 @@ struct OfWarp {
     __device__ __forceinline__ void take(u32 n) const {
         __syncwarp();
         for (u32 i = threadIdx.x % WARP; i < 4 * n; i += WARP) {
+            if (of_row.four[i] == 0) continue;
             u32 base, its;
             unpack(row[i / 4], g.k, base, its);
             of_row.take(g, i, base + i % 4 * 4);

@@ -39,6 +39,21 @@ impl Rows {
             .sum()
     }
 
+    /// The same at each number.
+    pub(super) fn at_vertices(&self, local: impl Fn(u32) -> bool) -> Vec<u64> {
+        let Self(rows) = self;
+        let mut found = vec![0; rows.len()];
+        for a in (0..rows.len() as u32).filter(|&a| local(a)) {
+            let row = &rows[a as usize];
+            for (k, &b) in row.iter().enumerate() {
+                for &c in row[..k].iter().filter(|c| rows[b as usize].binary_search(c).is_ok()) {
+                    [a, b, c].into_iter().for_each(|corner| found[corner as usize] += 1);
+                }
+            }
+        }
+        found
+    }
+
     pub(super) fn resident(&self, local: impl Fn(u32) -> bool) -> Resident {
         let mut resident = Resident { offsets: vec![0], ..Resident::default() };
         for (b, row) in (0..).zip(&self.0).filter(|&(b, _)| local(b)) {

@@ -8,6 +8,8 @@
 //! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; at most
 //! [`BYTES_PER_ARC`] bytes an arc at the peak ([`Needs`]). For tiny graphs [`brute_force`] checks the verifier itself.
 
+mod clustering;
+
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -45,6 +47,19 @@ pub struct Verdict {
     pub mean_local_clustering: f64,
     /// The largest degree.
     pub max_degree: u64,
+}
+
+/// What was counted at each vertex with an edge, in ascending order of their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Vertices {
+    /// The ids of the input.
+    pub ids: Vec<u64>,
+    /// Degrees after cleaning.
+    pub degrees: Vec<u32>,
+    /// Triangles.
+    pub triangles: Vec<u64>,
+    /// The largest id of the input, of loops too.
+    pub largest_id: Option<u64>,
 }
 
 /// The most that the verifier holds for each arc of the input: 32 bytes for it and its reverse, as ids; 16 for both as
@@ -96,6 +111,7 @@ impl Verifier {
         Self(Mutex::new(Vec::with_capacity(arcs as usize)))
     }
 
+    #[cfg(feature = "testing")]
     /// Counts what was collected.
     ///
     /// # Errors
@@ -104,9 +120,21 @@ impl Verifier {
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish(self, control: &Control) -> Result<Verdict> {
+        self.finish_with_vertices(control).map(|(verdict, _)| verdict)
+    }
+
+    /// Counts what was collected, also at each vertex.
+    ///
+    /// # Errors
+    /// [`Interrupted`](crate::error::Kind::Interrupted) when `control` was stopped.
+    ///
+    /// # Panics
+    /// When the numbers contradict each other, which would be a defect of this module.
+    pub fn finish_with_vertices(self, control: &Control) -> Result<(Verdict, Vertices)> {
         let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
 
+        let largest_id = arcs.par_iter().map(|&(tail, head)| tail.max(head)).max();
         arcs.retain(|(tail, head)| tail != head);
         verdict.loops = verdict.arcs - arcs.len() as u64;
         let with_duplicates = arcs.len();
@@ -149,12 +177,14 @@ impl Verifier {
             }
         }
         verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
-        Ok(verdict)
+        let degrees = (0..graph.len()).map(|vertex| graph.of(vertex).len() as u32).collect();
+        Ok((verdict, Vertices { ids: graph.ids, degrees, triangles: corners, largest_id }))
     }
 }
 
 /// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
 struct Neighbourhoods {
+    ids: Vec<u64>,
     starts: Vec<usize>,
     neighbours: Vec<usize>,
 }
@@ -173,7 +203,7 @@ impl Neighbourhoods {
         starts.push(arcs.len());
         // Each head is a tail, too, so the count of the smaller ids is its place among them.
         let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
-        Self { starts, neighbours }
+        Self { ids, starts, neighbours }
     }
 
     fn len(&self) -> usize {

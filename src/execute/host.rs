@@ -133,7 +133,7 @@ impl<'a> HostNeeds<'a> {
 
     /// What writing these takes.
     fn writing_vertices(&self) -> Option<Needs> {
-        let (fixed, least) = while_writing(self.host, self.size.vertices);
+        let (fixed, least) = while_writing(self.job, self.host, self.size.vertices);
         let needs = || self.always(Needs::to("write the triangles at vertices")).fixed("triangles at vertices", fixed);
         self.job.counts_vertices().then(|| needs().buffers(least.saturating_sub(fixed)))
     }

@@ -4,13 +4,18 @@ use std::time::Instant;
 
 use super::setup::Setup;
 use crate::bytes::Bytes;
+use crate::clean::is_sparse;
 use crate::control::Control;
-use crate::count::verify::{Needs, Verifier};
+use crate::count::verify::{Needs, Verifier, Vertices};
 use crate::error::{Error, Result};
+use crate::graph::Ids;
 use crate::input::Source;
+use crate::input::arcs::ArcSource;
 use crate::job::Job;
 use crate::machine;
 use crate::report::{InputReport, VerifyReport};
+use crate::vertices::order::Listed;
+use crate::vertices::summary::Clustering;
 
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
@@ -18,6 +23,7 @@ use crate::report::{InputReport, VerifyReport};
 /// Errors in the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
+    job.vertex_files().check_places()?;
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     setup.pool.install(|| {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
@@ -26,7 +32,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let found = verifier.finish(control)?;
+        let (found, vertices) = verifier.finish_with_vertices(control)?;
         let input = InputReport {
             vertices_declared: source.declared_vertices(),
             arcs: found.arcs,
@@ -35,9 +41,29 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
+        let clustering = match job.counts_vertices() {
+            true => Some(written(job, &source, vertices)?),
+            false => None,
+        };
         let seconds = start.elapsed().as_secs_f64();
-        Ok(VerifyReport::new(found.triangles, found.vertices, found.edges, found.wedges, input, seconds))
+        let counts = (found.triangles, found.vertices, found.edges, found.wedges);
+        Ok(VerifyReport { clustering, ..VerifyReport::new(counts, input, seconds) })
     })
+}
+
+/// Writes the files of counts at vertices; returns their summary.
+fn written(job: &Job, source: &Source, vertices: Vertices) -> Result<Clustering> {
+    let (summary, by_degree) = vertices.clustering();
+    // A list of arcs declares all ids up to the largest one.
+    let ids = match source.declared_vertices() {
+        Some(declared) => Some(source.first_id() + declared),
+        None => vertices.largest_id.map_or(Some(0), |largest| largest.checked_add(1)),
+    };
+    let array_len = ids.filter(|&ids| ids == 0 || !is_sparse(ids - 1, source.arcs_at_most()));
+    let Vertices { ids, degrees, triangles, .. } = vertices;
+    let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
+    job.vertex_files().write(&counts, &by_degree)?;
+    Ok(summary)
 }
 
 /// The memory that a thread maps and holds while it reads the input.

@@ -181,11 +181,17 @@ impl AtVertices {
         add(Places::List(&places), of_locals)
     }
 
+    #[cfg(test)]
+    #[allow(clippy::unwrap_used)]
+    pub(super) fn sums(&self) -> Vec<u64> {
+        self.totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
+    }
+
     /// Completes the result: the summary and the files.
     pub(super) fn finish(&self, job: &Job, graph: &OrientedGraph, setup: &Setup, result: &mut RunResult) -> Result<()> {
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
-        let memory = window_bytes(setup.host, graph.vertices());
+        let memory = window_bytes(job, setup.host, graph.vertices());
         setup.pool.install(|| {
             let (by_degree, summary) = summarised(graph, &self.totals, triangles)?;
             let counts = OfGraph { graph, totals: &self.totals, memory };
@@ -246,12 +252,13 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 }
 
 /// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
-pub(super) fn while_writing(host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
-    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices);
+pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
+    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
+    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices) + made;
     (fixed, fixed + LEAST_WINDOW)
 }
 
-fn window_bytes(host: HostMemory, vertices: u32) -> Bytes {
-    // Text that is being made takes the other half.
-    Bytes(host.usable().saturating_sub(while_writing(host, vertices).0).get() / 2)
+/// Bytes of a window of vertices.
+fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes {
+    host.usable().saturating_sub(while_writing(job, host, vertices).0)
 }

@@ -7,6 +7,7 @@ use super::{DeviceResult, PartitionResult, RunResult, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Prune, Stream};
 use crate::plan::choose::MethodEstimate;
+use crate::vertices::summary::{Clustering, Quantile};
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;
@@ -77,6 +78,31 @@ pub fn result(result: &RunResult, short: bool) -> String {
     text
 }
 
+/// The summary of the triangles at all vertices, as entries of a list.
+pub(super) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
+    let most = summary.most_triangles_vertex.map_or(String::new(), |id| format!(", at vertex {id}"));
+    let [triangles, local] =
+        [|quantile: &Quantile| thousands(quantile.triangles), |quantile: &Quantile| format!("{:.4}", quantile.local)]
+            .map(|value| {
+                let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
+                summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
+            });
+    vec![
+        (
+            "local clustering",
+            format!(
+                "{:.6} on average over the {} vertices of degree 2 and more; {:.6} over all",
+                summary.average_local,
+                thousands(summary.vertices_of_degree_2),
+                summary.average_local_all
+            ),
+        ),
+        ("its quantiles", local),
+        ("most triangles", format!("{}{most}", thousands(summary.most_triangles))),
+        ("quantiles", format!("{triangles} triangles at a vertex")),
+    ]
+}
+
 fn answer(result: &RunResult) -> String {
     let input = &result.input;
     let without = match input.arcs {
@@ -93,6 +119,9 @@ fn answer(result: &RunResult) -> String {
         ("edges", thousands(result.edges)),
         ("wedges", thousands(result.wedges)),
         ("transitivity", format!("{:.6}", result.transitivity)),
+    ]);
+    entries.extend(result.clustering.iter().flat_map(clustering));
+    entries.extend([
         (
             "input",
             format!(

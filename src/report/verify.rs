@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::result_table::clustering;
 use super::table::{list, seconds, thousands};
 use super::{InputReport, SCHEMA_VERSION};
+use crate::vertices::summary::Clustering;
 
 /// What the slow independent counter found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,11 +28,14 @@ pub struct VerifyReport {
     pub input: InputReport,
     /// Time for everything.
     pub seconds: f64,
+    /// What the triangles at all vertices say; null where they were not asked for.
+    #[serde(default)]
+    pub clustering: Option<Clustering>,
 }
 
 impl VerifyReport {
     /// A report with its versions and the transitivity filled in.
-    pub fn new(triangles: u128, vertices: u64, edges: u64, wedges: u128, input: InputReport, seconds: f64) -> Self {
+    pub fn new((triangles, vertices, edges, wedges): (u128, u64, u64, u128), input: InputReport, seconds: f64) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION").into(),
@@ -41,18 +46,21 @@ impl VerifyReport {
             transitivity: super::transitivity(triangles, wedges),
             input,
             seconds,
+            clustering: None,
         }
     }
 
     /// The report as text.
     pub fn table(&self) -> String {
-        list(&[
+        let mut entries = vec![
             ("triangles", thousands(self.triangles)),
             ("vertices", thousands(self.vertices)),
             ("edges", thousands(self.edges)),
             ("wedges", thousands(self.wedges)),
             ("transitivity", format!("{:.6}", self.transitivity)),
-            ("took", seconds(self.seconds)),
-        ])
+        ];
+        entries.extend(self.clustering.iter().flat_map(clustering));
+        entries.push(("took", seconds(self.seconds)));
+        list(&entries)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
+use crate::count::{Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size, VertexCounters};
 use crate::lock;
 use crate::partition::section::{RowBlockSize, RowBlockView};
 
@@ -35,6 +35,12 @@ impl PartitionSource for Alternating {
     }
     fn resident_size(&self) -> ResidentSize {
         ResidentSize { locals: 0, arcs: 0 }
+    }
+    fn locals_at(&self) -> u32 {
+        0
+    }
+    fn ranks(&mut self) -> Result<Option<Vec<u32>>> {
+        Ok(None)
     }
     fn read_resident(&mut self, _: Option<Bytes>, into: &mut Resident) -> Result<bool> {
         into.offsets = vec![0];

@@ -11,7 +11,7 @@ use crate::ordered::make_and_write;
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compress {
+pub(super) enum Compress {
     /// Not at all.
     No,
     /// As a sequence of gzip members.
@@ -37,7 +37,7 @@ impl Compress {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn write(self, to: &mut Output, pieces: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
+    pub(super) fn write(self, to: &mut Output, pieces: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
         let name = to.name().to_path_buf();
         let make = |piece| self.compressed(text(piece)).map_err(|e| Error::write(&name, e));
         make_and_write(pieces, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))

@@ -6,6 +6,7 @@ use super::compressed::Compress;
 use super::order::InOrder;
 use super::summary::OfDegree;
 use super::{npy, tsv};
+use crate::bytes::Bytes;
 use crate::disk::{NewFile, Output, check_output};
 use crate::error::{Error, Result};
 
@@ -63,6 +64,14 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Bytes that each thread holds of the pieces that are being made, at most: two batches of two.
+    pub fn bytes_per_thread(&self) -> Bytes {
+        match self.per_vertex.as_deref().map(Format::of) {
+            Some(Ok(Format::Parquet)) => Bytes::mib(24),
+            _ => Bytes::mib(4),
+        }
+    }
+
     /// Their names.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.per_vertex.iter().chain(&self.by_degree)

@@ -12,7 +12,7 @@ use crate::ordered::make_and_write;
 const PIECE: u64 = 1 << 16;
 
 /// The array that is being written.
-pub struct Array {
+pub(super) struct Array {
     len: u64,
     next: u64,
 }
@@ -22,7 +22,7 @@ impl Array {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn begin(to: &mut Output, len: u64) -> Result<Self> {
+    pub(super) fn begin(to: &mut Output, len: u64) -> Result<Self> {
         write(to, &header(len))?;
         Ok(Self { len, next: 0 })
     }
@@ -31,15 +31,15 @@ impl Array {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn rows(&mut self, to: &mut Output, rows: &Rows<'_>) -> Result<()> {
-        let Some(last) = rows.len().checked_sub(1) else { return Ok(()) };
+    pub(super) fn rows(&mut self, to: &mut Output, rows: &Rows<'_>) -> Result<()> {
+        let Some(last) = rows.count().checked_sub(1) else { return Ok(()) };
         let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
             return Err(Error::defect("an id beyond those that are declared"));
         };
         self.up_to(to, end, |ids| {
             let mut entries = vec![0u64; (ids.end - ids.start) as usize];
             let first = rows.first_from(ids.start);
-            for row in rows.range(first..rows.len()).take_while(|row| row.id < ids.end) {
+            for row in rows.range(first..rows.count()).take_while(|row| row.id < ids.end) {
                 entries[(row.id - ids.start) as usize] = row.triangles.to_le();
             }
             entries
@@ -50,7 +50,7 @@ impl Array {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn finish(mut self, to: &mut Output) -> Result<()> {
+    pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
         let len = self.len;
         self.up_to(to, len, |ids| vec![0u64; (ids.end - ids.start) as usize])
     }

@@ -38,13 +38,13 @@ pub struct Rows<'a> {
 
 impl Rows<'_> {
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.vertices.len()
     }
 
     /// The place of the first vertex whose id is not below `id`.
     pub fn first_from(&self, id: u64) -> usize {
-        let (mut low, mut high) = (0, self.len());
+        let (mut low, mut high) = (0, self.count());
         while low < high {
             let middle = low.midpoint(high);
             match self.ids.original(self.vertices.start + middle as u32) < id {

@@ -10,19 +10,19 @@ use crate::disk::Output;
 use crate::error::Result;
 
 /// Rows of a piece of text.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 14;
 
 /// The columns of the vertices.
-pub const COLUMNS: [&str; 4] = ["id", "degree", "triangles", "local_clustering"];
+pub(super) const COLUMNS: [&str; 4] = ["id", "degree", "triangles", "local_clustering"];
 
 /// The columns of the degrees.
-pub const DEGREE_COLUMNS: [&str; 4] = ["degree", "vertices", "triangles", "average_local_clustering"];
+pub(super) const DEGREE_COLUMNS: [&str; 4] = ["degree", "vertices", "triangles", "average_local_clustering"];
 
 /// Writes the names of the columns.
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
-pub fn write_head(to: &mut Output, compress: Compress, columns: &[&str]) -> Result<()> {
+pub(super) fn write_head(to: &mut Output, compress: Compress, columns: &[&str]) -> Result<()> {
     compress.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
 }
 
@@ -30,11 +30,11 @@ pub fn write_head(to: &mut Output, compress: Compress, columns: &[&str]) -> Resu
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
-pub fn write_rows(to: &mut Output, compress: Compress, rows: &Rows<'_>) -> Result<()> {
-    compress.write(to, rows.len().div_ceil(PIECE) as u64, |piece| {
+pub(super) fn write_rows(to: &mut Output, compress: Compress, rows: &Rows<'_>) -> Result<()> {
+    compress.write(to, rows.count().div_ceil(PIECE) as u64, |piece| {
         let first = piece as usize * PIECE;
-        let mut text = Vec::with_capacity(32 * PIECE);
-        rows.range(first..rows.len().min(first + PIECE)).for_each(|row| line(&row, &mut text));
+        let mut text = Vec::with_capacity(48 * PIECE);
+        rows.range(first..rows.count().min(first + PIECE)).for_each(|row| line(&row, &mut text));
         text
     })
 }
@@ -56,7 +56,7 @@ fn line(row: &Row, text: &mut Vec<u8>) {
 ///
 /// # Errors
 /// [`crate::error::Kind::Resource`].
-pub fn write_degrees(to: &mut Output, compress: Compress, by_degree: &[OfDegree]) -> Result<()> {
+pub(super) fn write_degrees(to: &mut Output, compress: Compress, by_degree: &[OfDegree]) -> Result<()> {
     write_head(to, compress, &DEGREE_COLUMNS)?;
     compress.write(to, by_degree.len().div_ceil(PIECE) as u64, |piece| {
         let mut text = Vec::new();

@@ -26,9 +26,21 @@ impl Rows {
         absent: impl Fn(u32) -> bool + Copy,
         packed: bool,
     ) -> u64 {
+        self.counted((cpu, None), ends, local, absent, packed).triangles
+    }
+
+    /// The same, and the triangles at the vertices of a window.
+    fn counted(
+        &self,
+        (cpu, vertices): (&Cpu, Option<VertexCounters>),
+        ends: &[u32],
+        local: impl Fn(u32) -> bool + Copy,
+        absent: impl Fn(u32) -> bool + Copy,
+        packed: bool,
+    ) -> Work {
         let n = self.0.len() as u32;
         let mut resident = self.resident(local);
-        let mut work = cpu.work(n, resident.size());
+        let mut work = cpu.work(n, resident.size(), vertices);
         if packed {
             work.pack(&mut resident, cpu.hubs.min(n));
         }
@@ -43,12 +55,37 @@ impl Rows {
         let footprint = cpu.footprint();
         let declared = footprint.overhead(n) + Bytes((footprint.per_local - 12) * resident.numbers.len() as u64);
         assert!(work.bytes() <= declared, "{} of {declared}", work.bytes());
-        work.triangles
+        work
+    }
+
+    /// The triangles at all numbers, counted in windows of `held` counters.
+    fn counted_at_vertices(
+        &self,
+        cpu: &Cpu,
+        held: u64,
+        ends: &[u32],
+        local: impl Fn(u32) -> bool + Copy,
+        packed: bool,
+    ) -> Vec<u64> {
+        let cpu = Cpu { counters: held, room: Capacity { vertices: true, ..cpu.room }, ..cpu.clone() };
+        let n = self.0.len() as u64;
+        let locals: Vec<u32> = (0..n as u32).filter(|&b| local(b)).collect();
+        let locals_at = if locals.len() as u64 == n { 0 } else { n };
+        let all = if locals_at == 0 { n } else { n + locals.len() as u64 };
+        let mut counts = Vec::new();
+        for first in (0..all).step_by(held as usize) {
+            let window = VertexCounters { window: first..all.min(first + held), locals_at };
+            let work = self.counted((&cpu, Some(window)), ends, local, |_| false, packed);
+            counts.extend(work.counters.unwrap().finish());
+        }
+        let mut found = counts[..n as usize].to_vec();
+        locals.iter().zip(&counts[n as usize..]).for_each(|(&local, count)| found[local as usize] += count);
+        found
     }
 }
 
 fn cpu(hubs: u32, postponed: usize, workers: u64) -> Cpu {
-    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed), progress: None }
+    Cpu { workers, hubs, room: Capacity::holding(hubs, postponed), counters: 0, progress: None }
 }
 
 #[test]
@@ -163,4 +200,28 @@ fn hubs_that_pay_off_are_taken_and_others_are_not() {
     assert!(count(&Rows((0..2000).map(|b| (0..b).collect()).collect())) > 1000);
     // A path: no row has two entries.
     assert_eq!(count(&Rows((0..2000u32).map(|b| b.checked_sub(1).into_iter().collect()).collect())), 0);
+}
+
+#[test]
+fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
+    // Hubs that are counted at once and that are postponed, other successors in rows of all lengths, packed rows.
+    let dense = Rows((0..300).map(|b| (0..b).filter(|c| c % 7 != b % 7).collect()).collect());
+    let graphs = [Rows::skewed(3500, 120, 2), Rows::skewed(700, 12, 1), Rows::skewed(900, 60, 4), dense];
+    let most = |b: u32| !b.is_multiple_of(5);
+    for rows in &graphs {
+        let n = rows.0.len() as u32;
+        let (all, part) = (rows.at_vertices(|_| true), rows.at_vertices(most));
+        assert_eq!(all.iter().sum::<u64>(), 3 * rows.triangles(|_| true));
+        for hubs in [0, 64, 129, 2112, n] {
+            for postponed in [0, 7, 1 << 14] {
+                let cpu = cpu(hubs.min(n), postponed, 2);
+                for held in [1 << 20, 1000] {
+                    let of = format!("{n} numbers, {hubs} hubs, {postponed} postponed, {held} counters");
+                    assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, false), all, "{of}");
+                    assert_eq!(rows.counted_at_vertices(&cpu, held, &[], |_| true, true), all, "{of}, packed");
+                    assert_eq!(rows.counted_at_vertices(&cpu, held, &[n / 3, n / 2], most, false), part, "{of}");
+                }
+            }
+        }
+    }
 }

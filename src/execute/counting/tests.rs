@@ -9,7 +9,9 @@ use rayon::ThreadPool;
 use super::*;
 use crate::control::Observer;
 use crate::count::cpu::Cpu;
-use crate::count::{CounterMemory, Device, Footprint, PartitionCount, PartitionCounter, Share, Size};
+use crate::count::{
+    CounterMemory, Device, Footprint, PartitionCount, PartitionCounter, Share, Size, VertexCounters, VertexCounts,
+};
 use crate::error::Error;
 use crate::execute::graph::Input;
 use crate::execute::planned::planned;
@@ -51,6 +53,10 @@ impl Backend for Numbered {
     fn footprint(&self) -> Footprint {
         self.cpu.footprint()
     }
+    /// Several windows for each partition.
+    fn vertex_counters(&self) -> u64 {
+        20
+    }
     fn begin<'a>(
         &'a mut self,
         size: Size,
@@ -81,6 +87,9 @@ impl PartitionCounter for FailsToFinish<'_> {
     }
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         self.counter.row_block(row_block, pool)
+    }
+    fn vertices(&mut self) -> Result<VertexCounts> {
+        self.counter.vertices()
     }
     fn finish(self: Box<Self>) -> Result<PartitionCount> {
         self.counter.finish()?;
@@ -138,7 +147,18 @@ fn count_on(
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn Backend>
         })
         .collect();
-    let (results, devices) = count_partitions(&job, &mut planned, &setup, &control, &mut stages)?;
+    let at_vertices = match job.counts_vertices() {
+        true => Some(AtVertices::new(&planned.graph, &setup, planned.fingerprint)?),
+        false => None,
+    };
+    let counted = count_partitions(&job, &mut planned, &setup, at_vertices.as_ref(), &control, &mut stages);
+    let (results, devices) = counted?;
+    if let Some(at_vertices) = at_vertices {
+        // Each vertex of a complete graph has the pairs of its neighbours.
+        let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
+        let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
+        assert_eq!(at_vertices.sums(), expected, "{behaviours:?} {more}");
+    }
     Ok((results, devices, stages))
 }
 
@@ -165,6 +185,9 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (4, "memory.host = '64MiB'\nspill.to = 'memory'"),
         (1, ranges),
         (3, ranges),
+        (1, VERTICES),
+        (3, VERTICES),
+        (2, "partition.partitioner = 'rank'\noutput.clustering = true"),
         (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -193,6 +216,9 @@ fn kept_spills_are_all_there_in_order() {
     assert_eq!(spills(dir.path()), 9);
 }
 
+/// The triangles at each vertex are counted, too.
+const VERTICES: &str = "output.clustering = true";
+
 /// How many partitions a device counted.
 fn counted_by(results: &[PartitionResult], device: u32) -> usize {
     results.iter().filter(|result| result.device == Some(device)).count()
@@ -201,14 +227,16 @@ fn counted_by(results: &[PartitionResult], device: u32) -> usize {
 #[test]
 fn what_a_lost_device_held_is_counted_by_the_others() {
     let ranges = "partition.partitioner = 'rank'";
-    for (at, more) in [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, ranges), (5, ranges), (7, ranges)] {
+    for (at, more) in
+        [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, ranges), (5, ranges), (7, ranges), (9, VERTICES)]
+    {
         let dir = tempfile::tempdir().unwrap();
         let (results, ..) = count_on(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap();
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
     // The count of a partition that a device did not finish is not added.
-    for more in ["", ranges] {
+    for more in ["", ranges, VERTICES, "partition.partitioner = 'rank'\noutput.clustering = true"] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];

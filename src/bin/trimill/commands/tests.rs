@@ -65,7 +65,7 @@ impl Engine for Fake {
         Ok(PartitionReport::of(job))
     }
     fn verify(&self, _: &Job, _: &Control) -> Result<VerifyReport> {
-        Ok(VerifyReport::new(7, 6, 10, 42, InputReport::default(), 0.5))
+        Ok(VerifyReport::new((7, 6, 10, 42), InputReport::default(), 0.5))
     }
     fn bench(
         &self,
