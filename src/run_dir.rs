@@ -5,7 +5,7 @@
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
-//! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted
+//! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
 //! DIR/graph/           the prepared graph, where the cache is not used
@@ -37,6 +37,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
+use crate::vertices::part;
 use lock::Lock;
 
 const JOB: &str = "job.json";
@@ -146,6 +147,15 @@ impl RunDir {
     /// [`crate::error::Kind::Resource`].
     pub fn finish(&self, result: &RunResult) -> Result<()> {
         sealed_file::write(&self.path.join(RESULT), result)
+    }
+
+    /// Removes the counts at the vertices of partitions, once their sums are written.
+    pub fn remove_counts(&self) {
+        for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|suffix| suffix == part::SUFFIX) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// Where spills wait: in the run directory, or in a folder in `named` that every start with this run directory finds again and

@@ -102,7 +102,8 @@ impl Output {
     pub fn create(path: &Path) -> Result<Self> {
         let sink = match Target::of(path)? {
             Target::Renamed(to) => {
-                Sink::New(NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED)?.known_as(path), to)
+                let file = NewFile::create(parent(&to), ".trimill-", ".tmp", SHARED);
+                Sink::New(file.map_err(|error| error.at(path))?.known_as(path), to)
             }
             Target::Through => {
                 let opened = step(|| File::options().write(true).open(path));
@@ -163,7 +164,9 @@ impl Write for Output {
 /// As `Output::create`.
 pub fn check_output(path: &Path) -> Result<()> {
     match Target::of(path)? {
-        Target::Renamed(to) => NewFile::create(parent(&to), ".trimill-", ".tmp", super::PRIVATE).map(drop),
+        Target::Renamed(to) => {
+            NewFile::create(parent(&to), ".trimill-", ".tmp", super::PRIVATE).map(drop).map_err(|error| error.at(path))
+        }
         Target::Through => access(path, Access::WRITE_OK).map_err(|e| Error::write(path, e.into())),
         Target::Open(_) => Ok(()),
     }

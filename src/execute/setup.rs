@@ -166,6 +166,7 @@ impl Setup {
     /// Removes the intermediate files of a finished job with a run directory, except spills that are to be kept.
     pub fn tidy(&self, job: &Job) {
         let Some(run) = &self.run else { return };
+        run.remove_counts();
         let spills = Some(&self.spill_dir).filter(|_| !job.keep_spill);
         for dir in [Some(&self.work_dir), Some(&run.graphs()), spills].into_iter().flatten() {
             run_dir::remove_tree(dir);

@@ -19,6 +19,9 @@ use crate::bytes::Bytes;
 use crate::disk::{self, NewFile, PRIVATE};
 use crate::error::{Error, Result};
 
+/// The suffix of these files.
+pub const SUFFIX: &str = "vertices";
+
 const MAGIC: &[u8; 8] = b"TRIMVERT";
 const VERSION: u32 = 1;
 const HEADER: usize = 48;
@@ -54,7 +57,7 @@ impl Key {
 
     /// The file in `dir`.
     pub fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("part-{:05}.vertices", self.part))
+        dir.join(format!("part-{:05}.{SUFFIX}", self.part))
     }
 }
 

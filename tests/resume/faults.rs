@@ -1,13 +1,14 @@
 //! Every write of a job fails once, and at many of them the job is killed, panics or is interrupted; then it is started again.
 
+use std::cell::OnceCell;
 use std::process::Output;
 
-use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, stderr};
+use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, files, stderr, verified_vertices};
 
 /// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
 /// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
 fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
-    let mut struck = 0;
+    let (mut struck, vertices) = (0, OnceCell::new());
     for at in (1..).step_by(step) {
         let place = Place::new();
         let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
@@ -20,6 +21,10 @@ fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], en
         ended(&output, &said);
         place.is_whole();
         place.completes(known, arguments);
+        if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".tsv")) {
+            let expected = vertices.get_or_init(|| verified_vertices(known.0));
+            assert!(std::fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
+        }
     }
     struck
 }
@@ -148,6 +153,49 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
     assert!(struck > 15, "{struck} writes");
     let struck = at_every_write("kill", 2, ROUTERS, &kept, is_killed);
     assert!(struck > 15, "{struck} writes");
+}
+
+/// The triangles at each vertex are counted, too: a file for each partition, and in the end the one that was asked for.
+#[test]
+fn the_same_with_counts_at_vertices() {
+    let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", "--per-vertex", "out-v.tsv"];
+    let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", "--per-vertex", "out-v.tsv"];
+    for (arguments, step) in [(vertices, 3), (ranges, 2)] {
+        for (fault, ended) in
+            [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed), ("panic", a_thread_panicked)]
+        {
+            let struck = at_every_write(fault, step, COLLABORATION, &arguments, ended);
+            assert!(struck > 12, "{fault}: {struck} writes");
+        }
+        at_every_write("read", 2, COLLABORATION, &arguments, is_done_or_names_the_disk);
+    }
+}
+
+/// A partition whose counts at vertices are damaged or missing is counted again; the others are not.
+#[test]
+fn damaged_counts_at_vertices_are_counted_again() {
+    let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", "--per-vertex", "out-v.tsv"];
+    let counted = |place: &Place| {
+        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "vertices"))
+    };
+    let killed = (1..).find_map(|at| {
+        let place = Place::new();
+        place.with_fault(&format!("kill:{at}"), &data(COLLABORATION.0), &arguments);
+        (counted(&place).count() >= 4 && place.records().len() >= 4).then_some(place)
+    });
+    let place = killed.unwrap();
+    let kept: Vec<_> = counted(&place).collect();
+    std::fs::remove_file(&kept[0]).unwrap();
+    let mut bytes = std::fs::read(&kept[1]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&kept[1], bytes).unwrap();
+    let (result, said) = place.completes(COLLABORATION, &arguments);
+    assert!(said.contains("part-00001.vertices") && said.contains("partition 1 is counted again"), "{said}");
+    let resumed: Vec<u32> = result.partitions.iter().filter(|part| part.resumed).map(|part| part.id).collect();
+    assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
+    let found = std::fs::read_to_string(place.path("out-v.tsv")).unwrap();
+    assert!(found == verified_vertices(COLLABORATION.0));
 }
 
 /// The graph stream: nothing is spilled.

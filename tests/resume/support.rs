@@ -11,6 +11,7 @@ use trimill::testing::report::RunResult;
 use trimill::testing::run_dir::journal::PartitionRecord;
 use trimill::testing::sealed;
 use trimill::testing::spill::SpillReader;
+use trimill::testing::vertices::part::{Key, PartCounts};
 
 use crate::common::job::program;
 use crate::common::read_all;
@@ -144,12 +145,29 @@ impl Place {
                     SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
                 }
                 Some("trimgraf") => open(&path).and_then(|graph| read_all(&graph)).is_ok(),
+                Some("vertices") => {
+                    let key = Key {
+                        fingerprint: u128::from_le_bytes(bytes[16..32].try_into().unwrap()),
+                        part: u32::from_le_bytes(bytes[12..16].try_into().unwrap()),
+                        vertices: u32::from_le_bytes(bytes[32..36].try_into().unwrap()),
+                    };
+                    PartCounts::open(path.parent().unwrap(), key).is_ok_and(|counts| counts.is_some())
+                }
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
                 _ => name == "lock",
             };
             assert!(whole, "{} is half-written", path.display());
         }
     }
+}
+
+/// The triangles at each vertex of a graph, as the verifier writes them.
+pub(crate) fn verified_vertices(name: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new(program());
+    command.args(["verify", &data(name), "--no-cache", "--per-vertex", "v.tsv"]).current_dir(dir.path());
+    assert!(command.output().unwrap().status.success());
+    fs::read_to_string(dir.path().join("v.tsv")).unwrap()
 }
 
 pub(crate) fn stderr(output: &Output) -> String {
