@@ -49,7 +49,7 @@ use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use capacity::Capacity;
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
-use vertices::{Counters, bytes_of_worker};
+use vertices::{Counters, RowCounters, bytes_of_worker};
 use worker::{RowBlockContext, Run, Worker, count_postponed, count_run, count_run_at_vertices};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
@@ -88,7 +88,8 @@ impl Cpu {
         let threads = rayon::current_num_threads() as u64;
         let hubs = hubs::largest_count(Bytes(share)).min(vertices);
         let near = if counters > 0 { bytes_of_worker(hubs) } else { Bytes::ZERO };
-        let marks = per_worker(vertices).get() + near.get();
+        let table = if counters > 0 { per_worker_at_vertices } else { per_worker };
+        let marks = table(vertices).get() + near.get();
         let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)), counters > 0);
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
         Self { workers, hubs, room, counters, progress: None }
@@ -130,6 +131,11 @@ fn per_worker(numbered: u32) -> Bytes {
     Bytes(u64::from(numbered).div_ceil(64) * 8) + Unpacked::BYTES
 }
 
+/// The same where triangles are counted at vertices: counters for the entries of a packed row, too.
+fn per_worker_at_vertices(numbered: u32) -> Bytes {
+    per_worker(numbered) + RowCounters::bytes_for(numbered, pack::MOST_WORDS)
+}
+
 impl Backend for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
@@ -143,7 +149,7 @@ impl Backend for Cpu {
         Footprint {
             per_resident_arc: 4,
             per_local: 4 + 8 + 4,
-            table: per_worker,
+            table: if self.counters > 0 { per_worker_at_vertices } else { per_worker },
             workers: self.workers,
             per_numbered: 0,
             row_blocks: RowBlockRoom::UpTo(2),

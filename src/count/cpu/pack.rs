@@ -25,6 +25,9 @@ const HEADER: usize = 2;
 /// The longest row that is packed.
 const LONGEST: usize = 2048;
 
+/// The most words of a packed row: it has at least three entries for each.
+pub(super) const MOST_WORDS: usize = LONGEST / 3;
+
 /// The shortest row that is packed: shorter ones are probed fast enough as they are.
 const SHORTEST: usize = 8;
 

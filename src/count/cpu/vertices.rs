@@ -1,9 +1,11 @@
 //! Where the triangles at each vertex are added up ([`trimill_kernels::VertexCounters`]).
 //!
 //! The smallest corner of a triangle is met once for each triangle and is nearly always a hub, so each worker has counters of its
-//! own for the hubs, which it adds to those of all workers at the end of a row block. The other two corners are added once for each
-//! arc.
+//! own for the hubs, which it adds to those of all workers at the end of a row block. Where rows are packed, as those of a crawl, the
+//! same smallest corners are met again and again in a row: these are added up for the row first. The other two corners are added once
+//! for each arc.
 
+use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trimill_kernels::{COUNTER_BYTES, VertexCounters};
@@ -17,6 +19,8 @@ pub(super) trait Corners {
     const WANTED: bool;
     /// The bits of `both` are smallest corners, the lowest of them number `base`.
     fn word(&mut self, base: u32, both: u64);
+    /// `triangles` have their smallest corner at this number, which is marked in the row that is counted.
+    fn smallest(&mut self, number: u32, triangles: u64);
     /// `triangles` have a corner at this number.
     fn number(&mut self, number: u32, triangles: u64);
     /// `triangles` have their largest corner at local `i`.
@@ -32,9 +36,104 @@ impl Corners for TotalOnly {
     #[inline(always)]
     fn word(&mut self, _: u32, _: u64) {}
     #[inline(always)]
+    fn smallest(&mut self, _: u32, _: u64) {}
+    #[inline(always)]
     fn number(&mut self, _: u32, _: u64) {}
     #[inline(always)]
     fn local(&mut self, _: usize, _: u64) {}
+}
+
+/// Adds 1 to the counter of each bit. Most words have none to two of them: without a branch for these, few are predicted wrong. No bit is
+/// the 65th counter.
+#[inline(always)]
+fn add_bits<T: AddAssign + From<bool>>(counters: &mut [T; 65], mut bits: u64) {
+    for _ in 0..2 {
+        counters[bits.trailing_zeros() as usize] += T::from(bits != 0);
+        bits &= bits.wrapping_sub(1);
+    }
+    while bits != 0 {
+        counters[bits.trailing_zeros() as usize] += T::from(true);
+        bits &= bits - 1;
+    }
+}
+
+/// Counters for the entries of one packed row, which many rows of its successors have in common with it.
+#[derive(Debug, Default)]
+pub(super) struct RowCounters {
+    /// The place of each word of the row, by the numbers that it holds.
+    slots: Vec<u16>,
+    /// For each word of the row.
+    counters: Vec<u32>,
+}
+
+impl RowCounters {
+    /// For rows of up to `words` words, of numbers below `numbered`.
+    pub(super) fn new(numbered: u32, words: usize) -> Self {
+        Self { slots: vec![0; (numbered as usize).div_ceil(64)], counters: vec![0; 64 * words + 1] }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<u16>(self.slots.capacity() as u64) + Bytes::of::<u32>(self.counters.capacity() as u64)
+    }
+
+    /// The bytes for numbers below `numbered`.
+    pub(super) fn bytes_for(numbered: u32, words: usize) -> Bytes {
+        Bytes::of::<u16>(u64::from(numbered).div_ceil(64)) + Bytes::of::<u32>(64 * words as u64 + 1)
+    }
+
+    /// The word of a row that begins with the number `base` is in this place.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, base: u32, place: usize) {
+        self.slots[base as usize / 64] = place as u16;
+    }
+
+    /// Adds what was counted in a place, whose bits are entries of the row, and clears it.
+    #[inline(always)]
+    pub(super) fn take(&mut self, (base, mut bits): (u32, u64), place: usize, corners: &mut impl Corners) {
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            corners.number(base + bit, std::mem::take(&mut self.counters[64 * place + bit as usize]).into());
+            bits &= bits - 1;
+        }
+    }
+}
+
+/// The smallest corners go to the counters of the row, the other ones to those of all.
+pub(super) struct OfRow<'a, C: Corners> {
+    pub(super) all: &'a mut C,
+    pub(super) row: &'a mut RowCounters,
+}
+
+impl<C: Corners> Corners for OfRow<'_, C> {
+    const WANTED: bool = C::WANTED;
+
+    #[inline(always)]
+    fn word(&mut self, base: u32, both: u64) {
+        if both != 0 {
+            let slot = 64 * usize::from(self.row.slots[base as usize / 64]);
+            if let Some(counters) = self.row.counters[slot..].first_chunk_mut::<65>() {
+                add_bits(counters, both);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn smallest(&mut self, number: u32, triangles: u64) {
+        if triangles > 0 {
+            let slot = 64 * usize::from(self.row.slots[number as usize / 64]);
+            self.row.counters[slot + number as usize % 64] += triangles as u32;
+        }
+    }
+
+    #[inline(always)]
+    fn number(&mut self, number: u32, triangles: u64) {
+        self.all.number(number, triangles);
+    }
+
+    #[inline(always)]
+    fn local(&mut self, i: usize, triangles: u64) {
+        self.all.local(i, triangles);
+    }
 }
 
 /// The counters of all workers.
@@ -108,15 +207,12 @@ impl Corners for AtVertices<'_> {
             }
             return;
         };
-        // Most words have none to two common bits: without a branch for these, few are predicted wrong. No bit is the 65th counter.
-        for _ in 0..2 {
-            near[left.trailing_zeros() as usize] += u64::from(left != 0);
-            left &= left.wrapping_sub(1);
-        }
-        while left != 0 {
-            near[left.trailing_zeros() as usize] += 1;
-            left &= left - 1;
-        }
+        add_bits(near, left);
+    }
+
+    #[inline(always)]
+    fn smallest(&mut self, number: u32, triangles: u64) {
+        self.number(number, triangles);
     }
 
     #[inline(always)]

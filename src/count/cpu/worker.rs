@@ -26,7 +26,7 @@ use super::free;
 use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
 use super::short;
-use super::vertices::{AtVertices, Corners, Counters, TotalOnly};
+use super::vertices::{AtVertices, Corners, Counters, OfRow, RowCounters, TotalOnly};
 use crate::bytes::Bytes;
 use crate::count::successors::SuccessorRows;
 
@@ -56,6 +56,8 @@ pub(super) struct Worker {
     locals: Vec<u32>,
     /// Counters of the hubs.
     pub(super) near: Vec<u64>,
+    /// Counters of the entries of a packed row.
+    of_row: RowCounters,
 }
 
 impl Worker {
@@ -72,6 +74,7 @@ impl Worker {
             unpacked: Unpacked::new(),
             locals: Vec::new(),
             near: vec![0; near],
+            of_row: if room.vertices { RowCounters::new(numbered, pack::MOST_WORDS) } else { RowCounters::default() },
         }
     }
 
@@ -97,6 +100,7 @@ impl Worker {
             + Bytes::of::<Postponed>((self.postponed.capacity() + self.by_block.capacity()) as u64)
             + Bytes::of::<u32>((self.starts.capacity() + self.locals.capacity()) as u64)
             + Unpacked::BYTES
+            + self.of_row.bytes()
     }
 
     /// Counts the triangles that start at the local with `row` and whose middle corner is a hub of `row[start..]`; all of `row`
@@ -244,24 +248,48 @@ impl Worker {
         around: &RowBlockContext<'_>,
         corners: &mut C,
     ) -> u64 {
-        match words {
-            Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word)),
-            None => row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64)),
+        let Some(words) = words else {
+            row.iter().for_each(|&c| self.marks[c as usize / 64] |= 1 << (c % 64));
+            let count = self.intersect_ahead(row, start, around.successors, corners);
+            row.iter().for_each(|&c| self.marks[c as usize / 64] = 0);
+            return count;
+        };
+        words.iter().for_each(|word| self.marks[word[0] as usize] = pack::bits(word));
+        let near_each_other = around.packed == Packed::Most && DENSE * words.len() <= row.len();
+        let count = if C::WANTED {
+            let mut counters = std::mem::take(&mut self.of_row);
+            words.iter().enumerate().for_each(|(place, word)| counters.enter(word[0] * 64, place));
+            let mut of_row = OfRow { all: corners, row: &mut counters };
+            let count = self.intersect_marked((row, start), near_each_other, around.successors, &mut of_row);
+            for (place, word) in words.iter().enumerate() {
+                counters.take((word[0] * 64, pack::bits(word)), place, corners);
+            }
+            self.of_row = counters;
+            count
+        } else {
+            self.intersect_marked((row, start), near_each_other, around.successors, corners)
+        };
+        words.iter().for_each(|word| self.marks[word[0] as usize] = 0);
+        count
+    }
+
+    /// Counts the entries of `row[start..]`'s rows that are marked.
+    #[inline(always)]
+    fn intersect_marked<C: Corners>(
+        &self,
+        (row, start): (&[u32], usize),
+        near_each_other: bool,
+        successors: &SuccessorRows<'_>,
+        corners: &mut C,
+    ) -> u64 {
+        if !near_each_other {
+            return self.intersect_ahead(row, start, successors, corners);
         }
         let mut count = 0;
-        match around.packed {
-            Packed::Most if words.is_some_and(|words| DENSE * words.len() <= row.len()) => {
-                for &b in &row[start..] {
-                    let found = self.intersect(around.successors.row(b), corners);
-                    corners.number(b, found);
-                    count += found;
-                }
-            }
-            _ => count += self.intersect_ahead(row, start, around.successors, corners),
-        }
-        match words {
-            Some(words) => words.iter().for_each(|word| self.marks[word[0] as usize] = 0),
-            None => row.iter().for_each(|&c| self.marks[c as usize / 64] = 0),
+        for &b in &row[start..] {
+            let found = self.intersect(successors.row(b), corners);
+            corners.number(b, found);
+            count += found;
         }
         count
     }
@@ -492,7 +520,7 @@ fn probe<C: Corners>(row: &[u32], marks: &[u64], corners: &mut C) -> u64 {
     let mut counts = [0; 4];
     let mut probe = |c: u32| {
         let marked = marks[c as usize / 64] >> (c % 64) & 1;
-        corners.number(c, marked);
+        corners.smallest(c, marked);
         marked
     };
     for four in fours {
