@@ -80,26 +80,30 @@ pub fn result(result: &RunResult, short: bool) -> String {
 
 /// The summary of the triangles at all vertices, as entries of a list.
 pub(super) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
-    let most = summary.most_triangles_vertex.map_or(String::new(), |id| format!(", at vertex {id}"));
-    let [triangles, local] =
-        [|quantile: &Quantile| thousands(quantile.triangles), |quantile: &Quantile| format!("{:.4}", quantile.local)]
-            .map(|value| {
-                let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
-                summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
-            });
+    let quantiles = |value: fn(&Quantile) -> String| {
+        let of = |quantile: &Quantile| format!("{}%: {}", 100.0 * quantile.share, value(quantile));
+        summary.quantiles.iter().map(of).collect::<Vec<_>>().join(", ")
+    };
+    let at = summary.most_triangles_vertex.map_or(String::new(), |id| format!(", at vertex {id}"));
     vec![
         (
             "local clustering",
             format!(
-                "{:.6} on average over the {} vertices of degree 2 and more; {:.6} over all",
+                "{:.6} on average over the {} vertices of degree 2 and more, {:.6} over all; quantiles {}",
                 summary.average_local,
                 thousands(summary.vertices_of_degree_2),
-                summary.average_local_all
+                summary.average_local_all,
+                quantiles(|quantile| format!("{:.4}", quantile.local))
             ),
         ),
-        ("its quantiles", local),
-        ("most triangles", format!("{}{most}", thousands(summary.most_triangles))),
-        ("quantiles", format!("{triangles} triangles at a vertex")),
+        (
+            "at a vertex",
+            format!(
+                "at most {} triangles{at}; quantiles {}",
+                thousands(summary.most_triangles),
+                quantiles(|quantile| thousands(quantile.triangles))
+            ),
+        ),
     ]
 }
 
