@@ -286,7 +286,7 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
     for settings in ["", "partition.parts = 3"] {
         let text = format!(
             "input.path = 'ring.sg'\noutput = {{ clustering = true, per_vertex = 'v.npy' }}\n\
-             memory.host = '72MiB'\ncount = {{ threads = 2, backend = 'cpu' }}\n{settings}"
+             memory.host = '72MiB'\ncount = {{ threads = 2, method = 'bitmap' }}\n{settings}"
         );
         let result = count(&text, dir.path()).unwrap();
         let summary = result.clustering.unwrap();
@@ -297,7 +297,7 @@ fn sums_that_do_not_fit_the_memory_are_in_a_file_and_the_budget_is_kept() {
         assert!(array[128..].as_chunks::<8>().0.iter().all(|entry| u64::from_le_bytes(*entry) == 3));
         assert_eq!(array.len(), 128 + 8 * 2_000_000);
     }
-    let text = "input.path = 'ring.sg'\noutput.clustering = true\ncache.dir = 'cache'\ncount.backend = 'cpu'\n";
+    let text = "input.path = 'ring.sg'\noutput.clustering = true\ncache.dir = 'cache'\ncount.method = 'bitmap'\n";
     count(text, dir.path()).unwrap();
     let error = count(&format!("{text}memory.host = '44MiB'"), dir.path()).unwrap_err();
     assert_eq!(error.kind(), Kind::Resource);

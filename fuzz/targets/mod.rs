@@ -18,6 +18,7 @@ mod manifest;
 mod readers;
 mod seal;
 mod spill;
+mod vertices;
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 18] = [
+pub(crate) const TARGETS: [Target; 19] = [
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("bvgraph-offsets", bvgraph_offsets::check),
@@ -54,6 +55,7 @@ pub(crate) const TARGETS: [Target; 18] = [
     target("spill", spill::check),
     target("spill-block", spill::block),
     target("text", readers::text),
+    target("vertices", vertices::check),
 ];
 
 /// The directory for the targets' files, and the single thread on which they run, so that memory can be measured.

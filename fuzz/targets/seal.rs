@@ -36,6 +36,26 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(spill)
 }
 
+/// Counts of a graph of `vertices` at the vertices of a partition, with a valid header and valid checksums.
+pub(super) fn vertices(bytes: &[u8], vertices: u32) -> Vec<u8> {
+    let mut counts = bytes.to_vec();
+    counts.resize(bytes.len().max(48), 0);
+    counts[..12].copy_from_slice(b"TRIMVERT\x01\0\0\0");
+    counts[32..36].copy_from_slice(&vertices.to_le_bytes());
+    let (mut at, mut records) = (48, 0u32);
+    while let Some(len) = number(&counts, at).map(|block_and_len| block_and_len >> 32) {
+        let Some(frame) = counts.get(at + 16..).and_then(|rest| rest.get(..len)) else { break };
+        let checksum = xxh3_64(frame);
+        put(&mut counts, at + 8, checksum);
+        (at, records) = (at + 16 + len, records + 1);
+    }
+    counts.truncate(at);
+    counts[36..40].copy_from_slice(&records.to_le_bytes());
+    let checksum = xxh3_64(&counts[..40]);
+    put(&mut counts, 40, checksum);
+    counts
+}
+
 /// A manifest with a valid end: the text before the last brace or before a checksum, and a valid checksum.
 pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     let brace = text.iter().rposition(|&byte| byte == b'}').unwrap_or(text.len());

@@ -103,6 +103,7 @@ pub(crate) mod tests {
             "stream",
             "methods",
             "driver_host_bytes",
+            "clustering",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(

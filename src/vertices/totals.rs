@@ -1,4 +1,5 @@
-//! The sums at all vertices, in memory or, where they do not fit the host's budget, in a temporary file.
+//! The sums at all vertices, in memory or, where they do not fit the host's budget, in a temporary file. They do not overflow 64 bits,
+//! unless a file of counts was forged; then they do not add up to three times the triangles.
 
 use std::fs::File;
 use std::ops::Range;
@@ -125,7 +126,8 @@ impl Totals {
                     read_block(file, dir, (block, self.vertices), written, &mut sums)?;
                     let first = block * BLOCK;
                     for i in range {
-                        sums[(places.at(i) - first) as usize] += counts[i];
+                        let sum = &mut sums[(places.at(i) - first) as usize];
+                        *sum = sum.wrapping_add(counts[i]);
                     }
                     let position = Bytes::of::<u64>(first.into()).get();
                     disk::write_at(file, dir, bytemuck::cast_slice(&sums), position)?;
@@ -170,10 +172,11 @@ fn add_in_memory(sums: &mut [u64], places: Places<'_>, counts: &[u64]) {
         (rest, first) = (after, past);
     }
     runs.into_par_iter().for_each(|(sums, places, counts)| match places {
-        Places::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
-        Places::List(ranks) => {
-            ranks.iter().zip(counts).for_each(|(rank, count)| sums[(rank - ranks[0]) as usize] += count);
-        }
+        Places::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(*count)),
+        Places::List(ranks) => ranks.iter().zip(counts).for_each(|(rank, count)| {
+            let sum = &mut sums[(rank - ranks[0]) as usize];
+            *sum = sum.wrapping_add(*count);
+        }),
     });
 }
 

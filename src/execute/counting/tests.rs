@@ -143,7 +143,7 @@ fn count_on(
         .zip(0..)
         .map(|(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
-            let cpu = setup.pool.install(|| Cpu::new(Bytes::ZERO, vertices));
+            let cpu = setup.pool.install(|| Cpu::with_vertices(Bytes::ZERO, vertices));
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn Backend>
         })
         .collect();
