@@ -10,6 +10,7 @@ pub mod build;
 pub mod building;
 pub mod cache;
 pub mod count;
+mod counters;
 mod counting;
 mod directories;
 pub mod doctor;

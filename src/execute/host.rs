@@ -5,7 +5,7 @@
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
-use super::vertices::{while_counting, while_writing};
+use super::counters::{while_counting, while_writing};
 use crate::bytes::Bytes;
 use crate::count::cuda;
 use crate::error::Result;

@@ -5,11 +5,11 @@ use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
+use super::counters::on_the_way;
 use super::directories::{cache, cache_dir, places};
 use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
-use super::vertices::on_the_way;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::cache::Cache;

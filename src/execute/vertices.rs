@@ -11,8 +11,9 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::ThreadPool;
-use trimill_kernels::{COUNTER_BYTES, Size, VertexCounters};
+use trimill_kernels::{Size, VertexCounters};
 
+use super::counters::{in_memory, window_bytes};
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -21,12 +22,11 @@ use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::lock;
-use crate::memory::HostMemory;
 use crate::report::{RunResult, Stage};
 use crate::run_dir::unless_damaged;
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_at_vertices};
-use crate::vertices::order::{LEAST_WINDOW, OfGraph, fixed_bytes};
+use crate::vertices::order::OfGraph;
 use crate::vertices::part::{Key, PartCounts, PartWriter};
 use crate::vertices::summary::summarised;
 use crate::vertices::{Places, Totals};
@@ -226,39 +226,4 @@ fn sum(all: &Counted, pass: &Counted) -> Counted {
         device,
         ..*pass
     }
-}
-
-/// Whether the sums of all vertices are in memory: where they take a quarter of it at most.
-fn in_memory(host: HostMemory, vertices: u32) -> bool {
-    Totals::bytes(vertices).get() <= host.usable().get() / 4
-}
-
-/// Bytes of the host's memory that the sums take while partitions are counted, or a block of them where they are in a file.
-fn held_bytes(host: HostMemory, vertices: u32) -> Bytes {
-    if in_memory(host, vertices) { Totals::bytes(vertices) } else { Bytes::mib(1) }
-}
-
-/// What the counts of each of `gpus` GPUs take on their way to the sums, at most.
-pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
-    Bytes(host.usable().get() / 8 / gpus.max(1))
-}
-
-/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs; on the CPU, whose counters are
-/// part of the memory for counting, on 0.
-pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
-    let counters =
-        Bytes(COUNTER_BYTES * crate::count::vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
-    held_bytes(host, vertices) + Bytes(gpus * counters.get())
-}
-
-/// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
-pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
-    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices) + made;
-    (fixed, fixed + LEAST_WINDOW)
-}
-
-/// Bytes of a window of vertices.
-fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes {
-    host.usable().saturating_sub(while_writing(job, host, vertices).0)
 }

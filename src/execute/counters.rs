@@ -1,0 +1,44 @@
+//! The host's memory for the triangles at each vertex: their sums, counters on their way from a device, windows that are written.
+
+use trimill_kernels::COUNTER_BYTES;
+
+use crate::bytes::Bytes;
+use crate::count::vertex_counters;
+use crate::job::Job;
+use crate::memory::HostMemory;
+use crate::vertices::Totals;
+use crate::vertices::order::{LEAST_WINDOW, fixed_bytes};
+
+/// Whether the sums of all vertices are in memory: where they take a quarter of it at most.
+pub(super) fn in_memory(host: HostMemory, vertices: u32) -> bool {
+    Totals::bytes(vertices).get() <= host.usable().get() / 4
+}
+
+/// Bytes of the host's memory that the sums take while partitions are counted, or a block of them where they are in a file.
+fn held_bytes(host: HostMemory, vertices: u32) -> Bytes {
+    if in_memory(host, vertices) { Totals::bytes(vertices) } else { Bytes::mib(1) }
+}
+
+/// What the counts of each of `gpus` GPUs take on their way to the sums, at most.
+pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
+    Bytes(host.usable().get() / 8 / gpus.max(1))
+}
+
+/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs; on the CPU, whose counters are
+/// part of the memory for counting, on 0.
+pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
+    let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
+    held_bytes(host, vertices) + Bytes(gpus * counters.get())
+}
+
+/// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
+pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
+    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
+    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices) + made;
+    (fixed, fixed + LEAST_WINDOW)
+}
+
+/// Bytes of a window of vertices.
+pub(super) fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes {
+    host.usable().saturating_sub(while_writing(job, host, vertices).0)
+}
