@@ -189,11 +189,11 @@ pub struct OutputTable {
     /// Count the triangles at each vertex, for averages and quantiles in the result; default: where one of the two files is named.
     pub clustering: Option<bool>,
     /// The file that receives the triangles at each vertex: `.tsv`, `.tsv.gz`, `.tsv.zst`, `.npy` or `.parquet`.
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|npy|parquet)$"))]
     pub per_vertex: Option<PathBuf>,
     /// The file that receives, for each degree, its vertices, their triangles and their average clustering: `.tsv`, `.tsv.gz` or
     /// `.tsv.zst`.
-    #[schemars(length(min = 1))]
+    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$"))]
     pub by_degree: Option<PathBuf>,
 }
 
