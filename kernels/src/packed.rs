@@ -13,7 +13,8 @@
 //! Device bytes: 4 a resident arc; 24 a local (its row's place 8, its next successor 4, padding to the next chunk 12); two row
 //! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
 //! takes 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host:
-//! 8 bytes for 256 locals. Numbers must be below 1,879,048,192.
+//! 8 bytes for 256 locals. Numbers must be below 1,879,048,192. Where triangles are counted at vertices, their counters are in a piece
+//! of their own ([`crate::VertexCounters`]).
 
 mod arguments;
 pub(crate) mod constants;
