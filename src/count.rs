@@ -17,6 +17,7 @@ mod testing;
 pub(crate) mod translated;
 pub mod verify;
 
+use std::ops::AddAssign;
 use std::time::Duration;
 
 use rayon::ThreadPool;
@@ -117,6 +118,14 @@ pub struct DeviceTimes {
     pub copies: Duration,
     /// Preprocessing the input there, before counting.
     pub preprocessing: Duration,
+}
+
+impl AddAssign for DeviceTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.kernels += other.kernels;
+        self.copies += other.copies;
+        self.preprocessing += other.preprocessing;
+    }
 }
 
 /// A partition being counted.

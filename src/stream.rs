@@ -60,6 +60,24 @@ pub struct Counted {
     pub own_memory: bool,
 }
 
+impl Counted {
+    /// Both counts of the same sections together: sums of triangles, bytes and times, the larger peak.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.triangles += other.triangles;
+        self.peak = self.peak.max(other.peak);
+        self.streamed += other.streamed;
+        self.reading += other.reading;
+        self.counting += other.counting;
+        self.largest_row_block = self.largest_row_block.max(other.largest_row_block);
+        self.row_blocks = self.row_blocks.max(other.row_blocks);
+        self.own_memory |= other.own_memory;
+        if let Some(times) = other.device {
+            *self.device.get_or_insert_default() += times;
+        }
+        self
+    }
+}
+
 enum Message {
     Resident(Resident),
     RowBlock(RowBlock),

@@ -1,13 +1,15 @@
 //! Generated files against the definitions of their graphs, published counts and an independent counter.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use common::base::Base;
 use dsi_bitstream::codes::GammaRead;
 use dsi_bitstream::impls::{BufBitReader, MemWordReader};
 use dsi_bitstream::traits::BE;
@@ -20,27 +22,6 @@ use trimill::testing::input::ArcSink;
 use webgraph::prelude::{BvGraphSeq, SequentialLabeling};
 
 type Edges = Vec<(u64, u64)>;
-
-struct Base {
-    vertices: u64,
-    edges: Edges,
-    triangles: Option<u128>,
-}
-
-impl BaseGraph for Base {
-    fn vertices(&self) -> u64 {
-        self.vertices
-    }
-    fn edges(&self) -> u64 {
-        self.edges.len() as u64
-    }
-    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
-        self.edges.iter().filter(|(u, _)| range.contains(u)).for_each(|&(u, v)| each(u, v));
-    }
-    fn triangles_known(&self) -> Option<u128> {
-        self.triangles
-    }
-}
 
 fn read_binary(path: &Path) -> Edges {
     let bytes = fs::read(path).unwrap();

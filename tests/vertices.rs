@@ -6,10 +6,10 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 
+use common::base::Base;
 use common::job::{count, data, job, listing, program};
 use common::published::{Published, published};
 use common::simple;
@@ -145,24 +145,6 @@ fn regular_graphs_have_their_closed_forms_at_every_vertex() {
     assert_eq!((many((8, 12)), many((5, 6)), many((3, 3))), (38 * 58, 2 * (38 + 58), 4));
 }
 
-/// A graph of which another is made: its edges, ascending.
-struct Base(Vec<(u64, u64)>);
-
-impl BaseGraph for Base {
-    fn vertices(&self) -> u64 {
-        self.0.iter().map(|&(_, v)| v + 1).max().unwrap_or(0)
-    }
-    fn edges(&self) -> u64 {
-        self.0.len() as u64
-    }
-    fn edges_of(&self, range: Range<u64>, each: &mut dyn FnMut(u64, u64)) {
-        self.0.iter().filter(|(u, _)| range.contains(u)).for_each(|&(u, v)| each(u, v));
-    }
-    fn triangles_known(&self) -> Option<u128> {
-        None
-    }
-}
-
 #[test]
 fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() {
     let dir = tempfile::tempdir().unwrap();
@@ -170,7 +152,9 @@ fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() 
     let edge = |line: &str| line.split_once('\t').map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()));
     let arcs: Vec<(u64, u64)> = text.lines().filter(|line| !line.starts_with('#')).filter_map(edge).collect();
     let edges = simple(&arcs);
-    let (of_base, base) = (by_pairs(&edges), Base(edges.into_iter().collect()));
+    let of_base = by_pairs(&edges);
+    let vertices = of_base.keys().last().map_or(0, |&last| last + 1);
+    let base = Base { vertices, edges: edges.into_iter().collect(), triangles: None };
     assert_eq!(of_base.values().map(|&(_, triangles)| triangles).sum::<u64>(), 3 * 6584);
     for copies in [2, 5] {
         let found = generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path());

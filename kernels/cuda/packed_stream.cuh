@@ -35,8 +35,9 @@ __device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 
     if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
 }
 
-// Probes a chunk of each lane, or if there are `two` another one; they are of the warp's rows `one` and `other` if it has sums of rows; the whole warp. Where triangles
-// are counted at vertices, one after another by the same instructions: the loop would not fit the instruction cache otherwise.
+// Probes one chunk of each lane, and a second one if there are `two`; the whole warp calls it. The chunks are of the warp's rows `one`
+// and `other` if it keeps sums of rows. If triangles are counted at vertices, both chunks go through the same instructions in turn:
+// the loop would not fit the instruction cache otherwise.
 template <class Probe>
 __device__ __forceinline__ u32 probed(const Probe &probe, uint4 a, uint4 b, bool two, Warp &warp, u32 one, u32 other, bool of_rows) {
     if (!Probe::Found::VERTICES) {

@@ -8,7 +8,7 @@ pub(crate) fn translated(error: trimill_kernels::Error) -> Error {
     let text = error.to_string();
     match error {
         E::Shape(_) => Error::usage(text),
-        E::Total(_) => Error::usage(text).expected("one of the methods auto, bitmap, packed and lstc"),
+        E::Total(_) => Error::usage(text),
         E::Rows => Error::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again"),
         E::Whole { .. } => Error::resource(text).advice("use --parts 1 and a budget of that size, or another --method"),
         E::Absent(_) | E::NoSuchDevice { .. } => {

@@ -53,10 +53,7 @@ impl StageTimes {
 
     fn add_device(&mut self, times: Option<DeviceTimes>) {
         if let Some(times) = times {
-            let all = self.device.get_or_insert_default();
-            all.kernels += times.kernels;
-            all.copies += times.copies;
-            all.preprocessing += times.preprocessing;
+            *self.device.get_or_insert_default() += times;
         }
     }
 

@@ -17,7 +17,7 @@ use super::counters::{in_memory, window_bytes};
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
-use crate::count::{Backend, DeviceTimes, VertexCounts};
+use crate::count::{Backend, VertexCounts};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
@@ -139,7 +139,8 @@ impl AtVertices {
             }
             let start = Instant::now();
             self.add(&counts, numbered, ranks.as_deref(), unfinished.file.as_mut(), pool)?;
-            unfinished.counted = sum(&unfinished.counted, &counted);
+            // Every pass counts all triangles of the partition.
+            unfinished.counted = Counted { triangles: counted.triangles, ..unfinished.counted.and(counted) };
             unfinished.counted.counting += start.elapsed();
             unfinished.next = window.end;
             if last {
@@ -204,26 +205,5 @@ impl AtVertices {
         let read = Totals::bytes(graph.vertices());
         result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
         Ok(())
-    }
-}
-
-/// Adds two passes over a partition.
-fn sum(all: &Counted, pass: &Counted) -> Counted {
-    let device = match (all.device, pass.device) {
-        (Some(a), Some(b)) => Some(DeviceTimes {
-            kernels: a.kernels + b.kernels,
-            copies: a.copies + b.copies,
-            preprocessing: a.preprocessing + b.preprocessing,
-        }),
-        (a, b) => a.or(b),
-    };
-    Counted {
-        triangles: pass.triangles,
-        peak: all.peak.max(pass.peak),
-        streamed: all.streamed + pass.streamed,
-        reading: all.reading + pass.reading,
-        counting: all.counting + pass.counting,
-        device,
-        ..*pass
     }
 }

@@ -15,7 +15,7 @@ use trimill_kernels::{Scope, Share};
 
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
-use crate::count::{Backend, DeviceTimes};
+use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Stream;
@@ -50,7 +50,7 @@ pub(super) fn count_shares(
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
     let shares = counted_together(graph, backends, setup, control)?;
-    let Some(all) = shares.iter().flatten().copied().reduce(sum) else {
+    let Some(all) = shares.iter().flatten().copied().reduce(Counted::and) else {
         return Err(Error::defect("nothing was counted"));
     };
     stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
@@ -60,7 +60,7 @@ pub(super) fn count_shares(
     let result = |counted: &Counted| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
     let each = shares.into_iter().zip(&*backends);
     let devices = each.filter_map(|(shares, backend)| {
-        let own = shares.into_iter().reduce(sum)?;
+        let own = shares.into_iter().reduce(Counted::and)?;
         device_result(backend.as_ref(), &[result(&own)], own.counting)
     });
     let devices: Vec<DeviceResult> = devices.collect();
@@ -98,21 +98,4 @@ fn counted_together(
         Ok(())
     });
     all_or_first_error(outcomes, control)
-}
-
-/// Adds two shares: triangles, bytes and times.
-fn sum(all: Counted, share: Counted) -> Counted {
-    Counted {
-        triangles: all.triangles + share.triangles,
-        peak: all.peak.max(share.peak),
-        streamed: all.streamed + share.streamed,
-        reading: all.reading + share.reading,
-        counting: all.counting + share.counting,
-        device: all.device.zip(share.device).map(|(a, b)| DeviceTimes {
-            kernels: a.kernels + b.kernels,
-            copies: a.copies + b.copies,
-            preprocessing: a.preprocessing + b.preprocessing,
-        }),
-        ..all
-    }
 }
