@@ -24,8 +24,9 @@
 //     vertex has the end of the last piece.
 // The variant without shared memory (Figure 9) searches the whole row in global memory, and is the same otherwise.
 //
-// Not in the paper: two more variants also count the triangles at each vertex. What a block finds of the entries of its tile and of
-// the successors in hand is added up in shared memory and then added to the counters of all blocks, an atomic for each vertex.
+// Not in the paper: further variants also count the triangles at each vertex, or on each arc. What a block finds of the entries of its
+// tile and of the successors in hand is added up in shared memory and then added to the counters of all blocks, an atomic for each
+// vertex, or for each arc of the row. The arc between the other two corners is added to one by one.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -41,6 +42,8 @@ struct Arguments {
     u64 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
     u64 counters_end;
     u64 locals_at;
+    u32 *on_arcs;             // triangles on each resident arc
+    u32 *row_block_on_arcs;   // triangles on each arc of the row block
     const u64 *words;         // which numbers of the range are local, 64 a word; null: every row is in the row block
     const u32 *ranks;         // locals of the range before each word
     const u32 *row_block_offsets; // where its rows begin in `row_block_successors`, and where the last one ends; null: all are local
@@ -54,6 +57,9 @@ struct Arguments {
 };
 
 constexpr u32 WARP = 32;
+
+// What is counted besides the triangles of each local.
+enum Detail { TOTAL, VERTICES, EDGES };
 
 // The last of the `n` (at least one) ascending `entries` that is at most `key`, or the first. The number of steps depends on `n` alone,
 // so threads with the same `n` do not diverge.
@@ -109,9 +115,24 @@ __device__ __forceinline__ void credit_all(const Arguments &g, const u32 *vertic
     }
 }
 
-// Shared memory: `blockDim.x` begins (8 bytes), as many lengths (4 bytes), then the tile. Where triangles are counted at vertices, then
-// a count for each of these successors, and for each entry of the tile. Threads: a multiple of 32.
-template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const Arguments &g) {
+// Adds triangles to the counters of consecutive arcs, and clears what a block found of them in shared memory.
+__device__ __forceinline__ void credit_arcs(u32 *on_arcs, u32 *found, u32 many) {
+    for (u32 i = threadIdx.x; i < many; i += blockDim.x) {
+        if (found[i]) atomicAdd(on_arcs + i, found[i]);
+        found[i] = 0;
+    }
+}
+
+// The counters of the arcs of a successor's row. In memory row blocks come after the resident rows.
+__device__ __forceinline__ u32 *on_arcs_of(const Arguments &g, const u32 *row) {
+    if (g.row_block_offsets && row >= g.row_block_successors) return g.row_block_on_arcs + (row - g.row_block_successors);
+    return g.on_arcs + (row - g.successors);
+}
+
+// Shared memory: `blockDim.x` begins (8 bytes), as many lengths (4 bytes), then the tile. If triangles are counted at vertices or on
+// arcs, then a count for each of these successors, and for each entry of the tile. Threads: a multiple of 32.
+template <bool TILED, Detail DETAIL> __device__ __forceinline__ void count(const Arguments &g) {
+    constexpr bool DETAILED = DETAIL != TOTAL;
     extern __shared__ u64 shared[];
     __shared__ u64 warp_sums[WARP];
     const u32 **begins = (const u32 **)shared;
@@ -143,7 +164,7 @@ template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const
     u64 triangles = 0;
     u32 owed = warp; // units (of a warp's width) to skip until this warp's next one
     const u32 width = TILED ? g.tile_width : end;
-    if (VERTICES) {
+    if (DETAILED) {
         for (u32 i = threadIdx.x; i < blockDim.x + g.tile_width; i += blockDim.x) at_successors[i] = 0;
     }
     // The last entry of the piece is only ever a middle corner, so no tile needs it.
@@ -174,7 +195,7 @@ template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const
                 const u32 below = min(from + j - start, filled);
                 const u32 last = tile[below - 1];
                 bool past = false;
-                u32 of_successor = 0;
+                u32 of_successor = 0, *on_arcs = DETAIL == EDGES ? on_arcs_of(g, successor_row) : nullptr;
                 for (; owed < widths; owed += warps) {
                     const u32 at = owed * WARP + lane;
                     if (at < length && !past) {
@@ -184,20 +205,24 @@ template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const
                         const u32 *place = search(tile, below, key);
                         if (*place != key) continue;
                         of_successor++;
-                        if (VERTICES && TILED) atomicAdd(at_entries + (place - tile), 1u);
-                        if (VERTICES && !TILED) credit(g, key, 1);
+                        if (DETAILED && TILED) atomicAdd(at_entries + (place - tile), 1u);
+                        if (DETAIL == VERTICES && !TILED) credit(g, key, 1);
+                        if (DETAIL == EDGES && !TILED) atomicAdd(g.on_arcs + row_begin + (place - tile), 1u);
+                        if (DETAIL == EDGES) atomicAdd(on_arcs + at, 1u);
                     }
                 }
                 owed -= widths;
                 found += of_successor;
-                if (VERTICES && of_successor) atomicAdd(at_successors + j, of_successor);
+                if (DETAILED && of_successor) atomicAdd(at_successors + j, of_successor);
             }
             triangles += found;
             __syncthreads(); // before the tile, the begins and the lengths are overwritten
-            if (VERTICES) credit_all(g, row + from, at_successors, many);
+            if (DETAIL == VERTICES) credit_all(g, row + from, at_successors, many);
+            if (DETAIL == EDGES) credit_arcs(g.on_arcs + row_begin + from, at_successors, many);
         }
-        if (VERTICES && TILED) credit_all(g, tile, at_entries, filled);
-        if (VERTICES) __syncthreads(); // before these counts are added to
+        if (DETAIL == VERTICES && TILED) credit_all(g, tile, at_entries, filled);
+        if (DETAIL == EDGES && TILED) credit_arcs(g.on_arcs + row_begin + start, at_entries, filled);
+        if (DETAILED) __syncthreads(); // before these counts are added to
     }
 
     triangles = warp_sum(triangles);
@@ -207,19 +232,23 @@ template <bool TILED, bool VERTICES> __device__ __forceinline__ void count(const
         u64 sum = 0;
         for (u32 i = 0; i < warps; i++) sum += warp_sums[i];
         if (sum) g.sums[a] = g.whole ? sum : g.sums[a] + sum;
-        if (VERTICES) credit(g, g.locals_at + a, sum);
+        if (DETAIL == VERTICES) credit(g, g.locals_at + a, sum);
     }
 }
 
 // Two blocks of 1024 on a multiprocessor: 32 registers a thread, so that the largest possible number of threads hides the latency of
 // the successors' rows. (If a multiprocessor holds fewer threads, the compiler ignores the second number.)
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled(const Arguments g) { count<true, false>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled(const Arguments g) { count<true, TOTAL>(g); }
 
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global(const Arguments g) { count<false, false>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled_vertices(const Arguments g) { count<true, VERTICES>(g); }
 
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled_vertices(const Arguments g) { count<true, true>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_tiled_edges(const Arguments g) { count<true, EDGES>(g); }
 
-extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global_vertices(const Arguments g) { count<false, true>(g); }
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global(const Arguments g) { count<false, TOTAL>(g); }
+
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global_vertices(const Arguments g) { count<false, VERTICES>(g); }
+
+extern "C" __global__ void __launch_bounds__(1024, 2) lstc_global_edges(const Arguments g) { count<false, EDGES>(g); }
 
 // Each block writes the sum of its share of `values` to `sums[blockIdx.x]`; a second launch of one block adds these up.
 extern "C" __global__ void __launch_bounds__(1024) sum(const u64 *values, u64 len, u64 *sums) {

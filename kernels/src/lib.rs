@@ -14,6 +14,7 @@
 mod arena;
 pub mod compact;
 mod compile;
+mod edges;
 pub mod engine;
 mod error;
 mod find;
@@ -39,6 +40,7 @@ mod waiting;
 pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
 pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
 pub use compile::{cubin, ptx};
+pub use edges::EDGE_COUNTER_BYTES;
 pub use error::{Error, Result};
 pub use find::{Absence, Device, Devices, Version, find, has_driver};
 pub use gpu::Gpu;

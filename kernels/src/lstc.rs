@@ -11,7 +11,8 @@
 //! its published prototype skips rows of two); and that the blocks' sums are added on the device, by blocks with fixed shares.
 //!
 //! Device bytes ([`FOOTPRINT`]): 4 a resident arc; 24 a local (offset 8, cursor 4, sum 8, list 4); two row blocks; and less than
-//! 5 KiB; counters of vertices, if requested, are in a piece of their own ([`crate::VertexCounters`]). Probes: the rows of all
+//! 5 KiB; counters of vertices, if requested, are in a piece of their own ([`crate::VertexCounters`]); counters of arcs take 4 a
+//! resident arc and two row blocks more. Probes: the rows of all
 //! successors of all locals, read once for each tile of the local's row (only tiles that begin before the successor). Host: a pass
 //! over the offsets.
 
@@ -26,6 +27,7 @@ use bytemuck::{bytes_of, cast_slice, cast_slice_mut};
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
+use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue};
 use crate::error::Result;
 use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
@@ -54,6 +56,14 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     fixed: 8 + padded(SUMS_BYTES) + 7 * (ALIGNMENT - 1),
     row_blocks: SLOTS as u64,
     of_budget: None,
+};
+
+/// The same with counters of arcs.
+pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
+    per_resident_arc: FOOTPRINT.per_resident_arc + EDGE_COUNTER_BYTES,
+    fixed: FOOTPRINT.fixed + edges::PIECES * (ALIGNMENT - 1),
+    row_blocks: FOOTPRINT.row_blocks + edges::SLOTS as u64,
+    ..FOOTPRINT
 };
 
 /// The sums of blocks, and their sum.
@@ -104,6 +114,18 @@ impl<R: Run> Method<R> for Lstc {
     ) -> Result<Box<dyn Counter<R> + 'g>> {
         Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with_vertices(counters)))
     }
+
+    fn counts_edges(&self) -> bool {
+        true
+    }
+
+    fn footprint_with_edges(&self) -> Footprint {
+        FOOTPRINT_WITH_EDGES
+    }
+
+    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with_edges(&size)?))
+    }
 }
 
 impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
@@ -129,6 +151,23 @@ impl<R: Run, E: Engine + Send> Counter<R> for Counting<'_, E> {
         self.engine.read(Queue::Compute, self.arguments.counters, cast_slice_mut(into))
     }
 
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        match &mut self.edges {
+            Some(edges) => edges.read_row_block(self.engine, into),
+            None => Err(edges::missing()),
+        }
+    }
+
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        match &self.edges {
+            // No kernel has waited for the zeros.
+            Some(_) if self.row_blocks == 0 => into.fill(0),
+            Some(edges) => edges.read_resident(self.engine, first, into)?,
+            None => return Err(edges::missing()),
+        }
+        Ok(())
+    }
+
     fn bytes(&self) -> u64 {
         self.so_far.peak_bytes
     }
@@ -152,6 +191,8 @@ struct Counting<'g, E: Engine> {
     arguments: Arguments,
     /// The counters of vertices, if triangles are counted there, too.
     vertices: Option<VertexCounters>,
+    /// The counters of arcs, if triangles are counted there, too.
+    edges: Option<EdgeCounters>,
     /// Device address of the work list.
     list: u64,
     /// Entries of the work list so far: locals that may start a triangle, each counted by one block.
@@ -196,6 +237,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             locals: size.locals,
             arguments,
             vertices: None,
+            edges: None,
             list: at(list),
             work: 0,
             sums: totals,
@@ -209,6 +251,14 @@ impl<'g, E: Engine> Counting<'g, E> {
     fn with_vertices(mut self, counters: VertexCounters) -> Self {
         self.vertices = Some(counters);
         self
+    }
+
+    fn with_edges(mut self, size: &Size) -> Result<Self> {
+        let edges = EdgeCounters::take(self.engine, size)?;
+        self.so_far.peak_bytes = self.engine.layout().used();
+        self.arguments.on_arcs = edges.resident;
+        self.edges = Some(edges);
+        Ok(self)
     }
 
     /// Enqueues the copies of a run. No kernel needs to wait for them: each waits for its row block's copy, which comes later in the
@@ -230,6 +280,9 @@ impl<'g, E: Engine> Counting<'g, E> {
                 (self.arguments.counters_first, self.arguments.counters_end) =
                     (vertices.window.start, vertices.window.end);
                 self.arguments.locals_at = vertices.locals_at;
+            }
+            if let Some(edges) = &self.edges {
+                edges.clear(engine)?;
             }
         }
         // A run's first offset overwrites the last one of the run before, with the same value.
@@ -267,6 +320,9 @@ impl<'g, E: Engine> Counting<'g, E> {
     unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> Result<()> {
         let bytes = self.order.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
+            if let Some(edges) = &mut self.edges {
+                edges.skip_row_block(row_block.arcs());
+            }
             return Ok(());
         }
         let slot = self.row_blocks % SLOTS;
@@ -298,12 +354,17 @@ impl<'g, E: Engine> Counting<'g, E> {
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
         engine.record(Queue::Compute, marks.kernel)?;
+        if let Some(edges) = &mut self.edges {
+            arguments.row_block_on_arcs = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
+        }
         let shape = self.shape;
-        let (name, shared) = match (shape.tile(), &self.vertices) {
-            (0, None) => ("lstc_global", shape.shared()),
-            (_, None) => ("lstc_tiled", shape.shared()),
-            (0, Some(_)) => ("lstc_global_vertices", shape.shared_with_vertices()),
-            (_, Some(_)) => ("lstc_tiled_vertices", shape.shared_with_vertices()),
+        let (name, shared) = match (shape.tile(), &self.vertices, &self.edges) {
+            (0, None, None) => ("lstc_global", shape.shared()),
+            (_, None, None) => ("lstc_tiled", shape.shared()),
+            (0, Some(_), _) => ("lstc_global_vertices", shape.shared_with_details()),
+            (_, Some(_), _) => ("lstc_tiled_vertices", shape.shared_with_details()),
+            (0, None, Some(_)) => ("lstc_global_edges", shape.shared_with_details()),
+            (_, None, Some(_)) => ("lstc_tiled_edges", shape.shared_with_details()),
         };
         let mut first = 0;
         while first < self.work {

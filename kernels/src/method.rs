@@ -142,6 +142,27 @@ pub trait Method<R: Run>: Debug + Send {
         let _ = (gpu, size, counters);
         Err(crate::Error::Total(self.name()))
     }
+
+    /// Whether it also counts the triangles on each arc.
+    fn counts_edges(&self) -> bool {
+        false
+    }
+
+    /// The device bytes that it takes then.
+    fn footprint_with_edges(&self) -> Footprint {
+        self.footprint()
+    }
+
+    /// Begins a partition whose triangles are counted on each arc, too. The counters of a row block are read
+    /// ([`Counter::row_block_edges`]) before the next one but one is given; those of resident arcs in the end
+    /// ([`Counter::resident_edges`]).
+    ///
+    /// # Errors
+    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that does not.
+    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
+        let _ = (gpu, size);
+        Err(crate::Error::Total(self.name()))
+    }
 }
 
 /// A partition being counted.
@@ -176,6 +197,27 @@ pub trait Counter<R: Run>: Send {
     /// # Errors
     /// What the device fails with.
     fn vertices(&mut self, into: &mut [u64]) -> Result<()> {
+        into.fill(0);
+        Ok(())
+    }
+
+    /// Waits for the oldest row block whose counters were not read, and copies the triangles on its arcs. At most two row blocks are
+    /// waiting for that, if the partition was begun with edges.
+    ///
+    /// # Errors
+    /// [`crate::Error::Section`] if there is none, or `into` is not as long as it has arcs; what the device fails with.
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        into.fill(0);
+        Ok(())
+    }
+
+    /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called before [`Self::finish`] if the
+    /// partition was begun with edges.
+    ///
+    /// # Errors
+    /// [`crate::Error::Section`] if there are fewer; what the device fails with.
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        let _ = first;
         into.fill(0);
         Ok(())
     }

@@ -15,6 +15,8 @@ pub(crate) struct Arguments {
     pub(crate) counters_first: u64,
     pub(crate) counters_end: u64,
     pub(crate) locals_at: u64,
+    pub(crate) on_arcs: u64,
+    pub(crate) row_block_on_arcs: u64,
     pub(crate) words: u64,
     pub(crate) ranks: u64,
     pub(crate) row_block_offsets: u64,
@@ -27,7 +29,7 @@ pub(crate) struct Arguments {
     pub(crate) tile_width: u32,
 }
 
-// SAFETY: 13 `u64` and six `u32`, without padding; any bit pattern is valid.
+// SAFETY: 15 `u64` and six `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for Arguments {}
 // SAFETY: as above.
 unsafe impl Pod for Arguments {}
@@ -40,6 +42,6 @@ mod tests {
     #[test]
     fn the_fields_are_those_of_the_source() {
         assert_eq!(crate::testing::fields(&LSTC.code()), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 13 * 8 + 6 * 4);
+        assert_eq!(size_of::<Arguments>(), 15 * 8 + 6 * 4);
     }
 }

@@ -48,8 +48,8 @@ impl Shape {
         12 * self.block_threads + 4 * self.tile
     }
 
-    /// The same where triangles are counted at each vertex: with a count for each of these rows, and for each vertex of the tile.
-    pub(crate) fn shared_with_vertices(self) -> u32 {
+    /// The same if triangles are counted at vertices or on arcs: with a count for each of these rows, and for each vertex of the tile.
+    pub(crate) fn shared_with_details(self) -> u32 {
         self.shared() + 4 * (self.block_threads + self.tile)
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn parameters_have_bounds() {
         for (threads, tile) in [(32, 0), (1024, 1024), (96, 64), (128, 100)] {
-            assert!(Shape::new(threads, tile).is_ok_and(|shape| shape.shared_with_vertices() <= 48 << 10));
+            assert!(Shape::new(threads, tile).is_ok_and(|shape| shape.shared_with_details() <= 48 << 10));
         }
         for (threads, tile) in [(0, 0), (16, 128), (100, 128), (1056, 128), (128, 32), (128, 1025)] {
             assert!(matches!(Shape::new(threads, tile), Err(Error::Shape(_))), "{threads} {tile}");

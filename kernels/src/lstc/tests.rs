@@ -240,3 +240,27 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
         }
     }
 }
+
+#[test]
+fn triangles_are_counted_on_each_of_their_arcs() {
+    if !has_compiler() {
+        return;
+    }
+    let shapes = [Shape::default(), Shape::new(32, 64).unwrap(), Shape::new(64, 0).unwrap()];
+    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.8), (3, 0.0)] {
+        let partition = random(seed, 300, 40, 2, share);
+        let expected = (partition.on_arcs(), partition.triangles());
+        let all_cuts = cuts(seed, 300);
+        for (i, pace) in Pace::all(seed).into_iter().enumerate() {
+            let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+            let (size, shape) = (partition.size(limit), shapes[(i + seed as usize) % shapes.len()]);
+            let mut double = Double::new(FOOTPRINT_WITH_EDGES.least(&size), pace).unwrap();
+            let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
+            let counting = Box::new(counting.with_edges(&size).unwrap());
+            let found = partition.count_on_arcs(counting, partition.runs(133), &row_blocks);
+            assert_eq!(found, expected, "seed {seed}, {cuts:?}, {pace:?}, {shape:?}");
+        }
+    }
+}

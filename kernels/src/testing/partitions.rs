@@ -1,5 +1,7 @@
 //! Partitions for tests, and their triangles by brute force.
 
+mod edges;
+
 use std::ops::Range;
 
 use rand::rngs::ChaCha8Rng;

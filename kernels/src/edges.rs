@@ -1,0 +1,120 @@
+//! Counters of the triangles on each arc.
+//!
+//! A triangle adds 1 to the counter of each of its three arcs. Two of them begin at its corner of the largest number, which is a
+//! local: the counters of resident arcs stay on the device until the partition is counted. The third arc may be in a row block: the
+//! counters of a row block's arcs are complete when the row block is counted, and are read then. No other row block adds to them.
+//!
+//! A counter has 32 bits: an arc has fewer triangles than its ends have neighbours.
+//!
+//! Device bytes: 4 a resident arc, and the size of two row blocks.
+
+use std::collections::VecDeque;
+
+use bytemuck::cast_slice_mut;
+
+use crate::arena::Allocation;
+use crate::engine::{Engine, Mark, Queue};
+use crate::error::{Error, Result};
+use crate::sections::Size;
+
+/// Bytes of a counter.
+pub const EDGE_COUNTER_BYTES: u64 = size_of::<u32>() as u64;
+
+/// A call that needs them, where there are none.
+pub(crate) fn missing() -> Error {
+    Error::Section("the partition was begun without counters of arcs".into())
+}
+
+/// Row blocks whose counters are held at a time.
+pub(crate) const SLOTS: usize = 2;
+
+/// Pieces of the arena that they take.
+pub(crate) const PIECES: u64 = 1 + SLOTS as u64;
+
+/// A row block whose counters were not read yet.
+#[derive(Debug, Clone, Copy)]
+struct Unread {
+    arcs: u64,
+    /// Where its counters are, and the mark after the last kernel that adds to them; `None`: no triangle has an arc in it.
+    counted: Option<(u64, Mark)>,
+}
+
+/// The counters of a partition.
+#[derive(Debug)]
+pub(crate) struct EdgeCounters {
+    /// Device address of those of the resident arcs.
+    pub(crate) resident: u64,
+    /// Device addresses of those of row blocks.
+    pub(crate) slots: [u64; SLOTS],
+    arcs: u64,
+    unread: VecDeque<Unread>,
+}
+
+impl EdgeCounters {
+    /// Takes their memory.
+    pub(crate) fn take<E: Engine>(engine: &mut E, size: &Size) -> Result<Self> {
+        let layout = engine.layout();
+        let resident = layout.take(EDGE_COUNTER_BYTES * size.arcs)?;
+        let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
+        let base = engine.address();
+        let at = |piece: Allocation| base + piece.offset;
+        Ok(Self { resident: at(resident), slots: slots.map(at), arcs: size.arcs, unread: VecDeque::new() })
+    }
+
+    /// Enqueues zeros for the resident arcs.
+    pub(crate) fn clear<E: Engine>(&self, engine: &mut E) -> Result<()> {
+        engine.fill(Queue::Copy, self.resident, 0, EDGE_COUNTER_BYTES * self.arcs)
+    }
+
+    /// Notes a row block with `arcs` arcs that no triangle can have an arc in.
+    pub(crate) fn skip_row_block(&mut self, arcs: u64) {
+        self.unread.push_back(Unread { arcs, counted: None });
+    }
+
+    /// Begins the row block of a slot: enqueues zeros before its kernels. `counted`: the mark after the last of these.
+    pub(crate) fn begin_row_block<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        (slot, arcs): (usize, u64),
+        counted: Mark,
+    ) -> Result<u64> {
+        let at = self.slots[slot];
+        if arcs == 0 {
+            // The slots may be empty, and at the same address.
+            self.skip_row_block(arcs);
+            return Ok(at);
+        }
+        if self.unread.iter().any(|unread| unread.counted.is_some_and(|(address, _)| address == at)) {
+            return Err(Error::Section(
+                "the counters of a row block were not read before they are needed again".into(),
+            ));
+        }
+        engine.fill(Queue::Compute, at, 0, EDGE_COUNTER_BYTES * arcs)?;
+        self.unread.push_back(Unread { arcs, counted: Some((at, counted)) });
+        Ok(at)
+    }
+
+    /// Waits for the oldest row block whose counters were not read, and reads them.
+    pub(crate) fn read_row_block<E: Engine>(&mut self, engine: &mut E, into: &mut [u32]) -> Result<()> {
+        let none = || Error::Section("there is no row block whose counters were not read".into());
+        let Unread { arcs, counted } = self.unread.pop_front().ok_or_else(none)?;
+        if into.len() as u64 != arcs {
+            return Err(Error::Section(format!("{} counters of a row block of {arcs} arcs", into.len())));
+        }
+        let Some((at, counted)) = counted else {
+            into.fill(0);
+            return Ok(());
+        };
+        engine.reach(counted)?;
+        // The kernels of the next row block may go on meanwhile.
+        engine.read(Queue::Copy, at, cast_slice_mut(into))
+    }
+
+    /// Waits for all kernels, and reads counters of resident arcs from `first` on.
+    pub(crate) fn read_resident<E: Engine>(&self, engine: &mut E, first: u64, into: &mut [u32]) -> Result<()> {
+        if first + into.len() as u64 > self.arcs {
+            return Err(Error::Section(format!("counters beyond the {} resident arcs", self.arcs)));
+        }
+        engine.read(Queue::Compute, self.resident + EDGE_COUNTER_BYTES * first, cast_slice_mut(into))
+    }
+}

@@ -1,0 +1,69 @@
+//! The triangles on each arc of a partition: by brute force, and as a counter reads them out.
+
+use std::collections::BTreeMap;
+
+use super::{OwnedRowBlock, OwnedRun, Partition};
+use crate::method::Counter;
+
+/// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
+pub type OnArcs = BTreeMap<(u32, u32), u32>;
+
+impl Partition {
+    /// The triangles on each arc, of those whose corner of the largest number is local, by trying all pairs of successors.
+    pub fn on_arcs(&self) -> OnArcs {
+        let mut found = OnArcs::new();
+        for &a in &self.numbers {
+            let row = &self.rows[a as usize];
+            for (k, &b) in row.iter().enumerate() {
+                let other = &self.rows[b as usize];
+                for &c in row[..k].iter().filter(|c| other.binary_search(c).is_ok()) {
+                    [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
+                }
+            }
+        }
+        found
+    }
+
+    /// Counts `runs` and `row_blocks` with a counter that was begun with edges, and reads its counters as they become complete. Returns
+    /// the triangles in all, too.
+    pub fn count_on_arcs(
+        &self,
+        mut counter: Box<dyn Counter<OwnedRun> + '_>,
+        runs: Vec<OwnedRun>,
+        row_blocks: &[OwnedRowBlock],
+    ) -> (OnArcs, u64) {
+        let mut found = OnArcs::new();
+        runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
+        let mut into = vec![7; row_blocks.iter().map(|row_block| row_block.successors.len()).max().unwrap_or(0)];
+        let mut read = |counter: &mut dyn Counter<OwnedRun>, row_block: &OwnedRowBlock| {
+            let into = &mut into[..row_block.successors.len()];
+            counter.row_block_edges(into).unwrap();
+            let every = row_block.offsets.len() > row_block.range.len();
+            let numbers = row_block.range.clone().filter(|&number| every || !self.local[number as usize]);
+            let arcs = numbers.flat_map(|number| self.rows[number as usize].iter().map(move |&to| (number, to)));
+            enter(&mut found, arcs.collect(), into);
+        };
+        for (i, row_block) in row_blocks.iter().enumerate() {
+            counter.row_block(&row_block.slices()).unwrap();
+            if i > 0 {
+                read(&mut *counter, &row_blocks[i - 1]);
+            }
+        }
+        row_blocks.last().into_iter().for_each(|row_block| read(&mut *counter, row_block));
+        let mut resident = vec![7; self.successors.len()];
+        // In pieces.
+        for (i, into) in resident.chunks_mut(1000).enumerate() {
+            counter.resident_edges(1000 * i as u64, into).unwrap();
+        }
+        let arcs = self.numbers.iter().flat_map(|&a| self.rows[a as usize].iter().map(move |&to| (a, to)));
+        enter(&mut found, arcs.collect(), &resident);
+        (found, counter.finish().unwrap().triangles)
+    }
+}
+
+fn enter(found: &mut OnArcs, arcs: Vec<(u32, u32)>, counts: &[u32]) {
+    assert_eq!(arcs.len(), counts.len(), "a counter for each arc");
+    for (arc, &count) in arcs.into_iter().zip(counts).filter(|(_, count)| **count > 0) {
+        *found.entry(arc).or_default() += count;
+    }
+}
