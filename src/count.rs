@@ -29,6 +29,7 @@ use crate::control::Progress;
 use crate::error::{Error, Result};
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
+use crate::partition::words::Words;
 pub use footprint::{Footprint, RowBlockRoom};
 
 /// A device with memory of its own.
@@ -72,6 +73,11 @@ pub trait Backend: Send {
         let _ = size;
         Resident::default()
     }
+    /// A buffer for the triangles on up to `words` arcs, as above.
+    fn counts_buffer(&mut self, words: u64) -> Words {
+        let _ = words;
+        Words::default()
+    }
     /// The most stored bytes of a file block that the device unpacks; none: it takes plain rows.
     fn stored_rows(&self) -> Option<Bytes> {
         None
@@ -88,16 +94,23 @@ pub trait Backend: Send {
     fn vertex_counters(&self) -> u64 {
         0
     }
-    /// Begins a partition of this size, or a share of the edges of a whole graph; with the triangles at the `vertices` of a window.
+    /// Begins a partition of this size, or a share of the edges of a whole graph. The backend was set up for the `detail`.
     ///
     /// # Errors
     /// When the device refuses, or the method counts the total only.
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        share: Share,
-        vertices: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>>;
+    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>>;
+}
+
+/// What is counted besides the triangles of a partition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    Total,
+    /// The triangles at the vertices of a window.
+    Vertices(VertexCounters),
+    /// The triangles on each arc.
+    Edges,
 }
 
 /// The count of a partition, and the device's times where it has a clock of its own.
@@ -150,6 +163,26 @@ pub trait PartitionCounter: Send {
     /// When the device refuses.
     fn vertices(&mut self) -> Result<VertexCounts> {
         Err(Error::defect("no counters of vertices"))
+    }
+
+    /// Waits for the oldest row block whose counts were not read, and copies the triangles on its arcs; `into` is as long as it has
+    /// arcs. At most two row blocks wait for that, if the partition was begun with edges.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        let _ = into;
+        Err(Error::defect("no counters of edges"))
+    }
+
+    /// Waits for the last row block, and copies the triangles on resident arcs from `first` on. Called after the last row block's
+    /// counts were read, if the partition was begun with edges.
+    ///
+    /// # Errors
+    /// When the device refuses.
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        let _ = (first, into);
+        Err(Error::defect("no counters of edges"))
     }
 
     /// Returns the count.

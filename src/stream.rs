@@ -6,6 +6,7 @@
 //! device has memory of its own, in runs of bounded size.
 
 pub mod ahead;
+pub mod edges;
 pub mod meter;
 pub mod ranges;
 pub mod row_blocks;
@@ -23,11 +24,12 @@ use trimill_kernels::{Share, Size, VertexCounters};
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::cuda::RUNS_IN_FLIGHT;
-use crate::count::{Backend, CounterMemory, DeviceTimes, VertexCounts};
+use crate::count::{Backend, CounterMemory, Detail, DeviceTimes, VertexCounts};
 use crate::disk::faults;
 use crate::error::{Error, Result};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::threads::joined;
+use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
 use source::PartitionSource;
 
@@ -133,7 +135,7 @@ pub fn count_partition(
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<Counted, Failed> {
-    Ok(counted(source, backend, (share, None), pool, control)?.0)
+    Ok(counted(source, backend, Wanted { share, ..Wanted::default() }, pool, control)?.0)
 }
 
 /// The same for all edges of a partition, and the triangles at the vertices of a window.
@@ -147,17 +149,45 @@ pub fn count_at_vertices(
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<(Counted, VertexCounts), Failed> {
-    let (counted, vertices) = counted(source, backend, (Share::ALL, Some(vertices)), pool, control)?;
+    let wanted = Wanted { detail: Detail::Vertices(vertices), ..Wanted::default() };
+    let (counted, vertices) = counted(source, backend, wanted, pool, control)?;
     Ok((counted, vertices.ok_or_else(|| Error::defect("no counters of vertices"))?))
 }
 
-/// What is counted: a share of the edges, and where they are wanted the triangles at vertices.
-type Wanted = (Share, Option<VertexCounters>);
+/// The same for all edges of a partition, and the triangles on each arc, which go to `sink` as soon as they are complete. If counting
+/// fails, the sink has received those of some row blocks.
+///
+/// # Errors
+/// As [`count_partition`]; those of the sink.
+pub fn count_on_edges(
+    source: &mut dyn PartitionSource,
+    backend: &mut dyn Backend,
+    sink: &mut dyn EdgeSink,
+    pool: &ThreadPool,
+    control: &Control,
+) -> Result<Counted, Failed> {
+    let wanted = Wanted { detail: Detail::Edges, sink: Some(sink), ..Wanted::default() };
+    Ok(counted(source, backend, wanted, pool, control)?.0)
+}
+
+/// What is counted.
+struct Wanted<'a> {
+    share: Share,
+    detail: Detail,
+    /// Receives the triangles on edges.
+    sink: Option<&'a mut dyn EdgeSink>,
+}
+
+impl Default for Wanted<'_> {
+    fn default() -> Self {
+        Self { share: Share::ALL, detail: Detail::Total, sink: None }
+    }
+}
 
 fn counted(
     source: &mut dyn PartitionSource,
     backend: &mut dyn Backend,
-    wanted: Wanted,
+    wanted: Wanted<'_>,
     pool: &ThreadPool,
     control: &Control,
 ) -> Result<(Counted, Option<VertexCounts>), Failed> {
@@ -261,7 +291,7 @@ impl Reading<'_> {
 
 /// The counter: runs on the caller's thread and in `pool`.
 fn count(
-    (partition, (share, vertices)): (Partition, Wanted),
+    (partition, wanted): (Partition, Wanted<'_>),
     backend: &mut dyn Backend,
     pool: &ThreadPool,
     meter: &Meter,
@@ -273,8 +303,10 @@ fn count(
     let Partition { resident, numbered, largest_row_block, .. } = partition;
     let ResidentSize { locals, arcs } = resident;
     let size = Size { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
-    let wanted = vertices.is_some();
-    let mut counter = asked(|| backend.begin(size, share, vertices))?;
+    let Wanted { share, detail, sink } = wanted;
+    let at_vertices = matches!(detail, Detail::Vertices(_));
+    let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, (largest_row_block.get() / 4, arcs)));
+    let mut counter = asked(|| backend.begin(size, share, detail))?;
     counted.counting += start.elapsed();
     let mut own = Bytes::ZERO;
     for message in messages {
@@ -282,6 +314,7 @@ fn count(
             Message::Resident(chunk) => {
                 let start = Instant::now();
                 counted.streamed += chunk.size().bytes();
+                edges.iter_mut().for_each(|edges| edges.locals(&chunk));
                 // The reader may be done already; then the buffer is dropped here.
                 let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
                 counted.counting += start.elapsed();
@@ -291,6 +324,9 @@ fn count(
         };
         let start = Instant::now();
         asked(|| counter.row_block(&row_block.view(), pool))?;
+        if let Some(edges) = &mut edges {
+            edges.row_block(&mut *counter, &row_block.view())?;
+        }
         counted.counting += start.elapsed();
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
@@ -310,7 +346,10 @@ fn count(
         let _ = give_row_block.try_send(row_block);
     }
     let start = Instant::now();
-    let vertices = if wanted { Some(asked(|| counter.vertices())?) } else { None };
+    let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
+    if let Some(edges) = edges {
+        edges.finish(&mut *counter, arcs)?;
+    }
     let count = asked(|| counter.finish())?;
     counted.counting += start.elapsed();
     (counted.triangles, counted.device) = (count.triangles, count.device);

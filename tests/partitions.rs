@@ -15,7 +15,7 @@ use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
 use trimill::testing::count::Share;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{Backend, Size};
+use trimill::testing::count::{Backend, Detail, Size};
 use trimill::testing::engine::Engine;
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::partition::assignment::Assignment;
@@ -150,7 +150,7 @@ fn build_and_count(rows: &[Vec<u32>], kept: &Kept, locals: &Locals, limit: Bytes
     let mut cpu = Cpu::new(Bytes::mib(64), rows.len() as u32);
     let (rows_of, numbered) = (resident.size(), kept.kept.count());
     let whole = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered, row_block_limit: limit.get() };
-    let mut counter = cpu.begin(whole, Share::ALL, None).unwrap();
+    let mut counter = cpu.begin(whole, Share::ALL, Detail::Total).unwrap();
     let (mut next, mut proxies, mut arcs) = (0, 0, resident.successors.len() as u64);
     counter.resident(resident, &pool).unwrap();
     for row_block in &row_blocks {

@@ -19,6 +19,7 @@
 
 mod ahead;
 mod capacity;
+mod edges;
 mod hubs;
 mod pack;
 mod short;
@@ -33,11 +34,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use trimill_kernels::{COUNTER_BYTES, Share, Size, VertexCounters};
+use trimill_kernels::{COUNTER_BYTES, EDGE_COUNTER_BYTES, Share, Size, VertexCounters};
 
 use super::successors::SuccessorRows;
 use super::{
-    Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts, vertex_counters,
+    Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts,
+    vertex_counters,
 };
 use crate::bytes::Bytes;
 use crate::control::Progress;
@@ -65,8 +67,10 @@ pub struct Cpu {
     workers: u64,
     hubs: u32,
     room: Capacity,
-    /// Counters of vertices that are held at a time; 0: only the total is counted.
+    /// Counters of vertices that are held at a time; 0: none.
     counters: u64,
+    /// The longest row, if triangles are counted on arcs.
+    edges: Option<u32>,
     progress: Option<Progress>,
 }
 
@@ -83,6 +87,17 @@ impl Cpu {
         Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
     }
 
+    /// The same, also counting the triangles on each arc of a graph whose longest row has `longest` entries.
+    pub fn with_edges(budget: Bytes, vertices: u32, longest: u32) -> Self {
+        let share = budget.get() / 16;
+        // With a rank for each word of the bits.
+        let hubs = hubs::largest_count(Bytes(share / 5 * 4)).min(vertices);
+        let each = edges::per_worker(vertices) + edges::per_row(longest);
+        let workers = (share / each.get().max(1)).clamp(1, rayon::current_num_threads() as u64);
+        let room = Capacity::holding(0, 0);
+        Self { workers, hubs, room, counters: 0, edges: Some(longest), progress: None }
+    }
+
     fn with(budget: Bytes, vertices: u32, counters: u64) -> Self {
         let share = budget.get() / 16;
         let threads = rayon::current_num_threads() as u64;
@@ -92,7 +107,7 @@ impl Cpu {
         let marks = table(vertices).get() + near.get();
         let room = Capacity::new(hubs, Bytes((share / threads).saturating_sub(marks)), counters > 0);
         let workers = (share / (marks + room.bytes().get()).max(1)).clamp(1, threads);
-        Self { workers, hubs, room, counters, progress: None }
+        Self { workers, hubs, room, counters, edges: None, progress: None }
     }
 
     fn work(&self, numbered: u32, size: ResidentSize, vertices: Option<VertexCounters>) -> Work {
@@ -146,6 +161,21 @@ impl Backend for Cpu {
     }
 
     fn footprint(&self) -> Footprint {
+        if let Some(longest) = self.edges {
+            let tables = hubs::bytes(self.hubs) + edges::hub_bytes(self.hubs);
+            return Footprint {
+                per_resident_arc: 4 + EDGE_COUNTER_BYTES,
+                per_local: 4 + 8 + 4,
+                table: edges::per_worker,
+                workers: self.workers,
+                per_numbered: 0,
+                // The counts of a row block, and of the one before while they are not read.
+                row_blocks: RowBlockRoom::Always(5),
+                of_budget: None,
+                fixed: tables + Bytes(edges::per_row(longest).get() * self.workers + 8) + edges::FIXED,
+                apart: Bytes::ZERO,
+            };
+        }
         Footprint {
             per_resident_arc: 4,
             per_local: 4 + 8 + 4,
@@ -168,13 +198,20 @@ impl Backend for Cpu {
         self.counters
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        _: Share,
-        vertices: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let (numbered, rows) = (size.numbered, ResidentSize { locals: size.locals, arcs: size.arcs });
+    fn begin<'a>(&'a mut self, size: Size, _: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        let Size { locals, arcs, numbered, row_block_limit } = size;
+        let rows = ResidentSize { locals, arcs };
+        let vertices = match detail {
+            Detail::Total => None,
+            Detail::Vertices(vertices) => Some(vertices),
+            Detail::Edges => {
+                let workers = workers_for(self.workers, rows);
+                let progress = self.progress.clone();
+                let counting =
+                    edges::Counting::new((locals, arcs, numbered), row_block_limit / 4, (workers, self.hubs), progress);
+                return Ok(Box::new(counting));
+            }
+        };
         Ok(Box::new(Counting { resident: Resident::default(), numbered, work: self.work(numbered, rows, vertices) }))
     }
 }

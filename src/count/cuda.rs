@@ -14,15 +14,16 @@ mod into;
 use std::time::Duration;
 
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, VertexCounters, packed_takes,
+    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes,
 };
 
 use super::method::CudaMethod;
 use super::translated::translated;
-use super::{Backend, Device, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
+use super::{Backend, Detail, Device, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
+use crate::partition::words::Words;
 use buffers::Buffers;
 use counting::Counting;
 
@@ -260,6 +261,10 @@ impl Backend for Cuda {
         self.buffers.lend(&self.gpu, words).map_or_else(Resident::default, Resident::lent)
     }
 
+    fn counts_buffer(&mut self, words: u64) -> Words {
+        self.buffers.lend(&self.gpu, words).map_or_else(Words::default, Words::lent)
+    }
+
     fn stored_rows(&self) -> Option<Bytes> {
         let takes = self.method.takes_stored_rows() && self.gpu.scratch_bytes() > 0;
         takes.then(|| Bytes(self.gpu.longest_part()))
@@ -273,22 +278,17 @@ impl Backend for Cuda {
         self.gpu.counter_bytes() / COUNTER_BYTES
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        share: Share,
-        vertices: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let apart = self.apart();
         // Where all vertices are local, there is one row block, into which all arcs lead.
         let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
-        let of = vertices.clone();
-        let counter = match vertices {
-            None => self.method.begin(&mut self.gpu, size, share),
-            Some(counters) => self.method.begin_with_vertices(&mut self.gpu, size, counters),
+        let counter = match detail.clone() {
+            Detail::Total => self.method.begin(&mut self.gpu, size, share),
+            Detail::Vertices(counters) => self.method.begin_with_vertices(&mut self.gpu, size, counters),
+            Detail::Edges => self.method.begin_with_edges(&mut self.gpu, size),
         };
         let into = arcs_into.then_some(size.numbered);
-        Ok(Box::new(Counting::new(counter.map_err(translated)?, into, apart, of)))
+        Ok(Box::new(Counting::new(counter.map_err(translated)?, into, apart, detail)))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use rayon::ThreadPool;
 use trimill_baselines::SerialMethod;
-use trimill_kernels::{Counter, Scope, Share, Size, VertexCounters};
+use trimill_kernels::{Counter, Scope, Share, Size};
 
 use super::slices::slices;
 use super::translated::translated;
-use super::{Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
+use super::{Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::numbers::NumberRuns;
@@ -41,13 +41,8 @@ impl Backend for Serial {
         self.0.scope()
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        _: Share,
-        vertices: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        if vertices.is_some() {
+    fn begin<'a>(&'a mut self, size: Size, _: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        if detail != Detail::Total {
             return Err(translated(trimill_kernels::Error::Total(self.0.name())));
         }
         let counter = self.0.begin(size).map_err(translated)?;

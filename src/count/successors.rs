@@ -14,6 +14,14 @@ pub(super) struct SuccessorRows<'a> {
     rows: RowsLocation,
 }
 
+/// Where a row is.
+enum Place {
+    /// Row `i` of the resident section.
+    Resident(usize),
+    /// Row `i` of the row block.
+    RowBlock(usize),
+}
+
 impl<'a> SuccessorRows<'a> {
     pub(super) fn new(resident: &'a Resident, row_block: &'a RowBlockView<'a>) -> Self {
         let rows = Resident::rows_in(Numbers::List(&resident.numbers), row_block, None);
@@ -23,15 +31,32 @@ impl<'a> SuccessorRows<'a> {
     /// The row of `b`; `b` is a number in the row block's range.
     #[inline(always)]
     pub(super) fn row(&self, b: u32) -> &'a [u32] {
+        match self.place(b) {
+            Place::Resident(i) => self.resident(i),
+            Place::RowBlock(i) => self.row_block.row(i),
+        }
+    }
+
+    /// The row of `b`, and the place of its first arc: among the resident arcs, or behind these `arcs` in the row block.
+    #[inline(always)]
+    pub(super) fn row_at(&self, b: u32, arcs: u64) -> (&'a [u32], u64) {
+        match self.place(b) {
+            Place::Resident(i) => (self.resident(i), self.offsets[i]),
+            Place::RowBlock(i) => (self.row_block.row(i), arcs + self.row_block.first_arc(i)),
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, b: u32) -> Place {
         let place = b - self.row_block.range.start;
         match &self.rows {
-            RowsLocation::Resident { first } => self.resident(first + place as usize),
-            RowsLocation::RowBlock { .. } => self.row_block.row(place as usize),
+            RowsLocation::Resident { first } => Place::Resident(first + place as usize),
+            RowsLocation::RowBlock { .. } => Place::RowBlock(place as usize),
             RowsLocation::Both { first, local } => {
                 let before = local.rank(place);
                 match local.contains(place) {
-                    true => self.resident(first + before as usize),
-                    false => self.row_block.row((place - before) as usize),
+                    true => Place::Resident(first + before as usize),
+                    false => Place::RowBlock((place - before) as usize),
                 }
             }
         }

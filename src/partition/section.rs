@@ -257,6 +257,12 @@ impl<'a> RowBlockView<'a> {
         &self.successors[self.offsets[i] as usize..self.offsets[i + 1] as usize]
     }
 
+    /// The arcs of the row block before row `i`.
+    #[inline]
+    pub fn first_arc(&self, i: usize) -> u64 {
+        self.offsets[i].into()
+    }
+
     /// Whether every number of the range has its row here.
     pub fn holds_all(&self) -> bool {
         self.offsets.len() == self.range.len() + 1

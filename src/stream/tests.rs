@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::count::{Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size, VertexCounters};
+use crate::count::{Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
 use crate::lock;
 use crate::partition::section::{RowBlockSize, RowBlockView};
 
@@ -81,7 +81,7 @@ impl Backend for Recorder {
             apart: Bytes::ZERO,
         }
     }
-    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Option<VertexCounters>) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }

@@ -473,7 +473,7 @@ fn count_sorted_at_vertices(worker: &Worker, arcs: Range<usize>, hubs: &Hubs, mu
 
 /// The position in `row`, from `start` on, of the first entry that is not below `limit`.
 #[inline(always)]
-fn before(row: &[u32], start: usize, limit: u32) -> usize {
+pub(super) fn before(row: &[u32], start: usize, limit: u32) -> usize {
     match &row[start..] {
         [first, ..] if *first >= limit => start,
         [.., last] if *last < limit => row.len(),

@@ -9,7 +9,7 @@ use super::into::ArcBounds;
 use crate::bytes::Bytes;
 use crate::count::slices::slices;
 use crate::count::translated::translated;
-use crate::count::{CounterMemory, DeviceTimes, PartitionCount, PartitionCounter, VertexCounts};
+use crate::count::{CounterMemory, Detail, DeviceTimes, PartitionCount, PartitionCounter, VertexCounts};
 use crate::error::{Error, Result};
 use crate::mapped::zeros;
 use crate::partition::numbers::NumberRuns;
@@ -46,9 +46,13 @@ impl<'a> Counting<'a> {
         counter: Box<dyn Counter<Resident> + 'a>,
         arcs_into: Option<u32>,
         apart: Bytes,
-        vertices: Option<VertexCounters>,
+        detail: Detail,
     ) -> Self {
         let into = arcs_into.map(ArcBounds::new);
+        let vertices = match detail {
+            Detail::Vertices(counters) => Some(counters),
+            Detail::Total | Detail::Edges => None,
+        };
         Self { counter, numbers: NumberRuns::default(), arcs: 0, into, binned: false, apart, vertices }
     }
 }
@@ -86,6 +90,14 @@ impl PartitionCounter for Counting<'_> {
         let mut counts = zeros(of.held() as usize);
         self.counter.vertices(&mut counts).map_err(translated)?;
         Ok(VertexCounts { of, counts, locals: std::mem::take(&mut self.numbers) })
+    }
+
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        self.counter.row_block_edges(into).map_err(translated)
+    }
+
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        self.counter.resident_edges(first, into).map_err(translated)
     }
 
     fn finish(self: Box<Self>) -> Result<PartitionCount> {

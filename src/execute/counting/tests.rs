@@ -10,7 +10,7 @@ use super::*;
 use crate::control::Observer;
 use crate::count::cpu::Cpu;
 use crate::count::{
-    CounterMemory, Device, Footprint, PartitionCount, PartitionCounter, Share, Size, VertexCounters, VertexCounts,
+    CounterMemory, Detail, Device, Footprint, PartitionCount, PartitionCounter, Share, Size, VertexCounts,
 };
 use crate::error::Error;
 use crate::execute::graph::Input;
@@ -57,15 +57,10 @@ impl Backend for Numbered {
     fn vertex_counters(&self) -> u64 {
         20
     }
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        share: Share,
-        vertices: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
-        let counter = self.cpu.begin(size, share, vertices)?;
+        let counter = self.cpu.begin(size, share, detail)?;
         match self.behaviour {
             Behaviour::LostAt(at) if begun == at => Err(lost()),
             Behaviour::FailsAfter(at) if begun >= at => Ok(Box::new(FailsToFinish { counter, error: lost() })),

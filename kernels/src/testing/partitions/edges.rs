@@ -6,7 +6,7 @@ use super::{OwnedRowBlock, OwnedRun, Partition};
 use crate::method::Counter;
 
 /// Triangles on each arc, by its number and its successor; arcs without a triangle are left out.
-pub type OnArcs = BTreeMap<(u32, u32), u32>;
+pub(crate) type OnArcs = BTreeMap<(u32, u32), u32>;
 
 impl Partition {
     /// The triangles on each arc, of those whose corner of the largest number is local, by trying all pairs of successors.

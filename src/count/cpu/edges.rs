@@ -1,0 +1,348 @@
+//! Counts the triangles on each arc on the CPU.
+//!
+//! For each local `a` and each successor `b` the common successors `c` are found as for a total: the rows of hubs are bits, other rows
+//! probe a bitmap of `a`'s row. Of a common successor the places in both rows are wanted, too. They are the number of bits before
+//! it: each word of `a`'s row, and of a hub's row, has the number of entries before the word.
+//!
+//! A triangle adds 1 to the counters of its arcs `a -> b` and `a -> c`, which only the worker that counts `a` adds to until the row
+//! is done, and to the counter of `b -> c`, which any worker may. These are collected by ranges of counters, and added when there are
+//! many for a range (module `counters`): an atomic addition each would move its cache line from core to core.
+//!
+//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, 8 for each entry of the longest
+//! row, and its collected additions; a quarter of the hubs' bits.
+
+mod counters;
+mod hub_ranks;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::hubs::Hubs;
+use super::worker::{Run, before};
+use super::{end_of_hubs, free, runs};
+use crate::bytes::Bytes;
+use crate::control::Progress;
+use crate::count::successors::SuccessorRows;
+use crate::count::{CounterMemory, PartitionCount, PartitionCounter};
+use crate::error::{Error, Result};
+use crate::lock;
+use crate::partition::section::{Resident, RowBlockView};
+use counters::{Additions, Counters};
+use hub_ranks::HubRanks;
+
+/// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
+const SHORT: usize = 16;
+
+/// A partition that is being counted.
+pub(super) struct Counting {
+    resident: Resident,
+    numbered: u32,
+    most_hubs: u32,
+    cursors: Vec<u32>,
+    workers: Vec<Mutex<Worker>>,
+    hubs: Hubs,
+    ranks: HubRanks,
+    counters: Counters,
+    /// The counts of row blocks that were not read.
+    unread: VecDeque<Vec<u32>>,
+    triangles: u64,
+    progress: Option<Progress>,
+}
+
+/// The arrays of a worker.
+#[derive(Debug)]
+struct Worker {
+    /// Marks over the numbering; all zero between rows.
+    marks: Vec<u64>,
+    /// For each word with a mark, the entries of the row before it.
+    before: Vec<u32>,
+    /// The words with marks.
+    words: Vec<u32>,
+    /// Triangles on the arcs of the row.
+    own: Vec<u32>,
+    additions: Additions,
+}
+
+/// Bytes of a worker's marks and of its additions.
+pub(super) fn per_worker(numbered: u32) -> Bytes {
+    Bytes(12 * u64::from(numbered).div_ceil(64)) + Additions::BYTES
+}
+
+/// Bytes of a worker's arrays for a row of `longest` entries.
+pub(super) fn per_row(longest: u32) -> Bytes {
+    Bytes(8 * u64::from(longest))
+}
+
+/// Bytes of the ranks of `hubs` hubs.
+pub(super) fn hub_bytes(hubs: u32) -> Bytes {
+    HubRanks::bytes_for(hubs)
+}
+
+/// Bytes of the counters' bookkeeping.
+pub(super) const FIXED: Bytes = Counters::FIXED;
+
+impl Counting {
+    /// `arcs`: those of the resident section; `row_block_arcs`: the most of a row block.
+    pub(super) fn new(
+        (locals, arcs, numbered): (u64, u64, u32),
+        row_block_arcs: u64,
+        (workers, most_hubs): (u64, u32),
+        progress: Option<Progress>,
+    ) -> Self {
+        let counters = Counters::new(arcs, row_block_arcs);
+        let worker = || Mutex::new(Worker::new(numbered, &counters));
+        Self {
+            resident: Resident::default(),
+            numbered,
+            most_hubs: most_hubs.min(numbered),
+            cursors: crate::mapped::zeros(locals as usize),
+            workers: (0..workers).map(|_| worker()).collect(),
+            hubs: Hubs::new(),
+            ranks: HubRanks::default(),
+            counters,
+            unread: VecDeque::new(),
+            triangles: 0,
+            progress,
+        }
+    }
+
+    fn bytes(&self) -> Bytes {
+        let workers = self.workers.iter().map(|worker| lock(worker).bytes()).sum::<Bytes>();
+        let unread = self.unread.iter().map(|counts| counts.capacity() as u64).sum::<u64>();
+        workers
+            + Bytes::of::<u32>(self.cursors.capacity() as u64 + unread)
+            + self.hubs.bytes()
+            + self.ranks.bytes()
+            + self.counters.bytes()
+    }
+
+    /// Counts with the hubs' rows up to `end_of_hubs` as bits.
+    fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
+        let Self { resident, numbered, workers, hubs, ranks, counters, progress, .. } = self;
+        let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
+        let successors = SuccessorRows::new(resident, row_block);
+        hubs.take(range.start..end_of_hubs, |b| successors.row(b));
+        ranks.take(hubs);
+        let around = Around { range, successors: &successors, hubs, ranks, counters, arcs: resident.successors.len() };
+        let counted = runs(resident, &mut self.cursors).into_par_iter().with_max_len(1).map(|run| {
+            progress.map_or(Ok(()), Progress::check)?;
+            let (first, end) = (run.first, run.first + run.cursors.len());
+            let triangles = count_run(&mut free(workers), run, resident, &around);
+            // Each row block has a share of the run's arcs.
+            let arcs = resident.offsets[end] - resident.offsets[first];
+            let share = arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
+            progress.into_iter().for_each(|progress| progress.advance(share));
+            Ok(triangles)
+        });
+        self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
+        self.workers.par_iter().for_each(|worker| lock(worker).additions.flush(&self.counters));
+        self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
+        Ok(())
+    }
+}
+
+impl PartitionCounter for Counting {
+    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
+        if self.resident.offsets.is_empty() {
+            self.resident = run;
+            return Ok(None);
+        }
+        self.resident.append(&run);
+        Ok(Some(run))
+    }
+
+    fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
+        pool.install(|| {
+            let end = {
+                let successors = SuccessorRows::new(&self.resident, row_block);
+                end_of_hubs(&self.resident, &row_block.range, &successors, self.most_hubs, false)
+            };
+            self.count(row_block, end)
+        })
+    }
+
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        match self.unread.pop_front() {
+            Some(counts) if counts.len() == into.len() => {
+                into.copy_from_slice(&counts);
+                Ok(())
+            }
+            _ => Err(Error::defect("counts of another row block")),
+        }
+    }
+
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        self.counters.read(first, into);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<PartitionCount> {
+        Ok(PartitionCount { triangles: self.triangles, device: None })
+    }
+
+    fn memory(&self) -> CounterMemory {
+        CounterMemory::BesidesSections(self.bytes())
+    }
+}
+
+impl Worker {
+    fn new(numbered: u32, counters: &Counters) -> Self {
+        let words = (numbered as usize).div_ceil(64);
+        let (marks, before) = (vec![0; words], vec![0; words]);
+        Self { marks, before, words: Vec::new(), own: Vec::new(), additions: Additions::new(counters) }
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes::of::<u64>(self.marks.capacity() as u64)
+            + Bytes::of::<u32>((self.before.capacity() + self.words.capacity() + self.own.capacity()) as u64)
+            + self.additions.bytes()
+    }
+
+    /// Marks the entries of a row.
+    #[inline(always)]
+    fn mark(&mut self, row: &[u32]) {
+        for (place, &c) in (0..).zip(row) {
+            let word = (c / 64) as usize;
+            if self.marks[word] == 0 {
+                self.before[word] = place;
+                self.words.push(word as u32);
+            }
+            self.marks[word] |= 1 << (c % 64);
+        }
+    }
+
+    #[inline(always)]
+    fn unmark(&mut self) {
+        self.words.drain(..).for_each(|word| self.marks[word as usize] = 0);
+    }
+
+    /// Counts the common successors of the marked row and of hub `b`, whose first arc has the counter `first`.
+    #[inline(always)]
+    fn with_hub(&mut self, (b, first): (u32, u64), around: &Around<'_>) -> u32 {
+        let (bits, ranks) = (around.hubs.row(b), around.ranks.row(b));
+        let mut found = 0;
+        for &word in &self.words {
+            let Some(&of_hub) = bits.get(word as usize) else { break };
+            let marked = self.marks[word as usize];
+            let mut both = of_hub & marked;
+            if both == 0 {
+                continue;
+            }
+            let (own, other) = (self.before[word as usize], first + u64::from(ranks[word as usize]));
+            while both != 0 {
+                let below = (both & both.wrapping_neg()) - 1;
+                self.own[(own + (marked & below).count_ones()) as usize] += 1;
+                self.additions.push(other + u64::from((of_hub & below).count_ones()), around.counters);
+                found += 1;
+                both &= both - 1;
+            }
+        }
+        found
+    }
+
+    /// Counts the entries of a successor's row that are marked; its first arc has the counter `first`.
+    #[inline(always)]
+    fn with_row(&mut self, (successor_row, first): (&[u32], u64), around: &Around<'_>) -> u32 {
+        let mut found = 0;
+        for (place, &c) in (first..).zip(successor_row) {
+            let marked = self.marks[c as usize / 64];
+            if marked >> (c % 64) & 1 == 0 {
+                continue;
+            }
+            let below = marked & ((1 << (c % 64)) - 1);
+            self.own[(self.before[c as usize / 64] + below.count_ones()) as usize] += 1;
+            self.additions.push(place, around.counters);
+            found += 1;
+        }
+        found
+    }
+
+    /// The same for a short row, which is not marked.
+    #[inline(always)]
+    fn with_short(&mut self, row: &[u32], (successor_row, first): (&[u32], u64), around: &Around<'_>) -> u32 {
+        let mut entries = [u32::MAX; SHORT];
+        entries[..row.len()].copy_from_slice(row);
+        let mut found = 0;
+        for (place, &c) in (first..).zip(successor_row) {
+            let mut equal = 0u32;
+            for (i, &entry) in entries.iter().enumerate() {
+                equal |= u32::from(entry == c) << i;
+            }
+            if equal != 0 {
+                self.own[equal.trailing_zeros() as usize] += 1;
+                self.additions.push(place, around.counters);
+                found += 1;
+            }
+        }
+        found
+    }
+}
+
+/// What all runs of a row block share.
+struct Around<'a> {
+    range: &'a Range<u32>,
+    successors: &'a SuccessorRows<'a>,
+    hubs: &'a Hubs,
+    ranks: &'a HubRanks,
+    counters: &'a Counters,
+    /// Resident arcs: the counters of the row block's arcs come after theirs.
+    arcs: usize,
+}
+
+/// Counts the triangles that start in the run and whose middle corner is in the row block, and advances the cursors. Compiled for several
+/// instruction sets, as [`super::worker::count_run`].
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn count_run(worker: &mut Worker, run: Run<'_>, resident: &Resident, around: &Around<'_>) -> u64 {
+    let Around { range, successors, hubs, counters, arcs, .. } = *around;
+    let mut count = 0;
+    for (i, cursor) in run.cursors.iter_mut().enumerate() {
+        let local = run.first + i;
+        let row = successors.resident(local);
+        let start = *cursor as usize;
+        if row.get(start).is_none_or(|&next| next >= range.end) {
+            continue;
+        }
+        let end = before(row, start, range.end);
+        *cursor = end as u32;
+        // The first entry has no entry before it that could close a triangle.
+        let (row, start) = (&row[..end], start.max(1));
+        if start >= end {
+            continue;
+        }
+        worker.own.clear();
+        worker.own.resize(end, 0);
+        let hubs_end = before(row, start, hubs.range().end).min(end);
+        let marks = hubs_end > start || end > SHORT;
+        if marks {
+            worker.mark(row);
+        }
+        let mut of_row = 0;
+        for (k, &b) in row.iter().enumerate().skip(start) {
+            let (successor_row, first) = successors.row_at(b, arcs as u64);
+            let found = if k < hubs_end {
+                worker.with_hub((b, first), around)
+            } else if marks {
+                worker.with_row((successor_row, first), around)
+            } else {
+                worker.with_short(row, (successor_row, first), around)
+            };
+            worker.own[k] += found;
+            of_row += u64::from(found);
+        }
+        if marks {
+            worker.unmark();
+        }
+        if of_row > 0 {
+            counters.add(resident.offsets[local], &worker.own);
+            count += of_row;
+        }
+    }
+    count
+}

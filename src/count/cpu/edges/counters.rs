@@ -1,0 +1,132 @@
+//! The counters of arcs, and additions to them that wait until there are many for the same counters.
+
+use std::sync::Mutex;
+
+use crate::bytes::Bytes;
+use crate::lock;
+
+/// The most ranges of counters.
+const RANGES: u64 = 1 << 10;
+
+/// The fewest counters of a range, as a power of two.
+const LEAST_SHIFT: u32 = 12;
+
+/// Additions to a range that a worker collects.
+const COLLECTED: usize = 256;
+
+/// Counters in ranges of equal lengths, each with a lock: those of the resident arcs, then those of a row block's arcs.
+#[derive(Debug)]
+pub(super) struct Counters {
+    shift: u32,
+    resident: u64,
+    ranges: Vec<Mutex<Vec<u32>>>,
+}
+
+impl Counters {
+    /// Bytes besides 4 for each arc: the ranges, and what the last one has beyond the last arc.
+    pub(super) const FIXED: Bytes = Bytes(64 * (RANGES + 2) + (4 << LEAST_SHIFT));
+
+    /// Zeros for so many arcs of the resident section, and of the largest row block.
+    pub(super) fn new(resident: u64, row_block: u64) -> Self {
+        let all = resident + row_block;
+        let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
+        let range = |first: u64| Mutex::new(crate::mapped::zeros((all - first).min(1 << shift) as usize));
+        Self { shift, resident, ranges: (0..all).step_by(1 << shift).map(range).collect() }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        let counters = self.ranges.iter().map(|range| lock(range).capacity() as u64).sum();
+        Bytes::of::<u32>(counters) + Bytes::of::<Mutex<Vec<u32>>>(self.ranges.capacity() as u64)
+    }
+
+    /// Calls `each` with the counters from `first` on, range by range, and with their places among the `len` counters.
+    fn visit(&self, first: u64, len: usize, mut each: impl FnMut(&mut [u32], std::ops::Range<usize>)) {
+        let mut done = 0;
+        while done < len {
+            let at = first + done as u64;
+            let place = (at & ((1 << self.shift) - 1)) as usize;
+            let mut range = lock(&self.ranges[(at >> self.shift) as usize]);
+            let some = (range.len() - place).min(len - done);
+            each(&mut range[place..place + some], done..done + some);
+            done += some;
+        }
+    }
+
+    /// Adds to the counters from `first` on.
+    #[inline(always)]
+    pub(super) fn add(&self, first: u64, counts: &[u32]) {
+        self.visit(first, counts.len(), |range, places| {
+            range.iter_mut().zip(&counts[places]).for_each(|(counter, count)| *counter += count);
+        });
+    }
+
+    /// Copies the counters from `first` on.
+    pub(super) fn read(&self, first: u64, into: &mut [u32]) {
+        self.visit(first, into.len(), |range, places| into[places].copy_from_slice(range));
+    }
+
+    /// Copies the counters of a row block of `arcs` arcs, and clears them.
+    pub(super) fn take_row_block(&self, arcs: u64) -> Vec<u32> {
+        let mut counts = vec![0; arcs as usize];
+        self.visit(self.resident, counts.len(), |range, places| {
+            counts[places].copy_from_slice(range);
+            range.fill(0);
+        });
+        counts
+    }
+
+    /// Adds 1 for each of these places in a range.
+    fn add_ones(&self, range: usize, places: &[u32]) {
+        let mut counters = lock(&self.ranges[range]);
+        places.iter().for_each(|&place| counters[place as usize] += 1);
+    }
+}
+
+/// What a worker has to add.
+#[derive(Debug)]
+pub(super) struct Additions {
+    shift: u32,
+    /// For each range [`COLLECTED`] places.
+    places: Vec<u32>,
+    /// How many of them are used.
+    used: Vec<u16>,
+}
+
+impl Additions {
+    /// The most bytes.
+    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (4 * COLLECTED as u64 + 2));
+
+    pub(super) fn new(counters: &Counters) -> Self {
+        let ranges = counters.ranges.len();
+        Self { shift: counters.shift, places: vec![0; COLLECTED * ranges], used: vec![0; ranges] }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::of::<u32>(self.places.capacity() as u64) + Bytes::of::<u16>(self.used.capacity() as u64)
+    }
+
+    /// Adds 1 to a counter, now or later.
+    #[inline(always)]
+    pub(super) fn push(&mut self, counter: u64, counters: &Counters) {
+        let range = (counter >> self.shift) as usize;
+        let used = &mut self.used[range];
+        self.places[COLLECTED * range + usize::from(*used)] = (counter & ((1 << self.shift) - 1)) as u32;
+        *used += 1;
+        if usize::from(*used) == COLLECTED {
+            self.add_range(range, counters);
+        }
+    }
+
+    #[inline(never)]
+    fn add_range(&mut self, range: usize, counters: &Counters) {
+        let used = usize::from(std::mem::take(&mut self.used[range]));
+        if used > 0 {
+            counters.add_ones(range, &self.places[COLLECTED * range..][..used]);
+        }
+    }
+
+    /// Adds all that was not added yet.
+    pub(super) fn flush(&mut self, counters: &Counters) {
+        (0..self.used.len()).for_each(|range| self.add_range(range, counters));
+    }
+}

@@ -1,0 +1,125 @@
+//! Counts on arcs against all pairs of successors.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use rayon::ThreadPoolBuilder;
+use trimill_kernels::{Share, Size};
+
+use crate::bytes::Bytes;
+use crate::count::cpu::Cpu;
+use crate::count::testing::Rows;
+use crate::count::{Backend, CounterMemory, Detail, PartitionCounter};
+
+type OnArcs = BTreeMap<(u32, u32), u32>;
+
+impl Rows {
+    /// The triangles that start at a local vertex, on each of their arcs.
+    fn on_arcs(&self, local: impl Fn(u32) -> bool) -> OnArcs {
+        let Self(rows) = self;
+        let mut found = OnArcs::new();
+        for a in (0..rows.len() as u32).filter(|&a| local(a)) {
+            let row = &rows[a as usize];
+            for (k, &b) in row.iter().enumerate() {
+                for &c in row[..k].iter().filter(|c| rows[b as usize].binary_search(c).is_ok()) {
+                    [(a, b), (a, c), (b, c)].into_iter().for_each(|arc| *found.entry(arc).or_default() += 1);
+                }
+            }
+        }
+        found
+    }
+
+    /// The same as `cpu` counts them, in row blocks that end at `ends` and lack the rows that are `absent`.
+    fn counted_on_arcs(
+        &self,
+        cpu: &mut Cpu,
+        ends: &[u32],
+        local: impl Fn(u32) -> bool + Copy,
+        absent: impl Fn(u32) -> bool + Copy,
+    ) -> OnArcs {
+        let n = self.0.len() as u32;
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let blocks: Vec<_> = starts.zip(ends.iter().copied().chain([n])).collect();
+        let row_blocks: Vec<_> = blocks.iter().map(|&(start, end)| self.row_block(start..end, absent)).collect();
+        let resident = self.resident(local);
+        let (locals, arcs) = (resident.numbers.clone(), resident.size().arcs);
+        let largest = row_blocks.iter().map(|row_block| row_block.view().size().bytes()).max().unwrap();
+        let size = Size { locals: locals.len() as u64, arcs, numbered: n, row_block_limit: largest.get() };
+        let least =
+            cpu.footprint().overhead(n) + cpu.footprint().resident(size.locals, arcs) + Bytes(3 * largest.get());
+        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let mut counter = cpu.begin(size, Share::ALL, Detail::Edges).unwrap();
+        counter.resident(resident, &pool).unwrap();
+        let mut found = OnArcs::new();
+        let mut enter = |numbers: Vec<u32>, counts: &[u32]| {
+            let arcs = numbers.into_iter().flat_map(|a| self.0[a as usize].iter().map(move |&to| (a, to)));
+            let arcs: Vec<_> = arcs.collect();
+            assert_eq!(arcs.len(), counts.len());
+            for (arc, &count) in arcs.into_iter().zip(counts).filter(|(_, count)| **count > 0) {
+                *found.entry(arc).or_default() += count;
+            }
+        };
+        let mut read = |counter: &mut dyn PartitionCounter, i: usize| {
+            let (start, end) = blocks[i];
+            let mut counts = vec![7; row_blocks[i].view().size().arcs as usize];
+            counter.row_block_edges(&mut counts).unwrap();
+            enter((start..end).filter(|&b| !absent(b)).collect(), &counts);
+        };
+        for (i, row_block) in row_blocks.iter().enumerate() {
+            counter.row_block(&row_block.view(), &pool).unwrap();
+            let CounterMemory::BesidesSections(bytes) = counter.memory() else { panic!("another memory") };
+            // The resident section itself is not part of it.
+            assert!(bytes + Bytes(4 * arcs + 12 * size.locals) <= least, "{bytes} of {least}");
+            if i > 0 {
+                read(&mut *counter, i - 1);
+            }
+        }
+        read(&mut *counter, row_blocks.len() - 1);
+        let mut counts = vec![7; arcs as usize];
+        for (i, counts) in counts.chunks_mut(100).enumerate() {
+            counter.resident_edges(100 * i as u64, counts).unwrap();
+        }
+        enter(locals, &counts);
+        assert_eq!(counter.finish().unwrap().triangles, self.triangles(local));
+        found
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// With any hubs, locals and row blocks.
+    #[test]
+    fn triangles_are_counted_on_each_of_their_arcs(
+        n in 2u32..700,
+        longest in 1u64..60,
+        seed in 0u64..1000,
+        budget in prop_oneof![Just(0u64), 1u64 << 12..1 << 20],
+        parts in 1u32..4,
+        cuts in prop::collection::btree_set(1u32..700, 0..4),
+        shared in any::<bool>(),
+    ) {
+        let rows = Rows::skewed(n, longest, seed);
+        let local = |b: u32| b.wrapping_mul(0x9E37_79B1) % parts == 0;
+        let mut cpu = Cpu::with_edges(Bytes(budget), n, n);
+        let ends: Vec<u32> = cuts.into_iter().filter(|&cut| cut < n).collect();
+        let found = match shared {
+            true => rows.counted_on_arcs(&mut cpu, &ends, local, |_| false),
+            false => rows.counted_on_arcs(&mut cpu, &ends, local, local),
+        };
+        prop_assert_eq!(found, rows.on_arcs(local));
+    }
+}
+
+#[test]
+fn hubs_and_long_rows_are_counted_on_their_arcs() {
+    // Rows of up to 300 entries, thousands of hubs.
+    let rows = Rows::skewed(3000, 300, 3);
+    let expected = rows.on_arcs(|_| true);
+    for budget in [0, 1 << 27] {
+        let mut cpu = Cpu::with_edges(Bytes(budget), 3000, 3000);
+        assert_eq!(cpu.hubs > 2000, budget > 0);
+        assert!(rows.counted_on_arcs(&mut cpu, &[], |_| true, |_| true) == expected, "{budget}");
+        assert!(rows.counted_on_arcs(&mut cpu, &[1000, 2000], |_| true, |_| false) == expected, "{budget}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Reads the triangles on arcs from a counter: those of a row block while the next one is counted, those of resident arcs in the end.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::{Failed, asked};
+use crate::count::{Backend, PartitionCounter};
+use crate::error::Result;
+use crate::partition::section::{Resident, RowBlockView};
+use crate::partition::words::Words;
+
+/// Resident arcs whose counts are read at a time.
+pub const PIECE: u64 = 1 << 22;
+
+/// Receives the triangles on the arcs of a partition.
+pub trait EdgeSink {
+    /// Whether it needs the rows of row blocks, not only their ranges.
+    fn needs_rows(&self) -> bool;
+
+    /// The locals of a run of the resident section. All runs come first, in order.
+    fn locals(&mut self, run: &Resident);
+
+    /// The triangles on the arcs of the row block of this range; its rows, if they are needed. Row blocks come in ascending order.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    fn row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>, counts: &[u32]) -> Result<()>;
+
+    /// The triangles on resident arcs from `first` on; they come last, in order.
+    ///
+    /// # Errors
+    /// When they cannot be kept.
+    fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()>;
+}
+
+/// The counts of one partition on their way to a sink.
+pub(super) struct EdgeReader<'a> {
+    sink: &'a mut dyn EdgeSink,
+    buffer: Words,
+    /// The ranges and the arcs of row blocks whose counts were not read.
+    unread: VecDeque<(Range<u32>, u64)>,
+}
+
+impl<'a> EdgeReader<'a> {
+    /// `row_block`: the most arcs of a row block; `arcs`: those of the resident section.
+    pub(super) fn new(sink: &'a mut dyn EdgeSink, backend: &mut dyn Backend, (row_block, arcs): (u64, u64)) -> Self {
+        Self { sink, buffer: backend.counts_buffer(row_block.max(arcs.min(PIECE))), unread: VecDeque::new() }
+    }
+
+    pub(super) fn locals(&mut self, run: &Resident) {
+        self.sink.locals(run);
+    }
+
+    /// A row block is being counted: reads the one before or, if the sink needs its rows, waits for this one.
+    pub(super) fn row_block(
+        &mut self,
+        counter: &mut dyn PartitionCounter,
+        row_block: &RowBlockView<'_>,
+    ) -> Result<(), Failed> {
+        self.unread.push_back((row_block.range.clone(), row_block.size().arcs));
+        if self.sink.needs_rows() {
+            return self.read(counter, Some(row_block));
+        }
+        if self.unread.len() > 1 { self.read(counter, None) } else { Ok(()) }
+    }
+
+    /// Reads the oldest row block.
+    fn read(&mut self, counter: &mut dyn PartitionCounter, rows: Option<&RowBlockView<'_>>) -> Result<(), Failed> {
+        let Some((range, arcs)) = self.unread.pop_front() else { return Ok(()) };
+        self.buffer.resize(arcs)?;
+        asked(|| counter.row_block_edges(&mut self.buffer))?;
+        Ok(self.sink.row_block(&range, rows, &self.buffer)?)
+    }
+
+    /// Reads the rest, after the last row block; `arcs`: those of the resident section.
+    pub(super) fn finish(mut self, counter: &mut dyn PartitionCounter, arcs: u64) -> Result<(), Failed> {
+        while !self.unread.is_empty() {
+            self.read(counter, None)?;
+        }
+        for first in (0..arcs).step_by(PIECE as usize) {
+            self.buffer.resize(PIECE.min(arcs - first))?;
+            asked(|| counter.resident_edges(first, &mut self.buffer))?;
+            self.sink.resident(first, &self.buffer)?;
+        }
+        Ok(())
+    }
+}
