@@ -24,11 +24,12 @@
 //              TAIL_WORDS at a time, so it never overflows. Rows longer than `LONG` chunks take LANES lanes each.
 // Owners with very much work are cut into parts for several blocks. Blocks take owners from a counter.
 //
-// Each has a second variant, which also counts the triangles at each vertex (packed_found.cuh). The list of an owner's arcs then has
-// the other ends instead of the chunks where their rows begin.
+// Each has a second variant, which also counts the triangles at each vertex (packed_found.cuh): the list of an owner's arcs then has
+// the other ends instead of the chunks where their rows begin. A third one counts the triangles on each arc (packed_arcs.cuh).
 
 // packed_rows.cuh packs rows, packed_assign.cuh assigns arcs to owners, packed_stream.cuh streams rows past tables, packed_found.cuh
-// counts what was found, packed_by_thread.cuh has the first kernel, packed_words.cuh what all share; they are compiled before this file.
+// and packed_arcs.cuh count what was found, packed_by_thread.cuh has the first kernel, packed_words.cuh what all share; they are compiled
+// before this file.
 
 constexpr u32 LANES = 8; // lanes that stream a long row
 constexpr u32 SLOTS = 512, MORE_SLOTS = 128, TRIES = 8;
@@ -46,23 +47,40 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 // As many as shared memory allows, of the variants for vertices.
 #define BY_WARP_VERTICES_BLOCKS 9
 #define BY_BLOCK_VERTICES_BLOCKS 7
+#define BY_WARP_EDGES_BLOCKS 9
+#define BY_BLOCK_EDGES_BLOCKS 7
+
+// Arcs of an owner whose triangles are added up in shared memory.
+constexpr u32 NEAR_OF_BLOCK = 2048, NEAR_OF_WARP = 256;
 
 // ---- by_block: a block takes an owner
 
-__device__ __forceinline__ void put(u32 *table, u32 word, u32 k) {
+__device__ __forceinline__ u32 put(u32 *table, u32 word, u32 k) {
     u32 slot = (run_of(word, k) * GOLDEN) >> 22;
     while (atomicCAS(table + slot, 0, word)) slot = (slot + 1) & (TAIL_SLOTS - 1);
+    return slot;
+}
+
+// The slot with the run of a word; ALL: there is none.
+__device__ __forceinline__ u32 find(const u32 *table, u32 word, u32 bits) {
+    for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
+        const u32 found = table[slot];
+        if ((found ^ word) >> bits == 0) return slot;
+        if (found == 0) return ALL;
+    }
 }
 
 template <class Found>
 __device__ __forceinline__ u32 look_up(const u32 *table, u32 word, u32 k, const Found &found_in_both, u32 &hit) {
-    const u32 bits = 1u << k;
-    for (u32 slot = ((word >> bits) * GOLDEN) >> 22;; slot = (slot + 1) & (TAIL_SLOTS - 1)) {
-        const u32 found = table[slot];
-        if ((found ^ word) >> bits == 0) return found_in_both(word, slot, found & word & ((1u << bits) - 1), hit);
-        if (found == 0) return 0;
-    }
+    const u32 bits = 1u << k, slot = find(table, word, bits);
+    return slot == ALL ? 0 : found_in_both(word, slot, table[slot] & word & ((1u << bits) - 1), hit);
 }
+
+// Of each word of the owner's row, how many arcs are before it: by the runs of hubs, and by the slots of others.
+struct Before {
+    u16 *hubs;
+    u32 *tail;
+};
 
 template <bool TAIL, class Found_> struct Bitmap {
     typedef Found_ Found;
@@ -70,10 +88,35 @@ template <bool TAIL, class Found_> struct Bitmap {
     const u32 *tail;
     u32 k;
     Found found;
+    Before before;
 
     __device__ __forceinline__ u32 at(u32 word) const { return *(const u16 *)(hubs + min(word >> 16, HUBS / 8)) & word; }
 
-    __device__ __forceinline__ u32 operator()(uint4 q, u32 *hits) const {
+    // The same on arcs, for a word whose first arc has this counter; moves on to the next word's.
+    __device__ __forceinline__ u32 on_arcs(u32 word, u32 &counter) const {
+        const u32 successors = successors_of(word, k);
+        u32 own = 0, own_at = 0;
+        if (word < HUB) {
+            own = *(const u16 *)(hubs + (word >> 16));
+            own_at = before.hubs[word >> 17];
+        } else if (TAIL) {
+            const u32 slot = find(tail, word, 1u << k);
+            if (slot != ALL) own = successors_of(tail[slot], k), own_at = before.tail[slot];
+        }
+        const u32 both = own & successors;
+        if (both) found.on_arcs(own, own_at, successors, counter, both);
+        counter += __popc(successors);
+        return __popc(both);
+    }
+
+    __device__ __forceinline__ u32 operator()(const Chunk &chunk, u32 *hits) const {
+        const uint4 q = chunk.words;
+        if (Found::EDGES) {
+            u32 counter = chunk.first, sum = on_arcs(q.x, counter);
+            sum += on_arcs(q.y, counter);
+            sum += on_arcs(q.z, counter);
+            return sum + on_arcs(q.w, counter);
+        }
         const u32 a = at(q.x), b = at(q.y), c = at(q.z), d = at(q.w);
         u32 count;
         if (Found::VERTICES) {
@@ -95,24 +138,26 @@ template <bool TAIL, class Found_> struct Bitmap {
 // Streams long rows, each by LANES lanes.
 template <class Probe>
 __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 last, const Probe &probe, Warp &warp) {
-    constexpr bool VERTICES = Probe::Found::VERTICES;
+    typedef typename Probe::Found Found;
+    constexpr bool VERTICES = Found::VERTICES;
     const u32 lane = threadIdx.x % LANES;
     u64 count = 0;
     u32 at = first + threadIdx.x / LANES;
     uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
     // Where triangles are counted at vertices, the lanes of a warp go through the longest of its rows together.
     while (VERTICES ? __any_sync(ALL, at < last) : at < last) {
+        const u32 this_arc = at;
         at += OWNER_THREADS / LANES;
         const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
-        const uint4 *row = g.words + begin_of<VERTICES>(g, arc);
+        const u32 row = begin_of<VERTICES>(g, arc);
         u32 sum = 0;
         for (u32 c = lane; VERTICES ? __any_sync(ALL, c < arc.y) : c < arc.y; c += 2 * LANES) {
-            const uint4 a = !VERTICES || c < arc.y ? __ldg(row + c) : nothing();
-            uint4 b = nothing();
-            if (c + LANES < arc.y) b = __ldg(row + c + LANES);
+            const Chunk a = chunk_at<Found>(g, row + c, !VERTICES || c < arc.y);
+            const Chunk b = chunk_at<Found>(g, row + c + LANES, c + LANES < arc.y);
             sum += probed(probe, a, b, true, warp, 0, 0, false);
         }
         if (VERTICES && sum) credit(g, counter_of(g, arc.x), sum);
+        if (Found::EDGES && sum) atomicAdd(g.on_arcs + g.arc_counters[this_arc], sum);
         count += sum;
         arc = next;
     }
@@ -133,9 +178,9 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     return count + stream(g, at, last, arc, probe, its);
 }
 
-template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &found, Warp &its) {
+template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &of_any_owner, Warp &its, const Before &before) {
     __shared__ __align__(16) u32 bitmap[HUBS / 32 + 4];
-    __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words;
+    __shared__ u32 tail[TAIL_SLOTS], taken[2], hub_words, arcs;
     unsigned char *hubs = (unsigned char *)bitmap;
     for (u32 i = threadIdx.x; i < HUBS / 32 + 4; i += OWNER_THREADS) bitmap[i] = 0;
     for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
@@ -149,10 +194,14 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
         const u32 owner = (u32)item, part = (u32)(item >> 32) & 0xffff, parts = (u32)(item >> 48);
         const uint2 row = row_of(g, owner);
         const u32 *words = (const u32 *)(g.words + row.x);
+        const u32 counter = Found::EDGES ? *first_of(g, row.x) : 0;
+        const Found found = of_owner(of_any_owner, counter);
         for (u32 i = threadIdx.x; i < row.y; i += OWNER_THREADS) {
             const u32 word = words[i];
+            if (Found::EDGES && i + 1 == row.y) arcs = first_of_word(g, row.x, i) - counter + __popc(successors_of(word, g.k));
             if (word < HUB) {
                 *(u16 *)(hubs + (word >> 16)) = (u16)word;
+                if (Found::EDGES) before.hubs[word >> 17] = (u16)(first_of_word(g, row.x, i) - counter);
                 if (i + 1 == row.y || words[i + 1] >= HUB) hub_words = i + 1;
             } else if (i == 0) hub_words = 0;
         }
@@ -160,16 +209,19 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
         if (threadIdx.x == 0) taken[turn ^ 1] = atomicAdd(g.state + 3, 1);
         __syncthreads();
         const u32 of_hubs = hub_words;
-        u64 of_owner = 0;
+        u64 in_all = 0;
         if (of_hubs == row.y) {
-            of_owner = stream_all(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found}, its);
+            in_all = stream_all(g, owner, part, parts, Bitmap<false, Found>{hubs, tail, g.k, found, before}, its);
             __syncthreads();
         }
         for (u32 from = of_hubs; from < row.y; from += TAIL_WORDS) {
             const u32 to = min(row.y, from + TAIL_WORDS);
-            for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) put(tail, words[i], g.k);
+            for (u32 i = from + threadIdx.x; i < to; i += OWNER_THREADS) {
+                const u32 slot = put(tail, words[i], g.k);
+                if (Found::EDGES) before.tail[slot] = first_of_word(g, row.x, i) - counter;
+            }
             __syncthreads();
-            of_owner += stream_all(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found}, its);
+            in_all += stream_all(g, owner, part, parts, Bitmap<true, Found>{hubs, tail, g.k, found, before}, its);
             __syncthreads();
             for (u32 i = threadIdx.x; i < TAIL_SLOTS; i += OWNER_THREADS) tail[i] = 0;
             if (to < row.y) {
@@ -179,27 +231,38 @@ template <class Found> __device__ __forceinline__ void by_block(const Arguments 
             }
         }
         for (u32 i = threadIdx.x; i < of_hubs; i += OWNER_THREADS) *(u16 *)(hubs + (words[i] >> 16)) = 0;
-        if (Found::VERTICES) credit_owner(g, owner, of_owner);
-        count += of_owner;
+        if (Found::VERTICES) credit_owner(g, owner, in_all);
+        if (Found::EDGES) found.take_arcs(arcs, threadIdx.x, OWNER_THREADS);
+        count += in_all;
     }
     add_up(count, g.total);
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_BLOCKS) packed_by_block(Arguments g) {
     Warp none{};
-    by_block(g, Total{}, none);
+    by_block(g, Total{}, none, Before{});
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BLOCKS) packed_by_block_vertices(const __grid_constant__ Arguments g) {
     __shared__ u32 near[NEAR / 4], sums[OWNER_THREADS], hits[OWNER_THREADS / WARP * Waiting::MOST];
-    const OfBlock found{g, {near}};
+    const OfBlock found{g, near};
     const u32 warp = threadIdx.x / WARP;
     Warp its{sums + warp * WARP, {hits + warp * Waiting::MOST, 0}};
     sums[threadIdx.x] = 0;
     found.clear();
-    by_block(g, found, its);
+    by_block(g, found, its, Before{});
     its.waiting.finish(found);
     found.finish();
+}
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_EDGES_BLOCKS) packed_by_block_edges(const __grid_constant__ Arguments g) {
+    __shared__ u32 near[NEAR_OF_BLOCK], sums[OWNER_THREADS], tail[TAIL_SLOTS];
+    __shared__ u16 hubs[HUBS / 16];
+    for (u32 i = threadIdx.x; i < NEAR_OF_BLOCK; i += OWNER_THREADS) near[i] = 0;
+    sums[threadIdx.x] = 0;
+    __syncthreads();
+    Warp its{sums + threadIdx.x / WARP * WARP, {nullptr, 0}};
+    by_block(g, OnArcs{g.on_arcs, near, NEAR_OF_BLOCK, 0}, its, Before{hubs, tail});
 }
 
 // ---- by_warp: a warp takes an owner
@@ -207,14 +270,20 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BL
 __device__ __forceinline__ u32 slot_of(u32 run, u32 factor) { return (run * factor) >> 23; }
 __device__ __forceinline__ u32 more_slot_of(u32 run, u32 factor) { return SLOTS + ((run * (SECOND * factor)) >> 25); }
 
+// In shared memory, for the row of a warp's owner: the place in the row of each slot's word, and how many arcs are before each word.
+struct Places {
+    unsigned char *slots;
+    u16 *before;
+};
+
 template <bool TWO, class Found_> struct Pair {
     typedef Found_ Found;
     const u32 *table;
     u32 factor, k;
     Found found;
-    const unsigned char *places; // of the words in the row, by their slots in the table
+    Places of_row;
 
-    __device__ __forceinline__ u32 at(u32 word, u32 &hit) const {
+    __device__ __forceinline__ u32 at(u32 word, u32 &counter, u32 &hit) const {
         const u32 bits = bits_of(word, k), run = word >> bits;
         u32 slot = slot_of(run, factor);
         const u32 one = table[slot];
@@ -226,11 +295,21 @@ template <bool TWO, class Found_> struct Pair {
                 if (other) slot = other_slot; // an empty slot looks like one of the first run
             }
         }
-        return found(word, Found::VERTICES ? places[slot] : 0, in_both & ((1u << bits) - 1), hit);
+        in_both &= (1u << bits) - 1;
+        if (Found::EDGES) {
+            const u32 successors = successors_of(word, k);
+            if (in_both) found.on_arcs(successors_of(table[slot], k), of_row.before[of_row.slots[slot]], successors, counter, in_both);
+            counter += __popc(successors);
+        }
+        return found(word, Found::VERTICES ? of_row.slots[slot] : 0, in_both, hit);
     }
 
-    __device__ __forceinline__ u32 operator()(uint4 q, u32 *hits) const {
-        return at(q.x, hits[0]) + at(q.y, hits[1]) + at(q.z, hits[2]) + at(q.w, hits[3]);
+    __device__ __forceinline__ u32 operator()(const Chunk &chunk, u32 *hits) const {
+        const uint4 q = chunk.words;
+        u32 counter = chunk.first, count = at(q.x, counter, hits[0]);
+        count += at(q.y, counter, hits[1]);
+        count += at(q.z, counter, hits[2]);
+        return count + at(q.w, counter, hits[3]);
     }
 };
 
@@ -239,8 +318,9 @@ template <class Found_> struct Search {
     const u32 *row;
     u32 n, k;
     Found found;
+    Places of_row;
 
-    __device__ u32 at(u32 word, u32 &hit) const {
+    __device__ u32 at(u32 word, u32 &counter, u32 &hit) const {
         const u32 bits = bits_of(word, k), low = (1u << bits) - 1;
         const u32 *from = row;
         for (u32 m = n; m > 1;) {
@@ -248,11 +328,21 @@ template <class Found_> struct Search {
             if (from[half] <= (word | low)) from += half;
             m -= half;
         }
-        return (*from ^ word) >> bits ? 0 : found(word, (u32)(from - row), *from & word & low, hit);
+        const u32 place = from - row, in_both = (*from ^ word) >> bits ? 0 : *from & word & low;
+        if (Found::EDGES) {
+            const u32 successors = successors_of(word, k);
+            if (in_both) found.on_arcs(successors_of(*from, k), of_row.before[place], successors, counter, in_both);
+            counter += __popc(successors);
+        }
+        return found(word, place, in_both, hit);
     }
 
-    __device__ u32 operator()(uint4 q, u32 *hits) const {
-        return at(q.x, hits[0]) + at(q.y, hits[1]) + at(q.z, hits[2]) + at(q.w, hits[3]);
+    __device__ u32 operator()(const Chunk &chunk, u32 *hits) const {
+        const uint4 q = chunk.words;
+        u32 counter = chunk.first, count = at(q.x, counter, hits[0]);
+        count += at(q.y, counter, hits[1]);
+        count += at(q.z, counter, hits[2]);
+        return count + at(q.w, counter, hits[3]);
     }
 };
 
@@ -261,17 +351,17 @@ __device__ __forceinline__ void empty(u32 *table) {
     __syncwarp();
 }
 
-__device__ __forceinline__ Total found_in(const Total &found, const u32 *) { return found; }
-__device__ __forceinline__ OfWarp found_in(const OfWarp &found, const u32 *row) { return OfWarp{found.g, found.of_row, row}; }
-__device__ __forceinline__ void take(const Total &, u32, Waiting &) {}
+template <class Found> __device__ __forceinline__ Found found_in(const Found &found, const u32 *, u32 counter) { return of_owner(found, counter); }
+__device__ __forceinline__ OfWarp found_in(const OfWarp &found, const u32 *row, u32) { return OfWarp{found.g, found.of_row, row}; }
+template <class Found> __device__ __forceinline__ void take(const Found &, u32, Waiting &) {}
 __device__ __forceinline__ void take(const OfWarp &found, u32 n, Waiting &waiting) {
     waiting.finish(found);
     found.take(n);
 }
 
-// `places`: of the warp, a byte for each slot, where triangles are counted at vertices.
+// `places`: of the warp; without them only the total is counted.
 template <class Found>
-__device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_row, Warp &its_own, unsigned char *places) {
+__device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_row, Warp &its_own, const Places &places) {
     __shared__ __align__(16) u32 tables[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     u32 *table = tables[threadIdx.x / WARP];
     __shared__ volatile u32 items, grab; // in shared memory to save registers
@@ -312,6 +402,12 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
                 if (next_begin + lane < next_end) next_arc = g.arcs[next_begin + lane];
             }
             const u32 *row = (const u32 *)(g.words + chunk);
+            u32 counter = 0, arcs = 0; // the counter of the row's first arc, and how many arcs it has
+            if (Found::EDGES) {
+                counter = *first_of(g, chunk);
+                for (u32 i = lane; i < n; i += WARP) places.before[i] = (u16)(first_of_word(g, chunk, i) - counter);
+                arcs = first_of_word(g, chunk, n - 1) - counter + __popc(successors_of(row[n - 1], g.k));
+            }
             u32 factor = GOLDEN;
             bool two = false, clashes = true;
             for (u32 t = 0; t < TRIES; t++, factor = factor * 0x2C1B3C6Du | 1) {
@@ -324,7 +420,7 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
                         slot = more_slot_of(run, factor);
                         if (atomicCAS(table + slot, 0, its)) clash = true;
                     }
-                    if (Found::VERTICES) places[slot] = (unsigned char)i; // if there is a clash, it is not used
+                    if (Found::VERTICES || Found::EDGES) places.slots[slot] = (unsigned char)i; // if there is a clash, it is not used
                 }
                 two = __any_sync(ALL, over);
                 clashes = __any_sync(ALL, clash);
@@ -334,8 +430,8 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             }
             __syncwarp();
             u64 of_owner;
-            const Found found = found_in(of_any_row, row);
-            if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.k, found}, its_own);
+            const Found found = found_in(of_any_row, row, counter);
+            if (clashes) of_owner = stream(g, begin, end, arc, Search<Found>{row, n, g.k, found, places}, its_own);
             else if (two) of_owner = stream(g, begin, end, arc, Pair<true, Found>{table, factor, g.k, found, places}, its_own);
             else of_owner = stream(g, begin, end, arc, Pair<false, Found>{table, factor, g.k, found, places}, its_own);
             if (Found::VERTICES && __any_sync(ALL, of_owner != 0)) {
@@ -344,6 +440,7 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             }
             count += of_owner;
             __syncwarp();
+            if (Found::EDGES) found.take_arcs(arcs, lane, WARP);
             empty(table);
             chunk = next_chunk, n = next_n, begin = next_begin, end = next_end, word = next_word, arc = next_arc;
         }
@@ -353,7 +450,7 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_BLOCKS) packed_by_warp(Arguments g) {
     Warp none{};
-    by_warp(g, Total{}, none, nullptr);
+    by_warp(g, Total{}, none, Places{});
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLOCKS) packed_by_warp_vertices(const __grid_constant__ Arguments g) {
@@ -365,5 +462,17 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_VERTICES_BLO
     for (u32 i = threadIdx.x % WARP; i < 4 * WARP_WORDS; i += WARP) of_rows[warp][i] = 0;
     __syncthreads();
     Warp its{sums + warp * WARP, {hits + warp * Waiting::MOST, 0}};
-    by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, its, places[warp]);
+    by_warp(g, OfWarp{g, {of_rows[warp]}, nullptr}, its, Places{places[warp], nullptr});
+}
+
+extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_EDGES_BLOCKS) packed_by_warp_edges(const __grid_constant__ Arguments g) {
+    __shared__ u32 near[OWNER_THREADS / WARP][NEAR_OF_WARP], sums[OWNER_THREADS];
+    __shared__ unsigned char slots[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
+    __shared__ u16 before[OWNER_THREADS / WARP][WARP_WORDS];
+    const u32 warp = threadIdx.x / WARP;
+    sums[threadIdx.x] = 0;
+    for (u32 i = threadIdx.x % WARP; i < NEAR_OF_WARP; i += WARP) near[warp][i] = 0;
+    __syncthreads();
+    Warp its{sums + warp * WARP, {nullptr, 0}};
+    by_warp(g, OnArcs{g.on_arcs, near[warp], NEAR_OF_WARP, 0}, its, Places{slots[warp], before[warp]});
 }

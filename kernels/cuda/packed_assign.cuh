@@ -51,8 +51,9 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
         unpack(row[place], g.k, base, successors);
         if (base >= g.range_end) break;
         u32 before = place; // words of this row with successors before b
+        const u32 all = successors, counter = WRITE && g.on_arcs ? first_of_word(g, own.x, place) : 0;
         for (; successors; successors &= successors - 1, before = place + 1) {
-            const u32 b = base + __ffs(successors) - 1, at = b - g.range_start;
+            const u32 bit = __ffs(successors) - 1, b = base + bit, at = b - g.range_start;
             if (at >= range) continue;
             const uint2 other = g.table[at];
             const u32 words = before < other.y ? before : other.y;
@@ -73,6 +74,7 @@ template <bool WRITE> __device__ __forceinline__ void assign_row(const Arguments
                 // To add to the counter of the other end, its row must be known, not only where that begins.
                 if (g.counters) g.arcs[to] = make_uint2(mine ? g.count + at : i, chunks);
                 else g.arcs[to] = make_uint2(mine ? other.x : own.x, chunks);
+                if (g.on_arcs) g.arc_counters[to] = counter + __popc(all & ((1u << bit) - 1));
             }
         }
     }

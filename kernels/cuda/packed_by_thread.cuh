@@ -42,6 +42,53 @@ template <class Found> __device__ __forceinline__ u32 common(u32 a, uint4 p, u32
     return count;
 }
 
+// Adds to the counters of arcs what word `a`, whose first arc has the counter `at`, has in common with a chunk whose first arc has `other`.
+__device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at, uint4 p, u32 other) {
+    const u32 bits = bits_of(a, g.k), run = a >> bits, own = successors_of(a, g.k);
+    const u32 words[4] = {p.x, p.y, p.z, p.w};
+    u32 count = 0;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        const u32 its = successors_of(words[i], g.k), both = run == words[i] >> bits ? own & its : 0;
+        if (both) credit_common(g.on_arcs, nullptr, 0, 0, own, at, its, other, both);
+        count += __popc(both);
+        other += __popc(its);
+    }
+    return count;
+}
+
+// All successors of a row of one chunk, whose first arc has the counter `first`.
+__device__ __forceinline__ u32 by_thread_on_arcs(const Arguments &g, uint4 q, u32 first) {
+    const u32 range = g.range_end - g.range_start;
+    const u32 words[4] = {q.x, q.y, q.z, q.w};
+    u32 firsts[4], sum = first, count = 0;
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+        firsts[i] = sum;
+        sum += __popc(successors_of(words[i], g.k));
+    }
+#pragma unroll 1
+    for (u32 arc = first, i = 0; i < 4 && words[i]; i++) {
+        u32 base, successors;
+        unpack(words[i], g.k, base, successors);
+        for (; successors; successors &= successors - 1, arc++) {
+            const u32 at = base + __ffs(successors) - 1 - g.range_start;
+            // No successor is before the first one.
+            if (arc == first || at >= range) continue;
+            const uint2 other = g.table[at];
+            if (other.y == 0 || other.y > 4) continue;
+            const uint4 p = __ldg(g.words + other.x);
+            const u32 its = *first_of(g, other.x);
+            u32 here = 0;
+#pragma unroll
+            for (u32 j = 0; j < 4; j++) here += common_on_arcs(g, words[j], firsts[j], p, its);
+            if (here) atomicAdd(g.on_arcs + arc, here);
+            count += here;
+        }
+    }
+    return count;
+}
+
 // WITH_HUBS: some of the local's successors are hubs. Each iteration takes one successor, no matter which word it is in, so rows with
 // the same number of successors take the same number of iterations.
 template <bool WITH_HUBS, class Found>
@@ -88,7 +135,9 @@ template <class Found> __device__ __forceinline__ void by_thread(const Arguments
         const uint2 row = g.rows[a];
         if (row.y > 4) continue;
         const uint4 q = __ldg(g.words + row.x);
-        const u32 here = q.x >= HUB ? by_thread<false>(g, q, found) : by_thread<true>(g, q, found);
+        u32 here;
+        if (Found::EDGES) here = by_thread_on_arcs(g, q, *first_of(g, row.x));
+        else here = q.x >= HUB ? by_thread<false>(g, q, found) : by_thread<true>(g, q, found);
         if (Found::VERTICES && here) credit(g, g.locals_at + (u32)a, here);
         count += here;
         // Not needed after the last range.
@@ -101,8 +150,12 @@ extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_th
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) packed_by_thread_vertices(const __grid_constant__ Arguments g) {
     __shared__ u32 near[NEAR / 4];
-    const OfBlock found{g, {near}};
+    const OfBlock found{g, near};
     found.clear();
     by_thread(g, found);
     found.finish();
+}
+
+extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_edges(const __grid_constant__ Arguments g) {
+    by_thread(g, OnArcs{g.on_arcs, nullptr, 0, 0});
 }

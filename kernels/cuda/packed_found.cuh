@@ -1,5 +1,5 @@
-// What happens to the common successors of two rows: they are counted and, where triangles are counted at each vertex, added to the
-// counters of their corners.
+// What happens to the common successors of two rows: they are counted and, if triangles are counted at vertices, added to the counters
+// of their corners; packed_arcs.cuh adds to those of their arcs.
 //
 // The corner of the smallest number is met once for each triangle. So it is not added to the counters of all blocks one by one: a block,
 // or a warp, adds up bytes in shared memory, those of four vertices with one addition (`Bytes`). The other two corners are added once
@@ -58,8 +58,16 @@ struct Bytes {
 // What a probe finds of the four words of a chunk: how many successors, and where triangles are counted at vertices which ones. An entry
 // of `hits` has the common bits of a word in its low half; 0: none.
 
+// Triangles are not counted on arcs.
+struct NotOnArcs {
+    static constexpr bool EDGES = false;
+
+    __device__ __forceinline__ void on_arcs(u32, u32, u32, u32, u32) const {}
+    __device__ __forceinline__ void take_arcs(u32, u32, u32) const {}
+};
+
 // Only the number is wanted.
-struct Total {
+struct Total : NotOnArcs {
     static constexpr bool VERTICES = false;
 
     __device__ __forceinline__ u32 operator()(u32, u32, u32 both, u32 &) const { return __popc(both); }
@@ -69,10 +77,12 @@ struct Total {
 // The corners are added up by the block if they are among the first NEAR counters of this pass, others one by one.
 constexpr u32 NEAR = 16384;
 
-struct OfBlock {
+struct OfBlock : NotOnArcs {
     static constexpr bool VERTICES = true;
     const Arguments &g;
     Bytes near;
+
+    __device__ __forceinline__ OfBlock(const Arguments &g, u32 *near) : g(g), near{near} {}
 
     // `both`: the bits that `word` has in common with another word of its run.
     __device__ __forceinline__ u32 operator()(u32 word, u32, u32 both, u32 &hit) const {
@@ -103,11 +113,13 @@ struct OfBlock {
 };
 
 // The corners are added up by a warp, for each word of the row that owns the arcs.
-struct OfWarp {
+struct OfWarp : NotOnArcs {
     static constexpr bool VERTICES = true;
     const Arguments &g;
     Bytes of_row;
     const u32 *row;
+
+    __device__ __forceinline__ OfWarp(const Arguments &g, Bytes of_row, const u32 *row) : g(g), of_row(of_row), row(row) {}
 
     // `place`: of the word in the row.
     __device__ __forceinline__ u32 operator()(u32, u32 place, u32 both, u32 &hit) const {
@@ -169,7 +181,7 @@ struct Waiting {
     }
 };
 
-// What a warp needs in shared memory to count at vertices.
+// What a warp needs in shared memory to count at vertices or on arcs.
 struct Warp {
     u32 *sums; // a zero for each lane
     Waiting waiting;

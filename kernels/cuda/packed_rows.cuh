@@ -1,7 +1,9 @@
 // Packs successors into the words that packed.cu describes: ROW_LANES lanes take a row, or a warp if rows are long.
 
-// Appends `n` successors to the `out` words of a row. Returns the new number of words.
-template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 out, u32 k) {
+// Appends `n` successors to the `out` words of a row. Returns the new number of words. `firsts`: of each chunk of the row the counter
+// of its first successor's arc, if arcs have counters; `counter`: that of the first of these successors.
+template <u32 LANES>
+__device__ __forceinline__ u32 pack(const u32 *successors, u64 n, u32 *to, u32 out, u32 k, u32 *firsts, u32 counter) {
     const u32 lane = threadIdx.x % LANES, shift = threadIdx.x % WARP / LANES * LANES, all = ALL >> (WARP - LANES);
     const u32 lanes = lanes_of<LANES>();
     u32 open = 0; // the last word, not written yet
@@ -18,6 +20,10 @@ template <u32 LANES> __device__ __forceinline__ u32 pack(const u32 *successors, 
         }
         const u32 first = __shfl_sync(lanes, word, 0, LANES);
         const u32 begun = __ballot_sync(lanes, begins) >> shift & all;
+        if (firsts && begins) {
+            const u32 place = out + (open != 0) + __popc(begun & ((1u << lane) - 1));
+            if (place % 4 == 0) firsts[place / 4] = counter + (u32)i + lane;
+        }
         if (!(begun & 1) && open) open |= first;
         if (begun) {
             if (open) {
@@ -50,7 +56,7 @@ template <u32 LANES> __device__ __forceinline__ void resident(const Arguments &g
     __syncwarp(lanes_of<LANES>());
     // A row that begins where this run ends has its first successor in the next run.
     if (begin == from && threadIdx.x % LANES == 0) g.next[row] = to > from ? g.successors[from - g.successors_first] : ALL;
-    const u32 words = pack<LANES>(g.successors + (from - g.successors_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k);
+    const u32 words = pack<LANES>(g.successors + (from - g.successors_first), to > from ? to - from : 0, (u32 *)(g.words + chunk), before, g.k, g.on_arcs ? g.firsts + chunk : nullptr, (u32)from);
     if (threadIdx.x % LANES == 0) g.rows[row] = make_uint2(chunk, words);
 }
 
@@ -76,7 +82,8 @@ template <u32 LANES> __device__ __forceinline__ void row_block(const Arguments &
     }
     const u32 begin = g.row_block_offsets[row], end = g.row_block_offsets[row + 1];
     const u32 chunk = g.chunk_first + (u32)((begin - g.successors_first + 3ull * (row - g.row_first) + 3) >> 2);
-    const u32 words = pack<LANES>(g.successors + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k);
+    u32 *firsts = g.on_arcs ? g.piece_firsts + (chunk - g.chunk_first) : nullptr;
+    const u32 words = pack<LANES>(g.successors + begin, end - begin, (u32 *)(g.words + chunk), 0, g.k, firsts, g.row_block_counters + begin);
     if (writes) g.table[i] = make_uint2(chunk, words);
 }
 

@@ -35,12 +35,25 @@ __device__ __forceinline__ void credit_owner(const Arguments &g, u32 owner, u64 
     if (threadIdx.x % WARP == 0 && found) credit(g, counter_of(g, owner), found);
 }
 
+// A chunk of a streamed row: its words, and the counter of its first arc if triangles are counted on arcs.
+struct Chunk {
+    uint4 words;
+    u32 first;
+};
+
+// Chunk `at`, if it is `there`.
+template <class Found> __device__ __forceinline__ Chunk chunk_at(const Arguments &g, u32 at, bool there) {
+    if (!there) return {nothing(), 0};
+    return {__ldg(g.words + at), Found::EDGES ? __ldg(first_of(g, at)) : 0};
+}
+
 // Probes one chunk of each lane, and a second one if there are `two`; the whole warp calls it. The chunks are of the warp's rows `one`
-// and `other` if it keeps sums of rows. If triangles are counted at vertices, both chunks go through the same instructions in turn:
-// the loop would not fit the instruction cache otherwise.
+// and `other` if it keeps sums of rows. If triangles are counted at vertices or on arcs, both chunks go through the same instructions
+// in turn: the loop would not fit the instruction cache otherwise.
 template <class Probe>
-__device__ __forceinline__ u32 probed(const Probe &probe, uint4 a, uint4 b, bool two, Warp &warp, u32 one, u32 other, bool of_rows) {
-    if (!Probe::Found::VERTICES) {
+__device__ __forceinline__ u32 probed(const Probe &probe, Chunk a, Chunk b, bool two, Warp &warp, u32 one, u32 other, bool of_rows) {
+    typedef typename Probe::Found Found;
+    if (!Found::VERTICES && !Found::EDGES) {
         u32 none[4];
         const u32 found = probe(a, none);
         return two ? found + probe(b, none) : found;
@@ -51,7 +64,7 @@ __device__ __forceinline__ u32 probed(const Probe &probe, uint4 a, uint4 b, bool
         u32 hits[4] = {0, 0, 0, 0};
         const u32 here = probe(a, hits);
         if (of_rows && here) atomicAdd(warp.sums + one, here);
-        warp.waiting.push(probe.found, hits);
+        if (Found::VERTICES) warp.waiting.push(probe.found, hits);
         found += here;
         a = b, one = other;
     }
@@ -61,7 +74,8 @@ __device__ __forceinline__ u32 probed(const Probe &probe, uint4 a, uint4 b, bool
 // A warp takes all chunks of the rows [at, end): 32 rows at a time, two chunks a lane. `arc`: this lane's of the first 32 rows.
 template <class Probe>
 __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2 arc, const Probe &probe, Warp &warp) {
-    constexpr bool VERTICES = Probe::Found::VERTICES;
+    typedef typename Probe::Found Found;
+    constexpr bool VERTICES = Found::VERTICES;
     const u32 lane = threadIdx.x % WARP, upto = (2u << lane) - 1;
     u64 count = 0;
     u32 begin = begin_of<VERTICES>(g, arc);
@@ -83,15 +97,16 @@ __device__ __forceinline__ u64 stream(const Arguments &g, u32 at, u32 end, uint2
             begun += __popc(more);
             const u32 base_one = __shfl_sync(ALL, base, one), base_other = __shfl_sync(ALL, base, other);
             const u32 c = window + lane;
-            const uint4 a = c < all ? __ldg(g.words + (u32)(base_one + c)) : nothing();
-            uint4 b = nothing();
-            if (two && c + WARP < all) b = __ldg(g.words + (u32)(base_other + c + WARP));
+            const Chunk a = chunk_at<Found>(g, base_one + c, c < all);
+            const Chunk b = chunk_at<Found>(g, base_other + c + WARP, two && c + WARP < all);
             count += probed(probe, a, b, two, warp, one, other, true);
         }
         begin = begin_of<VERTICES>(g, next);
-        if (VERTICES) {
+        if (VERTICES || Found::EDGES) {
             __syncwarp();
-            if (warp.sums[lane]) credit(g, counter_of(g, arc.x), warp.sums[lane]);
+            const u32 found = warp.sums[lane];
+            if (VERTICES && found) credit(g, counter_of(g, arc.x), found);
+            if (Found::EDGES && found) atomicAdd(g.on_arcs + g.arc_counters[at - WARP + lane], found);
             warp.sums[lane] = 0;
             __syncwarp();
         }

@@ -27,7 +27,11 @@ struct Arguments {
     u32 *state;               // number of owners for warps, of owners for blocks, and how many of each are taken
     u32 *sums;                // of blocks, for the scan
     u64 list_length;
-    u64 *counters;            // triangles at each vertex, from counter `counters_first` on; null: only the total is wanted
+    u64 *counters;            // triangles at each vertex, from counter `counters_first` on; null: not wanted
+    u32 *on_arcs;             // triangles on each arc, of the resident rows and of row blocks; null: not wanted
+    u32 *firsts;              // of each chunk of resident rows, the counter of its first successor's arc
+    u32 *piece_firsts;        // the same of the piece's rows, from chunk `chunk_first` on
+    u32 *arc_counters;        // of each arc in `arcs`, its counter
     u64 successors_first;          // index in the section, or the row block, of the first successor of the run or piece
     u64 successors_end;            // index in the section of the end of this run
     u32 first;                // the run's, or the batch's, first local
@@ -47,7 +51,7 @@ struct Arguments {
     u32 counters_first;       // number j has counter j, local i counter `locals_at` + i; this pass holds these counters
     u32 counters_end;
     u32 locals_at;
-    u32 unused;
+    u32 row_block_counters;   // the counter of the row block's first arc
 };
 
 __device__ __forceinline__ u32 packed(u32 number, u32 k) {
@@ -68,6 +72,24 @@ __device__ __forceinline__ void unpack(u32 word, u32 k, u32 &base, u32 &successo
         base = (word >> (1u << k)) << k;
         successors = word & ((1u << (1u << k)) - 1);
     }
+}
+
+// The successors of a word, as bits.
+__device__ __forceinline__ u32 successors_of(u32 word, u32 k) {
+    return word < HUB ? word & 0xffff : (word - HUB) & ((1u << (1u << k)) - 1);
+}
+
+// Where the counters of the first arcs of chunks are, of resident rows and of the piece's rows alike.
+__device__ __forceinline__ const u32 *first_of(const Arguments &g, u32 chunk) {
+    return chunk < g.chunk_first ? g.firsts + chunk : g.piece_firsts + (chunk - g.chunk_first);
+}
+
+// The counter of the first arc of a word of a row that begins with this chunk.
+__device__ __forceinline__ u32 first_of_word(const Arguments &g, u32 chunk, u32 place) {
+    const u32 *words = (const u32 *)(g.words + chunk);
+    u32 counter = *first_of(g, chunk + place / 4);
+    for (u32 i = place / 4 * 4; i < place; i++) counter += __popc(successors_of(words[i], g.k));
+    return counter;
 }
 
 // Bits of a word below the run.

@@ -48,7 +48,7 @@ pub use images::Form;
 pub use lstc::{Lstc, Shape};
 pub use method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
-pub use packed::{Packed, takes as packed_takes};
+pub use packed::{Packed, takes as packed_takes, takes_edges as packed_takes_edges};
 pub use pinned::Pinned;
 pub use sections::{ResidentSlices, RowBlockSlices, Size, row_block_bytes};
 pub use source::{Part, Source};

@@ -14,7 +14,8 @@
 //! blocks; and a work space of at least 2 an arc, 4 a local, two row blocks and 64 KiB ([`FOOTPRINT`]). Counting everything at once
 //! takes 12 an arc and 40 a local. Work: the sum over all arcs a -> b of min(words of b's row, words of a's row up to b). Host:
 //! 8 bytes for 256 locals. Numbers must be below 1,879,048,192. Where triangles are counted at vertices, their counters are in a piece
-//! of their own ([`crate::VertexCounters`]).
+//! of their own ([`crate::VertexCounters`]). Counting them on arcs takes 6 a resident arc, 3 a local and three row blocks more
+//! ([`FOOTPRINT_WITH_EDGES`]); the counters of all resident arcs and of two row blocks are numbered with 32 bits.
 
 mod arguments;
 pub(crate) mod constants;
@@ -31,6 +32,7 @@ use bytemuck::bytes_of;
 use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact;
+use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING};
 use crate::error::{Error, Result};
 use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
@@ -41,7 +43,10 @@ use crate::vertices::VertexCounters;
 use arguments::Arguments;
 use constants::{OWNER_THREADS, ROW_LANES, SCAN};
 use counter::Owning;
-use space::{Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS, preferred};
+use space::{
+    Blocks, LEAST, LEAST_PER_ARC, LEAST_PER_ARC_WITH_EDGES, LEAST_PER_LOCAL, LEAST_ROW_BLOCKS,
+    LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred,
+};
 
 /// Row blocks on the device at a time; also halves of the work space, through which the resident section is copied.
 const SLOTS: usize = 2;
@@ -90,13 +95,43 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     of_budget: Some(|size, budget| preferred_bytes(size).min(budget)),
 };
 
+/// The same with counters of arcs: 4 for each, and 4 for each chunk.
+pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
+    per_resident_arc: 4 + LEAST_PER_ARC_WITH_EDGES + EDGE_COUNTER_BYTES + 1,
+    per_local: FOOTPRINT.per_local + 3,
+    fixed: FOOTPRINT.fixed + (edges::PIECES + 1) * (ALIGNMENT - 1) + 4,
+    row_blocks: (SLOTS + edges::SLOTS) as u64 + LEAST_ROW_BLOCKS_WITH_EDGES,
+    of_budget: Some(|size, budget| preferred_bytes_with_edges(size).min(budget)),
+    ..FOOTPRINT
+};
+
 /// The bytes with which everything is counted at once, each table made once. It never takes more.
 fn preferred_bytes(size: &Size) -> u64 {
-    let least = FOOTPRINT.least(size);
-    let space =
-        LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
-    let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit);
-    least - space + padded(most.max(space))
+    with_preferred_space(size, false)
+}
+
+fn preferred_bytes_with_edges(size: &Size) -> u64 {
+    with_preferred_space(size, true)
+}
+
+fn with_preferred_space(size: &Size, edges: bool) -> u64 {
+    let footprint = if edges { FOOTPRINT_WITH_EDGES } else { FOOTPRINT };
+    let (least, space) = (footprint.least(size), least_space(size, edges));
+    least - space + padded(preferred_space(size, edges).max(space))
+}
+
+/// Bytes of the least work space.
+fn least_space(size: &Size, edges: bool) -> u64 {
+    let (row_blocks, per_arc) = match edges {
+        true => (LEAST_ROW_BLOCKS_WITH_EDGES, LEAST_PER_ARC_WITH_EDGES),
+        false => (LEAST_ROW_BLOCKS, LEAST_PER_ARC),
+    };
+    LEAST + row_blocks * size.row_block_limit + per_arc * size.arcs + LEAST_PER_LOCAL * size.locals
+}
+
+/// Bytes of the work space beyond which more does not help.
+fn preferred_space(size: &Size, edges: bool) -> u64 {
+    preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit, edges)
 }
 
 /// How many low bits of a number select its bit in a word; `None`: there are too many numbers.
@@ -110,6 +145,16 @@ pub fn takes(vertices: u32, edges: u64, arena: u64) -> bool {
     let all = Words::of(u64::from(vertices), edges).bytes() + LEAST;
     bits_for(vertices).is_some() && (all <= REACH || arena <= REACH)
 }
+
+/// Whether the counters of all arcs of a partition can be numbered, whatever its size in an arena of `arena` bytes, of a graph with
+/// `edges` edges.
+pub fn takes_edges(edges: u64, arena: u64) -> bool {
+    let counters = arena / EDGE_COUNTER_BYTES;
+    edges + ALIGNMENT <= MOST_COUNTERS || counters <= MOST_COUNTERS
+}
+
+/// The most counters of arcs.
+const MOST_COUNTERS: u64 = 1 << 32;
 
 /// Packed rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +199,7 @@ impl<R: Run> Method<R> for Packed {
     }
 
     fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, _: Share) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, None)?)))
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Total)?)))
     }
 
     fn counts_vertices(&self) -> bool {
@@ -167,8 +212,27 @@ impl<R: Run> Method<R> for Packed {
         size: Size,
         counters: VertexCounters,
     ) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Some(counters))?)))
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Vertices(counters))?)))
     }
+
+    fn counts_edges(&self) -> bool {
+        true
+    }
+
+    fn footprint_with_edges(&self) -> Footprint {
+        FOOTPRINT_WITH_EDGES
+    }
+
+    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Edges)?)))
+    }
+}
+
+/// What is counted besides the total.
+enum Detail {
+    Total,
+    Vertices(VertexCounters),
+    Edges,
 }
 
 /// A partition being counted on any engine.
@@ -179,6 +243,8 @@ struct Counting<'g, E: Engine> {
     /// What all launches share.
     arguments: Arguments,
     blocks: Blocks,
+    /// The counters of arcs, if triangles are counted there, too.
+    edges: Option<EdgeCounters>,
     /// Where the work space begins, and its bytes.
     space: u64,
     space_bytes: u64,
@@ -197,8 +263,8 @@ struct Counting<'g, E: Engine> {
 }
 
 impl<'g, E: Engine> Counting<'g, E> {
-    /// `longest_space`: an upper limit for the work space, in bytes. With `vertices`, triangles are counted there, too.
-    fn begin(engine: &'g mut E, size: Size, longest_space: u64, vertices: Option<VertexCounters>) -> Result<Self> {
+    /// `longest_space`: an upper limit for the work space, in bytes.
+    fn begin(engine: &'g mut E, size: Size, longest_space: u64, detail: Detail) -> Result<Self> {
         let order = Order::new(size)?;
         let k = bits_for(size.numbered).ok_or_else(|| {
             let text = format!("{} numbers are too many to be packed; split the graph, or use lstc", size.numbered);
@@ -206,20 +272,25 @@ impl<'g, E: Engine> Counting<'g, E> {
         })?;
         engine.load(&PACKED)?;
         let words = Words::of(size.locals, size.arcs).bytes();
-        let least =
-            LEAST + LEAST_ROW_BLOCKS * size.row_block_limit + LEAST_PER_ARC * size.arcs + LEAST_PER_LOCAL * size.locals;
+        let with_edges = matches!(detail, Detail::Edges);
+        let least = least_space(&size, with_edges);
         if padded(words) + LEAST + LEAST_ROW_BLOCKS * size.row_block_limit > REACH {
             return Err(Error::Section("rows of more than 64 GiB cannot be packed; split the partition".into()));
         }
+        if with_edges && size.arcs + size.row_block_limit / 2 + ALIGNMENT > MOST_COUNTERS {
+            return Err(Error::Section("more than 2^32 arcs with counters; split the partition, or use lstc".into()));
+        }
+        engine.layout().restart();
+        let edges = if with_edges { Some(EdgeCounters::take(engine, &size)?) } else { None };
         let layout = engine.layout();
-        layout.restart();
         let rows = layout.take(8 * size.locals)?;
+        let firsts = layout.take(if with_edges { firsts_bytes(words) } else { 0 })?;
         let next = layout.take(4 * size.locals)?;
         let total = layout.take(8)?;
         let slots = [layout.take(size.row_block_limit)?, layout.take(size.row_block_limit)?];
         // Right before the work space, so that the chunks of both are numbered from here.
         let packed = layout.take(words)?;
-        let most = preferred(size.locals, size.arcs, u64::from(size.numbered), size.row_block_limit).max(least);
+        let most = preferred_space(&size, with_edges).max(least);
         let rest = (layout.capacity() - layout.used()) / ALIGNMENT * ALIGNMENT;
         let left = rest.max(least).min(padded(most)).min(longest_space);
         let space = layout.take(left)?;
@@ -231,6 +302,8 @@ impl<'g, E: Engine> Counting<'g, E> {
                 next: base + next.offset,
                 words: base + packed.offset,
                 total: base + total.offset,
+                on_arcs: edges.as_ref().map_or(0, |edges| edges.resident),
+                firsts: base + firsts.offset,
                 locals: size.locals as u32,
                 numbered: size.numbered,
                 k,
@@ -238,6 +311,7 @@ impl<'g, E: Engine> Counting<'g, E> {
             },
             order,
             blocks: Blocks::default(),
+            edges,
             space: base + space.offset,
             space_bytes: left,
             piece_limit: (left / 2).min(REACH - padded(words)),
@@ -255,7 +329,10 @@ impl<'g, E: Engine> Counting<'g, E> {
         compact::begin(engine)?;
         engine.fill(Queue::Copy, to.rows, 0, 8 * size.locals)?;
         engine.fill(Queue::Copy, to.total, 0, 8)?;
-        if let Some(vertices) = vertices {
+        if let Some(edges) = &counting.edges {
+            edges.clear(engine)?;
+        }
+        if let Detail::Vertices(vertices) = detail {
             // There are fewer than 2^32: see `bits_for`.
             let VertexCounters { window, locals_at } = &vertices;
             let counters = vertices.clear(engine)?;

@@ -30,6 +30,7 @@ pub static PACKED: Source = Source {
         part!("packed_rows.cuh"),
         part!("packed_assign.cuh"),
         part!("packed_found.cuh"),
+        part!("packed_arcs.cuh"),
         part!("packed_stream.cuh"),
         part!("packed_by_thread.cuh"),
         part!("packed.cu"),

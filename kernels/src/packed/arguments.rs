@@ -23,6 +23,10 @@ pub(crate) struct Arguments {
     pub(crate) sums: u64,
     pub(crate) list_length: u64,
     pub(crate) counters: u64,
+    pub(crate) on_arcs: u64,
+    pub(crate) firsts: u64,
+    pub(crate) piece_firsts: u64,
+    pub(crate) arc_counters: u64,
     pub(crate) successors_first: u64,
     pub(crate) successors_end: u64,
     pub(crate) first: u32,
@@ -42,10 +46,10 @@ pub(crate) struct Arguments {
     pub(crate) counters_first: u32,
     pub(crate) counters_end: u32,
     pub(crate) locals_at: u32,
-    pub(crate) unused: u32,
+    pub(crate) row_block_counters: u32,
 }
 
-// SAFETY: 19 `u64` and 18 `u32`, without padding; any bit pattern is valid.
+// SAFETY: 23 `u64` and 18 `u32`, without padding; any bit pattern is valid.
 unsafe impl Zeroable for Arguments {}
 // SAFETY: as above.
 unsafe impl Pod for Arguments {}
@@ -58,7 +62,7 @@ mod tests {
     #[test]
     fn the_fields_are_those_of_the_source() {
         assert_eq!(crate::testing::fields(&PACKED.code()), crate::testing::fields_of(&Arguments::default()));
-        assert_eq!(size_of::<Arguments>(), 19 * 8 + 18 * 4);
+        assert_eq!(size_of::<Arguments>(), 23 * 8 + 18 * 4);
         assert!(PACKED.kernels().all(|(_, parameters)| parameters == 1));
     }
 }

@@ -4,6 +4,7 @@ use bytemuck::cast_slice_mut;
 
 use super::{Counting, RESIDENT};
 use crate::compact;
+use crate::edges;
 use crate::engine::{Engine, Queue};
 use crate::error::Result;
 use crate::method::{Counted, Counter, Run};
@@ -50,6 +51,18 @@ impl<R: Run, E: Engine + Send> Counter<R> for Owning<'_, R, E> {
         // Where nothing was counted, no kernel has waited for the zeros.
         engine.wait(Queue::Compute, RESIDENT.copied)?;
         engine.read(Queue::Compute, arguments.counters, cast_slice_mut(into))
+    }
+
+    fn row_block_edges(&mut self, into: &mut [u32]) -> Result<()> {
+        let Counting { engine, edges, .. } = &mut self.counting;
+        edges.as_mut().ok_or_else(edges::missing)?.read_row_block(*engine, into)
+    }
+
+    fn resident_edges(&mut self, first: u64, into: &mut [u32]) -> Result<()> {
+        let Counting { engine, edges, .. } = &mut self.counting;
+        // Where nothing was counted, no kernel has waited for the zeros.
+        engine.wait(Queue::Compute, RESIDENT.copied)?;
+        edges.as_ref().ok_or_else(edges::missing)?.read_resident(*engine, first, into)
     }
 
     fn bytes(&self) -> u64 {

@@ -6,6 +6,7 @@ use super::{
     BY_BLOCK_BLOCKS, BY_WARP_BLOCKS, Counting, OTHER_BLOCKS, OWNER_THREADS, ROW_LANES, SLOTS, THREADS, blocks,
     grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
+use crate::edges::EDGE_COUNTER_BYTES;
 use crate::engine::{Engine, Grid, Queue, RING};
 use crate::error::Result;
 use crate::sections::RowBlockSlices;
@@ -21,6 +22,9 @@ impl<E: Engine> Counting<'_, E> {
         }
         // A triangle's corner of largest number has two successors.
         if self.order.arcs() < 2 || row_block.range.is_empty() || row_block.arcs_into == 0 {
+            if let Some(edges) = &mut self.edges {
+                edges.skip_row_block(row_block.arcs());
+            }
             return Ok(());
         }
         let (slot, marks) = (self.row_blocks % SLOTS, of_row_block(self.row_blocks));
@@ -50,10 +54,16 @@ impl<E: Engine> Counting<'_, E> {
         }
         engine.record(Queue::Copy, marks.copied)?;
         engine.wait(Queue::Compute, marks.copied)?;
+        if let Some(edges) = &mut self.edges {
+            let counters = edges.begin_row_block(engine, (slot, row_block.arcs()), marks.counted)?;
+            // There are fewer than 2^32: see `begin`.
+            arguments.row_block_counters = ((counters - edges.resident) / EDGE_COUNTER_BYTES) as u32;
+        }
+        let edges = self.edges.is_some();
         let mut start = row_block.range.start;
         while start < row_block.range.end {
             let end = self.blocks.cut_piece(start..row_block.range.end, self.piece_limit, self.space_bytes, |end| {
-                piece(row_block, start, end)
+                piece(row_block, start, end, edges)
             });
             self.piece(row_block, start, end, &arguments)?;
             start = end;
@@ -63,7 +73,7 @@ impl<E: Engine> Counting<'_, E> {
 
     /// Enqueues the counting of the arcs into the numbers `start..end`.
     fn piece(&mut self, row_block: &RowBlockSlices<'_>, start: u32, end: u32, shared: &Arguments) -> Result<()> {
-        let piece = piece(row_block, start, end);
+        let piece = piece(row_block, start, end, self.edges.is_some());
         let row_first = if row_block.all_local { 0 } else { row_of(row_block, start) };
         let mut arguments = Arguments {
             range_start: start,
@@ -120,6 +130,8 @@ impl<E: Engine> Counting<'_, E> {
             },
             ends: at(places.ends),
             arcs: at(places.arcs),
+            arc_counters: at(places.arc_counters),
+            piece_firsts: at(places.firsts),
             list: at(places.list),
             list_length: places.list_length,
             sums: at(places.sums),
@@ -151,8 +163,9 @@ impl<E: Engine> Counting<'_, E> {
         launch(engine, "packed_assign_arcs", blocks(locals), arguments)?;
         launch(engine, "packed_list", blocks(lists), arguments)?;
         engine.record(Queue::Compute, marks.kernel)?;
-        let [by_thread, by_warp, by_block] = match arguments.counters {
-            0 => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
+        let [by_thread, by_warp, by_block] = match (arguments.counters, arguments.on_arcs) {
+            (0, 0) => ["packed_by_thread", "packed_by_warp", "packed_by_block"],
+            (0, _) => ["packed_by_thread_edges", "packed_by_warp_edges", "packed_by_block_edges"],
             _ => ["packed_by_thread_vertices", "packed_by_warp_vertices", "packed_by_block_vertices"],
         };
         // At most 128 threads of a block may add up bytes (`Bytes` in `packed_found.cuh`).
@@ -195,12 +208,12 @@ fn row_of(row_block: &RowBlockSlices<'_>, number: u32) -> u32 {
     place - row_block.local_ranks[word] - (row_block.local_words[word] & ((1 << bit) - 1)).count_ones()
 }
 
-fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32) -> BlockRange {
+fn piece(row_block: &RowBlockSlices<'_>, start: u32, end: u32, edges: bool) -> BlockRange {
     let numbers = u64::from(end - start);
     if row_block.all_local {
-        return BlockRange { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true };
+        return BlockRange { numbers, rows: 0, arcs: 0, into: row_block.arcs_into, all_local: true, edges };
     }
     let (first, last) = (row_of(row_block, start), row_of(row_block, end));
     let arcs = u64::from(row_block.offsets[last as usize] - row_block.offsets[first as usize]);
-    BlockRange { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false }
+    BlockRange { numbers, rows: u64::from(last - first), arcs, into: row_block.arcs_into, all_local: false, edges }
 }

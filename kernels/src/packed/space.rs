@@ -3,10 +3,13 @@
 //! A row block is counted in pieces (ranges of its numbers), and each piece against batches of locals, such that the data of a piece
 //! and a batch fit the work space: the piece's packed rows and table, the owners' ends, the assigned arcs, the list of owners. If
 //! everything fits there is one piece and one batch. As the sizes grow with both, pieces and batches are found by binary search.
+//!
+//! If triangles are counted on arcs, each chunk of the piece's rows and each assigned arc takes 4 bytes more.
 
 use std::ops::Range;
 
 use super::{SCAN, Words};
+use crate::edges::EDGE_COUNTER_BYTES;
 
 /// Locals of a block; a batch is a run of blocks.
 pub(super) const BLOCK: u32 = 256;
@@ -20,6 +23,10 @@ pub(super) const LEAST_PER_ARC: u64 = 2;
 pub(super) const LEAST_PER_LOCAL: u64 = 4;
 pub(super) const LEAST_ROW_BLOCKS: u64 = 2;
 
+/// The same if triangles are counted on arcs.
+pub(super) const LEAST_PER_ARC_WITH_EDGES: u64 = 3;
+pub(super) const LEAST_ROW_BLOCKS_WITH_EDGES: u64 = 3;
+
 /// The most arcs, and the most owners, of a batch. Kernels number both with 32 bits, and step beyond the last one by what a block or
 /// all warps take at a time.
 pub(super) const MOST: u64 = (1 << 32) - (1 << 20);
@@ -30,6 +37,9 @@ pub(super) struct Places {
     pub(super) table: u64,
     pub(super) ends: u64,
     pub(super) arcs: u64,
+    /// The counters of these arcs, and of the first arcs of chunks.
+    pub(super) arc_counters: u64,
+    pub(super) firsts: u64,
     pub(super) list: u64,
     pub(super) list_length: u64,
     pub(super) sums: u64,
@@ -46,6 +56,8 @@ pub(super) struct BlockRange {
     pub(super) arcs: u64,
     pub(super) into: u64,
     pub(super) all_local: bool,
+    /// Whether triangles are counted on arcs.
+    pub(super) edges: bool,
 }
 
 impl BlockRange {
@@ -54,10 +66,24 @@ impl BlockRange {
         if self.all_local { 0 } else { Words::of(self.rows, self.arcs).bytes() }
     }
 
-    /// Bytes of its packed rows and of its table.
-    pub(super) fn bytes(&self) -> u64 {
-        self.words() + if self.all_local { 0 } else { (8 * self.numbers).next_multiple_of(16) }
+    /// Bytes of the counters of its chunks' first arcs.
+    fn firsts(&self) -> u64 {
+        if self.edges { firsts_bytes(self.words()) } else { 0 }
     }
+
+    /// Bytes of its packed rows and of its table, and of the counters of its chunks' first arcs.
+    pub(super) fn bytes(&self) -> u64 {
+        self.words() + self.table().next_multiple_of(16) + self.firsts().next_multiple_of(16)
+    }
+
+    fn table(&self) -> u64 {
+        if self.all_local { 0 } else { 8 * self.numbers }
+    }
+}
+
+/// Bytes of the counters of the first arcs of so many bytes of words: 4 for each chunk of 16.
+pub(super) const fn firsts_bytes(words: u64) -> u64 {
+    words / 16 * EDGE_COUNTER_BYTES
 }
 
 /// The places of the data of a piece and a batch, with `owners` owners of at most `arcs` arcs.
@@ -69,15 +95,17 @@ pub(super) fn places(piece: &BlockRange, owners: u64, arcs: u64) -> Places {
         begin
     };
     next(piece.words());
-    let table = next(piece.bytes() - piece.words());
+    let table = next(piece.table());
+    let firsts = next(piece.firsts());
     let ends = next(8 * owners);
     let arcs_at = next(8 * arcs);
+    let arc_counters = next(if piece.edges { EDGE_COUNTER_BYTES * arcs } else { 0 });
     // An owner has one entry, and a further one for each part of 32,768 chunks, or 1,365 long rows.
     let list_length = owners + arcs / 1024 + 1;
     let list = next(8 * list_length);
     let sums = next(4 * scan_blocks(owners));
     let state = next(16);
-    Places { table, ends, arcs: arcs_at, list, list_length, sums, state, end: at }
+    Places { table, ends, arcs: arcs_at, arc_counters, firsts, list, list_length, sums, state, end: at }
 }
 
 /// Thread blocks of the scan over the ends of `owners` owners.
@@ -187,10 +215,10 @@ fn longest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> u32 {
 }
 
 /// The work space that is enough for everything at once. `row_block` is the largest row block in bytes, or 0 if all are local.
-pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64) -> u64 {
+pub(super) fn preferred(locals: u64, arcs: u64, numbered: u64, row_block: u64, edges: bool) -> u64 {
     let others = if row_block == 0 { 0 } else { numbered };
-    let piece =
-        BlockRange { numbers: others, rows: row_block / 4, arcs: row_block / 4, into: arcs, all_local: row_block == 0 };
+    let (rows, all_local) = (row_block / 4, row_block == 0);
+    let piece = BlockRange { numbers: others, rows, arcs: rows, into: arcs, all_local, edges };
     places(&piece, locals + others, arcs).end + row_block
 }
 
@@ -217,7 +245,14 @@ mod tests {
         for space in [LEAST + row, LEAST + row + 5000, 1 << 20, 1 << 30] {
             let piece = |end: u32| {
                 let numbers = u64::from(end - 100);
-                BlockRange { numbers, rows: numbers, arcs: 900 * numbers, into: u64::MAX, all_local: false }
+                BlockRange {
+                    numbers,
+                    rows: numbers,
+                    arcs: 900 * numbers,
+                    into: u64::MAX,
+                    all_local: false,
+                    edges: false,
+                }
             };
             let end = blocks.cut_piece(100..3000, space / 2, space, piece);
             assert!(end > 100 && (end == 101 || piece(end).bytes() <= space / 2));
@@ -243,8 +278,8 @@ mod tests {
         let mut blocks = Blocks::default();
         blocks.extend(&(1..=1000).map(|row| 10 * row).collect::<Vec<_>>());
         blocks.end();
-        let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
-        let space = preferred(1000, 10_000, 1000, 0);
+        let all = BlockRange { numbers: 1000, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
+        let space = preferred(1000, 10_000, 1000, 0, false);
         assert_eq!(blocks.cut_piece(0..1000, space, 2 * space, |_| all), 1000);
         assert_eq!(blocks.cut_batch(0, space, &all, 0), blocks.count());
     }
@@ -256,7 +291,7 @@ mod tests {
         let ends: Vec<u64> = (1..=1 << 16).map(|row| row << 24).collect();
         blocks.extend(&ends);
         blocks.end();
-        let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true };
+        let piece = BlockRange { numbers: u64::MAX, rows: 0, arcs: 0, into: u64::MAX, all_local: true, edges: false };
         assert_eq!(blocks.cut_batch(7, u64::MAX / 2, &piece, 0), 8, "a block is the least");
         let mut blocks = Blocks::default();
         blocks.extend(&ends.iter().map(|end| end >> 20).collect::<Vec<_>>());
@@ -274,7 +309,7 @@ mod tests {
 
     #[test]
     fn places_do_not_overlap() {
-        let piece = BlockRange { numbers: 7, rows: 3, arcs: 100, into: u64::MAX, all_local: false };
+        let piece = BlockRange { numbers: 7, rows: 3, arcs: 100, into: u64::MAX, all_local: false, edges: false };
         let p = places(&piece, 50, 3000);
         assert!(
             p.table >= piece.words() && p.ends >= p.table + 56 && p.arcs >= p.ends + 400 && p.list >= p.arcs + 24_000

@@ -30,7 +30,7 @@ fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, r
     let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
     let size = partition.size(limit);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-    let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX, None).unwrap()));
+    let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
     let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
     let runs = if stored { partition.stored_runs(rows, 1) } else { partition.runs(rows) };
     runs.into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
@@ -76,7 +76,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
         let size = partition.size(limit);
         let orders = |space| {
             let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
-            let mut counting = Counting::begin(&mut double, size, space, None).unwrap();
+            let mut counting = Counting::begin(&mut double, size, space, Detail::Total).unwrap();
             let runs = partition.runs(1 << 20);
             // SAFETY: the test double reads the bytes during the call.
             runs.iter().for_each(|run| unsafe { counting.resident(&run.slices()).unwrap() });
@@ -100,7 +100,7 @@ fn a_run_is_copied_before_the_one_after_the_next_is_taken() {
     }
     let partition = random(3, 400, 40, 2, 0.5);
     let mut double = Double::new(preferred_bytes(&partition.size(1 << 16)), Pace::Late).unwrap();
-    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX, None).unwrap();
+    let mut counting = Counting::begin(&mut double, partition.size(1 << 16), u64::MAX, Detail::Total).unwrap();
     let runs = partition.runs(60);
     assert!(runs.len() > 3);
     for (index, run) in runs.iter().enumerate() {
@@ -162,7 +162,7 @@ fn words_say_what_was_packed() {
         let offsets: Vec<u64> = (0..=4).map(|end| rows[..end].iter().map(|row| row.len() as u64).sum()).collect();
         let size = Size { locals: 4, arcs: offsets[4], numbered, row_block_limit: 0 };
         let mut double = Double::new(FOOTPRINT.least(&size), Pace::Late).unwrap();
-        let mut counting = Counting::begin(&mut double, size, u64::MAX, None).unwrap();
+        let mut counting = Counting::begin(&mut double, size, u64::MAX, Detail::Total).unwrap();
         let run = OwnedRun::new(offsets.clone(), rows.concat());
         // SAFETY: the test double reads the bytes during the call.
         unsafe { counting.resident(&run.slices()).unwrap() };
@@ -213,7 +213,8 @@ fn an_arena_that_is_too_small_refuses() {
     let partition = random(2, 200, 20, 1, 0.5);
     let begin = |bytes| {
         let mut double = Double::new(bytes, Pace::Late).unwrap();
-        Counting::begin(&mut double, partition.size(512), u64::MAX, None).map(|counting| counting.so_far.peak_bytes)
+        Counting::begin(&mut double, partition.size(512), u64::MAX, Detail::Total)
+            .map(|counting| counting.so_far.peak_bytes)
     };
     let size = partition.size(512);
     let least = FOOTPRINT.least(&size);
@@ -223,7 +224,7 @@ fn an_arena_that_is_too_small_refuses() {
     assert!(matches!(begin(0), Err(Error::Budget { .. })));
     let mut double = Double::new(1 << 20, Pace::Late).unwrap();
     let huge = Size { numbered: 1_879_048_193, ..size };
-    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX, None), Err(Error::Section(_))));
+    assert!(matches!(Counting::begin(&mut double, huge, u64::MAX, Detail::Total), Err(Error::Section(_))));
 }
 
 #[test]
@@ -239,7 +240,8 @@ fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, 
     partition.in_passes(held, |counters| {
         let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
         let mut into = vec![7; counters.held() as usize];
-        let counting = Counting::begin(&mut double, partition.size(limit), u64::MAX, Some(counters)).unwrap();
+        let counting =
+            Counting::begin(&mut double, partition.size(limit), u64::MAX, Detail::Vertices(counters)).unwrap();
         let mut counter = Box::new(Owning::new(counting));
         partition.runs(133).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
@@ -302,7 +304,7 @@ fn too_little_memory_for_counters_is_refused() {
     let partition = random(2, 200, 20, 1, 0.5);
     let mut double = Double::new(1 << 20, Pace::Late).unwrap().with_counters(8 * 99);
     let counters = VertexCounters { window: 0..100, locals_at: 200 };
-    let refused = Counting::begin(&mut double, partition.size(512), u64::MAX, Some(counters)).map(drop);
+    let refused = Counting::begin(&mut double, partition.size(512), u64::MAX, Detail::Vertices(counters)).map(drop);
     assert_eq!(refused, Err(Error::Budget { asked: 800, used: 0, capacity: 792 }));
 }
 
@@ -318,4 +320,39 @@ fn bytes_that_are_full_are_added_to_their_counters() {
     let expected = partition.at_vertices();
     let wrong: Vec<_> = (0..).zip(found.iter().zip(&expected)).filter(|(_, (a, b))| a != b).collect();
     assert!(wrong.is_empty(), "{} {:?} .. {:?}", wrong.len(), &wrong[..wrong.len().min(20)], &wrong[wrong.len() - 3..]);
+}
+
+#[test]
+fn triangles_are_counted_on_each_of_their_arcs() {
+    if !has_compiler() {
+        return;
+    }
+    for (seed, share, vertices) in [(0, 0.5, 9000), (1, 1.0, 9000), (2, 0.8, 300), (3, 0.0, 300)] {
+        let partition = random(seed, vertices, 90, 4, share);
+        let expected = (partition.on_arcs(), partition.triangles());
+        let (all_cuts, paces) = (cuts(seed, vertices), Pace::all(seed));
+        let cases = if vertices > 300 { 3 } else { paces.len() };
+        for (i, pace) in paces.into_iter().take(cases).enumerate() {
+            let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+            let size = partition.size(limit);
+            let (least, most) = (FOOTPRINT_WITH_EDGES.least(&size), preferred_bytes_with_edges(&size));
+            let arena = [least, most, least + (most - least) / 8][i % 3];
+            let mut double = Double::new(arena, pace).unwrap();
+            let counting = Counting::begin(&mut double, size, u64::MAX, Detail::Edges).unwrap();
+            let found = partition.count_on_arcs(Box::new(Owning::new(counting)), partition.runs(133), &row_blocks);
+            assert!(found == expected, "seed {seed}, {cuts:?}, {pace:?}, an arena of {arena} bytes");
+        }
+    }
+}
+
+#[test]
+fn counters_of_arcs_are_numbered_with_32_bits() {
+    assert!(takes_edges((1 << 32) - 256, u64::MAX) && !takes_edges(1 << 32, u64::MAX));
+    assert!(takes_edges(u64::MAX / 2, 16 << 30) && !takes_edges(u64::MAX / 2, 17 << 30));
+    let mut double = Double::new(1 << 20, Pace::Late).unwrap();
+    let size = Size { locals: 1 << 20, arcs: (1 << 32) - 300, numbered: 1 << 20, row_block_limit: 1 << 10 };
+    let refused = Counting::begin(&mut double, size, u64::MAX, Detail::Edges).map(drop);
+    assert!(matches!(refused, Err(Error::Section(_))), "{refused:?}");
 }
