@@ -51,6 +51,7 @@ mod clean;
 mod control;
 mod count;
 mod disk;
+mod edges;
 mod engine;
 mod error;
 mod execute;
