@@ -6,6 +6,7 @@
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done
+//! DIR/part-00012.edges  the triangles on its edges, likewise
 //! DIR/result.json      the complete result
 //! DIR/spills/          partitions that were built and not yet counted
 //! DIR/graph/           the prepared graph, where the cache is not used
@@ -37,7 +38,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
-use crate::vertices::part;
+use crate::{edges, vertices};
 use lock::Lock;
 
 const JOB: &str = "job.json";
@@ -149,10 +150,11 @@ impl RunDir {
         sealed_file::write(&self.path.join(RESULT), result)
     }
 
-    /// Removes the counts at the vertices of partitions, once their sums are written.
+    /// Removes the counts of partitions, once their sums are written.
     pub fn remove_counts(&self) {
         for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if entry.path().extension().is_some_and(|suffix| suffix == part::SUFFIX) {
+            let kept = [vertices::part::SUFFIX, edges::part::SUFFIX];
+            if entry.path().extension().is_some_and(|suffix| kept.iter().any(|kept| suffix == *kept)) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }

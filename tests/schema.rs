@@ -72,6 +72,12 @@ const SETTINGS: &[Setting] = &[
         &["''", "'v'", "'v.csv'", "'v.npy.gz'", "3"],
     ),
     ("output.by_degree", INPUT, &["'d.tsv'", "'d.tsv.gz'", "'d.tsv.zst'"], &["''", "'d.npy'", "'d.parquet'", "true"]),
+    (
+        "output.per_edge",
+        INPUT,
+        &["'e.tsv'", "'./x/e.tsv.gz'", "'/e.tsv.zst'", "'e.parquet'"],
+        &["''", "'e'", "'e.csv'", "'e.npy'", "3"],
+    ),
     ("cache.enabled", INPUT, TRUTHS[0], TRUTHS[1]),
     ("cache.dir", INPUT, DIRS[0], DIRS[1]),
     ("cache.max", INPUT, &["0", "'0'", "'64GiB'"], &["-5", "1.5", "'lots'", "''", "true"]),

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::base::Base;
-use common::job::{count, data, job, listing, program};
+use common::job::{SETTINGS, count, data, job, listing, program};
 use common::published::{Published, published};
 use common::simple;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -80,15 +80,6 @@ fn assert_same(found: &Clustering, expected: &Clustering) {
     assert_eq!(Clustering { average_local, average_local_all, global, ..found.clone() }, *expected);
 }
 
-const SETTINGS: [&str; 6] = [
-    "",
-    "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }",
-    "partition = { partitioner = 'contiguous', parts = 3, prune = 'none' }\nspill.to = 'memory'",
-    "partition = { partitioner = 'rank', parts = 4 }\nmemory.block = '64KiB'",
-    "memory.device = '1MiB'\npartition.partitioner = 'rank'",
-    "memory.device = '1MiB'\npartition.prune = 'direct'\ncount.threads = 1",
-];
-
 #[test]
 fn real_graphs_have_their_published_clustering_and_the_counts_of_the_verifier() {
     for Published { name, triangles, clustering, vertices, .. } in published() {
@@ -148,13 +139,8 @@ fn regular_graphs_have_their_closed_forms_at_every_vertex() {
 #[test]
 fn a_blow_up_multiplies_the_triangles_at_a_vertex_by_the_square_of_its_copies() {
     let dir = tempfile::tempdir().unwrap();
-    let text = std::fs::read_to_string(data("as20000102.txt")).unwrap();
-    let edge = |line: &str| line.split_once('\t').map(|(u, v)| (u.parse().unwrap(), v.trim().parse().unwrap()));
-    let arcs: Vec<(u64, u64)> = text.lines().filter(|line| !line.starts_with('#')).filter_map(edge).collect();
-    let edges = simple(&arcs);
-    let of_base = by_pairs(&edges);
-    let vertices = of_base.keys().last().map_or(0, |&last| last + 1);
-    let base = Base { vertices, edges: edges.into_iter().collect(), triangles: None };
+    let base = Base::routers();
+    let of_base = by_pairs(&base.edges.iter().copied().collect());
     assert_eq!(of_base.values().map(|&(_, triangles)| triangles).sum::<u64>(), 3 * 6584);
     for copies in [2, 5] {
         let found = generated(&Family::Blowup { copies, permute: None }, Some(&base), dir.path());

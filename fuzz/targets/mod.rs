@@ -11,6 +11,7 @@ mod bvgraph;
 mod bvgraph_offsets;
 mod clean;
 mod dialects;
+mod edge_counts;
 mod edges;
 pub(crate) mod graph_file;
 mod jobs;
@@ -36,7 +37,7 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 19] = [
+pub(crate) const TARGETS: [Target; 20] = [
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("bvgraph-offsets", bvgraph_offsets::check),
@@ -44,6 +45,7 @@ pub(crate) const TARGETS: [Target; 19] = [
     target("compressed", readers::compressed),
     target("detect", readers::detect),
     target("dialects", dialects::check),
+    target("edge-counts", edge_counts::check),
     target("gapbs-sg", readers::gapbs_sg),
     target("graph-file", graph_file::check),
     target("graph500", readers::graph500),

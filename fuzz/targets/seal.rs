@@ -36,23 +36,25 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(spill)
 }
 
-/// Counts of a graph of `vertices` at the vertices of a partition, with a valid header and valid checksums.
-pub(super) fn vertices(bytes: &[u8], vertices: u32) -> Vec<u8> {
+/// Counts of a partition, of a graph of this `size`, with a valid header and valid checksums. The keys of records have `key` bytes.
+pub(super) fn counts(bytes: &[u8], magic_and_version: &[u8; 12], size: &[u8], key: usize) -> Vec<u8> {
+    let records_at = 32 + size.len();
     let mut counts = bytes.to_vec();
-    counts.resize(bytes.len().max(48), 0);
-    counts[..12].copy_from_slice(b"TRIMVERT\x01\0\0\0");
-    counts[32..36].copy_from_slice(&vertices.to_le_bytes());
-    let (mut at, mut records) = (48, 0u32);
-    while let Some(len) = number(&counts, at).map(|block_and_len| block_and_len >> 32) {
-        let Some(frame) = counts.get(at + 16..).and_then(|rest| rest.get(..len)) else { break };
-        let checksum = xxh3_64(frame);
-        put(&mut counts, at + 8, checksum);
-        (at, records) = (at + 16 + len, records + 1);
+    counts.resize(bytes.len().max(records_at + 12), 0);
+    counts[..12].copy_from_slice(magic_and_version);
+    counts[32..records_at].copy_from_slice(size);
+    let (mut at, mut records) = (records_at + 12, 0u32);
+    while let Some(len) = number(&counts, at + key).map(|len_and_more| len_and_more & 0xffff_ffff) {
+        let end = at + key + 4 + len;
+        let Some(record) = counts.get(at..end).filter(|_| counts.len() >= end + 8) else { break };
+        let checksum = xxh3_64(record);
+        put(&mut counts, end, checksum);
+        (at, records) = (end + 8, records + 1);
     }
     counts.truncate(at);
-    counts[36..40].copy_from_slice(&records.to_le_bytes());
-    let checksum = xxh3_64(&counts[..40]);
-    put(&mut counts, 40, checksum);
+    counts[records_at..records_at + 4].copy_from_slice(&records.to_le_bytes());
+    let checksum = xxh3_64(&counts[..records_at + 4]);
+    put(&mut counts, records_at + 4, checksum);
     counts
 }
 

@@ -8,9 +8,11 @@
 //! Cost: `O(sum of deg(u) + deg(v) over the edges {u, v})` time, which is the sum of squared degrees, on all threads; at most
 //! [`BYTES_PER_ARC`] bytes an arc at the peak ([`Needs`]). For tiny graphs [`brute_force`] checks the verifier itself.
 
+#[cfg(feature = "testing")]
+mod brute_force;
 mod clustering;
+mod neighbourhoods;
 
-use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,6 +23,11 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
 use crate::input::ArcSink;
+use neighbourhoods::Neighbourhoods;
+
+#[cfg(feature = "testing")]
+pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
+pub use neighbourhoods::Edges;
 
 /// The result of the verifier. `2 * edges = arcs - loops - duplicates + arcs_added`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -120,17 +127,17 @@ impl Verifier {
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
     pub fn finish(self, control: &Control) -> Result<Verdict> {
-        self.finish_with_vertices(control).map(|(verdict, _)| verdict)
+        self.finish_with_counts(false, control).map(|(verdict, ..)| verdict)
     }
 
-    /// Counts what was collected, also at each vertex.
+    /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
     ///
     /// # Errors
     /// [`Interrupted`](crate::error::Kind::Interrupted) when `control` was stopped.
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
-    pub fn finish_with_vertices(self, control: &Control) -> Result<(Verdict, Vertices)> {
+    pub fn finish_with_counts(self, per_edge: bool, control: &Control) -> Result<(Verdict, Vertices, Edges)> {
         let mut arcs = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut verdict = Verdict { arcs: arcs.len() as u64, ..Verdict::default() };
 
@@ -158,10 +165,11 @@ impl Verifier {
         let graph = Neighbourhoods::new(&arcs);
         drop(arcs);
         verdict.vertices = graph.len() as u64;
-        verdict.edges = graph.neighbours.len() as u64 / 2;
+        verdict.edges = graph.edges();
         assert_eq!(2 * verdict.edges, verdict.arcs - verdict.loops - verdict.duplicates + verdict.arcs_added);
 
-        let corners = graph.corners(control)?;
+        let supports = if per_edge { graph.supports() } else { Vec::new() };
+        let corners = graph.corners(&supports, control)?;
         let sum: u128 = corners.iter().map(|&t| u128::from(t)).sum();
         assert_eq!(sum % 3, 0, "every triangle has three corners");
         verdict.triangles = sum / 3;
@@ -178,106 +186,9 @@ impl Verifier {
         }
         verdict.mean_local_clustering = clustering / (verdict.vertices.max(1) as f64);
         let degrees = (0..graph.len()).map(|vertex| graph.of(vertex).len() as u32).collect();
-        Ok((verdict, Vertices { ids: graph.ids, degrees, triangles: corners, largest_id }))
+        let (ids, edges) = graph.into_edges(supports);
+        Ok((verdict, Vertices { ids, degrees, triangles: corners, largest_id }, edges))
     }
-}
-
-/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
-struct Neighbourhoods {
-    ids: Vec<u64>,
-    starts: Vec<usize>,
-    neighbours: Vec<usize>,
-}
-
-impl Neighbourhoods {
-    /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
-    fn new(arcs: &[(u64, u64)]) -> Self {
-        let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
-        let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
-        for (at, &(tail, _)) in arcs.iter().enumerate() {
-            if ids.last() != Some(&tail) {
-                ids.push(tail);
-                starts.push(at);
-            }
-        }
-        starts.push(arcs.len());
-        // Each head is a tail, too, so the count of the smaller ids is its place among them.
-        let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
-        Self { ids, starts, neighbours }
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    fn of(&self, vertex: usize) -> &[usize] {
-        &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
-    }
-
-    /// The triangles at each vertex.
-    fn corners(&self, control: &Control) -> Result<Vec<u64>> {
-        let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
-        (0..self.len()).into_par_iter().try_for_each(|u| {
-            control.check()?;
-            for &v in self.of(u).iter().filter(|&&v| u < v) {
-                let common = common(self.of(u), self.of(v));
-                // A triangle at a vertex is found on both edges that it has there.
-                twice[u].fetch_add(common, Relaxed);
-                twice[v].fetch_add(common, Relaxed);
-            }
-            Ok(())
-        })?;
-        Ok(twice
-            .into_iter()
-            .map(|twice| {
-                let twice = twice.into_inner();
-                assert_eq!(twice % 2, 0, "a triangle has two edges at each corner");
-                twice / 2
-            })
-            .collect())
-    }
-}
-
-/// How many numbers two sorted lists share.
-fn common(a: &[usize], b: &[usize]) -> u64 {
-    let (mut i, mut j, mut found) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
-            Ordering::Less => i += 1,
-            Ordering::Greater => j += 1,
-            Ordering::Equal => (i, j, found) = (i + 1, j + 1, found + 1),
-        }
-    }
-    found
-}
-
-#[cfg(feature = "testing")]
-/// The most ids that [`brute_force`] takes.
-pub const BRUTE_FORCE_IDS: u64 = 512;
-
-#[cfg(feature = "testing")]
-/// Counts the triangles of the graph of `arcs`, symmetrised and without loops and duplicates, by checking all triples of
-/// vertices. The simplest definition, for tests: `O(n^3)`.
-///
-/// # Panics
-/// When an id is not below [`BRUTE_FORCE_IDS`].
-pub fn brute_force(arcs: &[(u64, u64)]) -> u128 {
-    const WORDS: usize = BRUTE_FORCE_IDS as usize / 64;
-    let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
-    assert!(n <= BRUTE_FORCE_IDS, "brute force takes ids below {BRUTE_FORCE_IDS}");
-    let mut matrix = vec![[0u64; WORDS]; n as usize];
-    for &(u, v) in arcs.iter().filter(|(u, v)| u != v) {
-        matrix[u as usize][v as usize / 64] |= 1 << (v % 64);
-        matrix[v as usize][u as usize / 64] |= 1 << (u % 64);
-    }
-    let adjacent = |u: usize, v: usize| matrix[u][v / 64] >> (v % 64) & 1 == 1;
-    let mut triangles = 0;
-    for a in 0..matrix.len() {
-        for b in (a + 1..matrix.len()).filter(|&b| adjacent(a, b)) {
-            triangles += (b + 1..matrix.len()).filter(|&c| adjacent(a, c) && adjacent(b, c)).count() as u128;
-        }
-    }
-    triangles
 }
 
 #[cfg(test)]
@@ -378,7 +289,8 @@ mod tests {
             alone.install(|| {
                 let verifier = Verifier::for_arcs(arcs.len() as u64);
                 arcs.chunks(1000).for_each(|batch| verifier.arcs(batch).unwrap());
-                verifier.finish(&Control::silent()).unwrap()
+                // On edges, too, which takes more.
+                verifier.finish_with_counts(true, &Control::silent()).unwrap()
             });
         });
         measured.bytes_max
@@ -401,6 +313,17 @@ mod tests {
             let (found, most) = (peak(&alone, &arcs), Needs::bytes(arcs.len() as u64).get());
             assert!(found <= most + 4096, "{name}: {found} bytes for {} arcs, at most {most}", arcs.len());
         }
+    }
+
+    #[test]
+    fn edges_have_their_common_neighbours() {
+        // A triangle among far ids with a tail, and an edge of its own.
+        let verifier = Verifier::new();
+        verifier.arcs(&[(1, 1 << 40), (1 << 40, 1 << 50), (1 << 50, 1), (1, 3), (5, 4)]).unwrap();
+        let (_, vertices, edges) = verifier.finish_with_counts(true, &Control::silent()).unwrap();
+        assert_eq!(vertices.ids, [1, 3, 4, 5, 1 << 40, 1 << 50]);
+        let found: Vec<(u32, u32, u32)> = (0..6).flat_map(|u| edges.of(u).map(move |(v, t)| (u, v, t))).collect();
+        assert_eq!(found, [(0, 1, 0), (0, 4, 1), (0, 5, 1), (2, 3, 0), (4, 5, 1)]);
     }
 
     #[test]

@@ -171,6 +171,7 @@ fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
         (job.run_dir.is_some(), "a run directory"),
         (job.keep_spill, "to keep the spills"),
         (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),
+        (job.counts_edges(), "the triangles on each edge, whose ids only the graph has"),
     ];
     match fixed.into_iter().find(|(named, _)| *named) {
         Some((_, what)) => {

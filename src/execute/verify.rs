@@ -6,7 +6,7 @@ use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::clean::is_sparse;
 use crate::control::Control;
-use crate::count::verify::{Needs, Verifier, Vertices};
+use crate::count::verify::{Edges, Needs, Verifier, Vertices};
 use crate::error::{Error, Result};
 use crate::graph::Ids;
 use crate::input::Source;
@@ -32,7 +32,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
         // If the input changed meanwhile, this is the error to report.
         source.unchanged()?;
         scanned?;
-        let (found, vertices) = verifier.finish_with_vertices(control)?;
+        let (found, vertices, edges) = verifier.finish_with_counts(job.counts_edges(), control)?;
         let input = InputReport {
             vertices_declared: source.declared_vertices(),
             arcs: found.arcs,
@@ -41,8 +41,8 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
             arcs_added: found.arcs_added,
             arcs_without_reverse: if source.symmetric() { 0 } else { found.arcs_without_reverse },
         };
-        let clustering = match job.counts_vertices() {
-            true => Some(written(job, &source, vertices)?),
+        let clustering = match job.counts_vertices() || job.counts_edges() {
+            true => Some(written(job, &source, vertices, &edges)?).filter(|_| job.counts_vertices()),
             false => None,
         };
         let seconds = start.elapsed().as_secs_f64();
@@ -51,8 +51,8 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     })
 }
 
-/// Writes the files of counts at vertices; returns their summary.
-fn written(job: &Job, source: &Source, vertices: Vertices) -> Result<Clustering> {
+/// Writes the files of counts; returns the summary of vertices.
+fn written(job: &Job, source: &Source, vertices: Vertices, edges: &Edges) -> Result<Clustering> {
     let (summary, by_degree) = vertices.clustering();
     // A list of arcs declares all ids up to the largest one.
     let ids = match source.declared_vertices() {
@@ -62,7 +62,10 @@ fn written(job: &Job, source: &Source, vertices: Vertices) -> Result<Clustering>
     let array_len = ids.filter(|&ids| ids == 0 || !is_sparse(ids - 1, source.arcs_at_most()));
     let Vertices { ids, degrees, triangles, .. } = vertices;
     let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
-    job.vertex_files().write(&counts, &by_degree)?;
+    job.vertex_files().write_vertices(&counts, &by_degree)?;
+    let Listed { ids, degrees, .. } = &counts;
+    let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
+    job.vertex_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of })?;
     Ok(summary)
 }
 

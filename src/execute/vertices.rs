@@ -196,7 +196,7 @@ impl AtVertices {
         setup.pool.install(|| {
             let (by_degree, summary) = summarised(graph, &self.totals, triangles)?;
             let counts = OfGraph { graph, totals: &self.totals, memory };
-            job.vertex_files().write(&counts, &by_degree)?;
+            job.vertex_files().write_vertices(&counts, &by_degree)?;
             result.clustering = Some(summary);
             Ok::<_, Error>(())
         })?;

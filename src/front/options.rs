@@ -162,6 +162,14 @@ impl Options {
         self
     }
 
+    /// Writes the triangles on each edge to `file`, which is replaced if it is there: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`
+    /// ([`Kind::Usage`](crate::Kind::Usage) otherwise). The sums take 4 bytes an edge.
+    #[must_use]
+    pub fn per_edge(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tables.output.per_edge = Some(file.into());
+        self
+    }
+
     /// The directory that records finished work, so that the same count, started again after any end, continues from there.
     #[must_use]
     pub fn run_dir(mut self, dir: impl Into<PathBuf>) -> Self {

@@ -44,6 +44,12 @@ impl<'a> RowRun<'a> {
         &self.successors[self.begins[i] as usize..self.begins[i + 1] as usize]
     }
 
+    /// Where the rows of a run of its ranks are among its arcs.
+    pub fn arcs(&self, ranks: &Range<u32>) -> Range<u64> {
+        let begin = |rank: u32| self.begins[(rank - self.first) as usize] - self.begins[0];
+        begin(ranks.start)..begin(ranks.end)
+    }
+
     /// The rows of the block in runs of about `arcs` arcs and rows, for several threads.
     pub fn runs(&self, arcs: u64) -> Vec<Range<u32>> {
         let (mut runs, mut first) = (Vec::new(), 0);

@@ -195,6 +195,9 @@ pub struct OutputTable {
     /// `.tsv.zst`.
     #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst)$"))]
     pub by_degree: Option<PathBuf>,
+    /// The file that receives the triangles on each edge: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`.
+    #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$"))]
+    pub per_edge: Option<PathBuf>,
 }
 
 /// `[job.cache]`

@@ -18,10 +18,10 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::input::{Header, Reading};
+use crate::outputs::Asked;
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
 use crate::threads;
-use crate::vertices::files::Asked;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -95,6 +95,8 @@ pub struct Job {
     pub per_vertex: Option<PathBuf>,
     /// The file for the sums of each degree.
     pub by_degree: Option<PathBuf>,
+    /// The file for the triangles on each edge.
+    pub per_edge: Option<PathBuf>,
 }
 
 impl Job {
@@ -182,6 +184,7 @@ impl Job {
         let files = Asked {
             per_vertex: dir(&typed.output.per_vertex, "the file of the vertices")?,
             by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
+            per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
         };
         files.check_names().map_err(|error| match &name {
             Some(name) => error.while_doing(&format!("job '{name}'")),
@@ -223,6 +226,7 @@ impl Job {
             clustering: typed.output.clustering.unwrap_or(false),
             per_vertex: files.per_vertex,
             by_degree: files.by_degree,
+            per_edge: files.per_edge,
             name,
         })
     }
@@ -232,9 +236,15 @@ impl Job {
         self.clustering || self.per_vertex.is_some() || self.by_degree.is_some()
     }
 
-    /// The files of the triangles at each vertex that are to be written.
+    /// Whether the triangles on each edge are counted.
+    pub fn counts_edges(&self) -> bool {
+        self.per_edge.is_some()
+    }
+
+    /// The files of counts that are to be written.
     pub fn vertex_files(&self) -> Asked {
-        Asked { per_vertex: self.per_vertex.clone(), by_degree: self.by_degree.clone() }
+        let Self { per_vertex, by_degree, per_edge, .. } = self.clone();
+        Asked { per_vertex, by_degree, per_edge }
     }
 
     /// The input, if it is a directory of kept spills.

@@ -1,34 +1,21 @@
 //! The counts at vertices of one partition, kept in a run directory: `part-00012.vertices`.
 //!
-//! All integers are little-endian, a checksum is the XXH3 hash of 64 bits, seed 0. A header of 40 bytes: magic `TRIMVERT`, version
-//! (u32: 1), number of the partition (u32), fingerprint of the job (u128), vertices of the graph (u32), records (u32). Then the
-//! checksum of the header (u64), and the records: a block of 65,536 ranks (u32), stored bytes (u32), their checksum (u64), and a zstd
-//! frame of the counts at all ranks of the block, each a u64. A block may have several records, which add up.
-//!
-//! The file is written before the partition's result is recorded; the partition is counted again where it is missing or damaged.
+//! A [`part_file`](crate::part_file) of magic `TRIMVERT` and version 2; its size is the vertices of the graph (u32). The key of a record
+//! is a block of 65,536 ranks (u32), and its counts are those at all ranks of the block, each a u64. A block may have several records,
+//! which add up.
 
 use std::path::{Path, PathBuf};
 
-use bytemuck::{cast_slice, cast_slice_mut};
 use rayon::ThreadPool;
-use rayon::prelude::*;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::totals::{BLOCK, Places, Totals};
-use crate::bytes::Bytes;
-use crate::disk::{self, NewFile, PRIVATE};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::part_file::{Kind, Owner, Verified, Writer};
 
 /// The suffix of these files.
 pub const SUFFIX: &str = "vertices";
 
-const MAGIC: &[u8; 8] = b"TRIMVERT";
-const VERSION: u32 = 1;
-const HEADER: usize = 48;
-const RECORD: usize = 16;
-
-/// Blocks that are compressed at a time, for each thread.
-const AT_A_TIME: usize = 4;
+const KIND: Kind = Kind { magic: b"TRIMVERT", version: 2, suffix: SUFFIX, longest_frame: 2 * 8 * BLOCK };
 
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,22 +29,19 @@ pub struct Key {
 }
 
 impl Key {
-    fn header(&self, records: u32) -> [u8; HEADER] {
-        let mut header = [0; HEADER];
-        header[..8].copy_from_slice(MAGIC);
-        header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        header[12..16].copy_from_slice(&self.part.to_le_bytes());
-        header[16..32].copy_from_slice(&self.fingerprint.to_le_bytes());
-        header[32..36].copy_from_slice(&self.vertices.to_le_bytes());
-        header[36..40].copy_from_slice(&records.to_le_bytes());
-        let checksum = xxh3_64(&header[..40]);
-        header[40..].copy_from_slice(&checksum.to_le_bytes());
-        header
+    fn owner(&self) -> Owner {
+        let Self { fingerprint, part, vertices } = *self;
+        Owner { kind: &KIND, fingerprint, part, size: vertices.to_le_bytes().to_vec() }
     }
 
     /// The file in `dir`.
     pub fn path(&self, dir: &Path) -> PathBuf {
-        dir.join(format!("part-{:05}.{SUFFIX}", self.part))
+        self.owner().path(dir)
+    }
+
+    /// The ranks of a block.
+    fn ranks(&self, block: u32) -> usize {
+        (self.vertices - block * BLOCK).min(BLOCK) as usize
     }
 }
 
@@ -65,10 +49,7 @@ impl Key {
 #[derive(Debug)]
 pub struct PartWriter {
     key: Key,
-    file: NewFile,
-    to: PathBuf,
-    position: u64,
-    records: u32,
+    file: Writer,
 }
 
 impl PartWriter {
@@ -77,8 +58,7 @@ impl PartWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn new(dir: &Path, key: Key) -> Result<Self> {
-        let file = NewFile::create(dir, ".part-", ".tmp", PRIVATE)?;
-        Ok(Self { key, file, to: key.path(dir), position: HEADER as u64, records: 0 })
+        Ok(Self { key, file: Writer::new(dir, key.owner())? })
     }
 
     /// Adds counts. Runs in the current thread pool.
@@ -86,32 +66,13 @@ impl PartWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn add(&mut self, places: Places<'_>, counts: &[u64]) -> Result<()> {
-        let blocks: Vec<_> = places.blocks(counts.len()).collect();
-        for blocks in blocks.chunks(AT_A_TIME * rayon::current_num_threads()) {
-            let records: Vec<Vec<u8>> = blocks
-                .par_iter()
-                .map(|(block, range)| self.record(*block, places.slice(range.clone()), &counts[range.clone()]))
-                .collect::<Result<_>>()?;
-            for record in records {
-                self.file.write_at(&record, self.position)?;
-                self.position += record.len() as u64;
-                self.records += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn record(&self, block: u32, places: Places<'_>, counts: &[u64]) -> Result<Vec<u8>> {
-        let first = block * BLOCK;
-        let mut all = vec![0u64; (self.key.vertices - first).min(BLOCK) as usize];
-        counts.iter().enumerate().for_each(|(i, &count)| all[(places.at(i) - first) as usize] = count.to_le());
-        let stored = zstd::bulk::compress(cast_slice(&all), 1).map_err(|e| Error::write(&self.to, e))?;
-        let mut record = Vec::with_capacity(RECORD + stored.len());
-        record.extend_from_slice(&block.to_le_bytes());
-        record.extend_from_slice(&(stored.len() as u32).to_le_bytes());
-        record.extend_from_slice(&xxh3_64(&stored).to_le_bytes());
-        record.extend_from_slice(&stored);
-        Ok(record)
+        let (key, blocks) = (self.key, places.blocks(counts.len()).collect::<Vec<_>>());
+        self.file.add(&blocks, |(block, range)| {
+            let (places, mut all) = (places.slice(range.clone()), vec![0u64; key.ranks(*block)]);
+            let of_block = counts[range.clone()].iter().enumerate();
+            of_block.for_each(|(i, &count)| all[(places.at(i) - block * BLOCK) as usize] = count.to_le());
+            Some((block.to_le_bytes(), all))
+        })
     }
 
     /// Completes the file; when this returns, it survives a loss of power.
@@ -119,20 +80,16 @@ impl PartWriter {
     /// # Errors
     /// [`crate::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
-        self.file.write_at(&self.key.header(self.records), 0)?;
-        self.file.sync()?;
-        self.file.persist(&self.to)?;
-        disk::sync_dir(disk::parent(&self.to))
+        self.file.finish()
     }
 }
 
 /// The counts of a partition, verified.
 #[derive(Debug)]
 pub struct PartCounts {
-    path: PathBuf,
-    vertices: u32,
-    /// The block of each record, and where its frame is in the file.
-    records: Vec<(u32, u64, u32)>,
+    key: Key,
+    /// The keys are blocks.
+    file: Verified<u32>,
 }
 
 impl PartCounts {
@@ -141,45 +98,11 @@ impl PartCounts {
     /// # Errors
     /// [`crate::error::Kind::Data`] where it is damaged, or belongs to something else.
     pub fn open(dir: &Path, key: Key) -> Result<Option<Self>> {
-        let path = key.path(dir);
-        let file = match std::fs::File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::read(&path, error)),
+        let block = |block| {
+            let block = u32::from_le_bytes(block);
+            (u64::from(block) * u64::from(BLOCK) < key.vertices.into()).then_some(block)
         };
-        let end = file.metadata().map_err(|e| Error::read(&path, e))?.len();
-        let damaged = || Error::data(&path, "is damaged, or belongs to another job");
-        let read = |bytes: &mut [u8], at: u64| match at.checked_add(bytes.len() as u64).is_some_and(|past| past <= end)
-        {
-            true => disk::read_at(&file, bytes, at).map_err(|e| Error::read(&path, e)),
-            false => Err(damaged()),
-        };
-        let mut header = [0; HEADER];
-        read(&mut header, 0)?;
-        let mut records = [0; 4];
-        records.copy_from_slice(&header[36..40]);
-        let many = u32::from_le_bytes(records);
-        if header != key.header(many) {
-            return Err(damaged());
-        }
-        let (mut records, mut at, mut frame) = (Vec::new(), HEADER as u64, Vec::new());
-        for _ in 0..many {
-            let mut record = [0; RECORD];
-            read(&mut record, at)?;
-            let [block, len, low, high]: [u32; 4] = bytemuck::pod_read_unaligned::<[u32; 4]>(&record).map(u32::from_le);
-            // No longer than a frame of incompressible counts.
-            if u64::from(block) * u64::from(BLOCK) >= key.vertices.into() || len > 2 * 8 * BLOCK {
-                return Err(damaged());
-            }
-            frame.resize(len as usize, 0);
-            read(&mut frame, at + RECORD as u64)?;
-            if xxh3_64(&frame) != u64::from(low) | u64::from(high) << 32 {
-                return Err(damaged());
-            }
-            records.push((block, at + RECORD as u64, len));
-            at += RECORD as u64 + u64::from(len);
-        }
-        if at == end { Ok(Some(Self { path, vertices: key.vertices, records })) } else { Err(damaged()) }
+        Ok(Verified::open(dir, &key.owner(), block)?.map(|file| Self { key, file }))
     }
 
     /// Adds them to `totals`.
@@ -187,23 +110,13 @@ impl PartCounts {
     /// # Errors
     /// [`crate::error::Kind::Data`] where the file changed since it was opened.
     pub fn add_to(&self, totals: &Totals, pool: &ThreadPool) -> Result<()> {
-        let file = std::fs::File::open(&self.path).map_err(|e| Error::read(&self.path, e))?;
-        let (mut frame, mut counts) = (Vec::new(), Vec::new());
-        for &(block, at, len) in &self.records {
-            let first = block * BLOCK;
-            frame.resize(len as usize, 0);
-            disk::read_at(&file, &mut frame, at).map_err(|e| Error::read(&self.path, e))?;
-            counts.clear();
-            counts.resize((self.vertices - first).min(BLOCK) as usize, 0u64);
-            let bytes = zstd::bulk::decompress_to_buffer(&frame, cast_slice_mut(&mut counts))
-                .map_err(|e| Error::read(&self.path, e))?;
-            if Bytes(bytes as u64) != Bytes::of::<u64>(counts.len() as u64) {
-                return Err(Error::data(&self.path, "has a block of another length"));
-            }
-            counts.iter_mut().for_each(|count| *count = u64::from_le(*count));
-            totals.add(pool, Places::From(first), &counts)?;
-        }
-        Ok(())
+        self.file.each(
+            |&block| self.key.ranks(block),
+            |block, counts: &mut [u64]| {
+                counts.iter_mut().for_each(|count| *count = u64::from_le(*count));
+                totals.add(pool, Places::From(block * BLOCK), counts)
+            },
+        )
     }
 }
 
@@ -211,6 +124,7 @@ impl PartCounts {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::part_file::tests::only_as_it_was;
     use crate::threads;
 
     #[test]
@@ -233,22 +147,10 @@ mod tests {
         let all = |totals: &Totals| totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
         assert_eq!(all(&totals), all(&expected));
 
-        let path = key.path(dir.path());
-        let good = std::fs::read(&path).unwrap();
-        for at in (0..good.len()).step_by(7).chain(0..HEADER + RECORD) {
-            let mut bad = good.clone();
-            bad[at] ^= 4;
-            std::fs::write(&path, bad).unwrap();
-            assert!(PartCounts::open(dir.path(), key).is_err(), "byte {at}");
-        }
-        for bad in [&good[..good.len() - 1], &good[..20], &[], &[&good[..], &[0]].concat()] {
-            std::fs::write(&path, bad).unwrap();
-            assert!(PartCounts::open(dir.path(), key).is_err());
-        }
-        std::fs::write(&path, &good).unwrap();
+        let open = |key| Ok(PartCounts::open(dir.path(), key)?.is_some());
+        only_as_it_was(&key.path(dir.path()), || open(key));
         for other in [Key { fingerprint: 0, ..key }, Key { vertices: BLOCK, ..key }] {
-            assert!(PartCounts::open(dir.path(), other).is_err());
+            assert!(open(other).is_err());
         }
-        assert!(PartCounts::open(dir.path(), key).is_ok());
     }
 }

@@ -1,55 +1,31 @@
-//! Counts at vertices as text: a line with the names of the columns, then a line for each vertex or each degree.
+//! Counts at vertices as text: a line for each vertex or each degree.
 
 use std::io::Write as _;
 
 use super::coefficient;
-use super::compressed::Compress;
-use super::order::{Row, Rows};
+use super::order::InOrder;
 use super::summary::OfDegree;
 use crate::disk::Output;
 use crate::error::Result;
+use crate::table::text::{Compress, put};
 
-/// Rows of a piece of text.
-const PIECE: usize = 1 << 14;
-
-/// The columns of the vertices.
-pub(super) const COLUMNS: [&str; 4] = ["id", "degree", "triangles", "local_clustering"];
-
-/// The columns of the degrees.
-pub(super) const DEGREE_COLUMNS: [&str; 4] = ["degree", "vertices", "triangles", "average_local_clustering"];
-
-/// Writes the names of the columns.
+/// Writes the lines of all vertices.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`].
-pub(super) fn write_head(to: &mut Output, compress: Compress, columns: &[&str]) -> Result<()> {
-    compress.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
-}
-
-/// Writes the lines of some vertices.
-///
-/// # Errors
-/// [`crate::error::Kind::Resource`].
-pub(super) fn write_rows(to: &mut Output, compress: Compress, rows: &Rows<'_>) -> Result<()> {
-    compress.write(to, rows.count().div_ceil(PIECE) as u64, |piece| {
-        let first = piece as usize * PIECE;
-        let mut text = Vec::with_capacity(48 * PIECE);
-        rows.range(first..rows.count().min(first + PIECE)).for_each(|row| line(&row, &mut text));
-        text
+/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
+    compress.write_head(to, &["id", "degree", "triangles", "local_clustering"])?;
+    counts.in_order(&mut |rows| {
+        compress.write_rows(to, rows.count(), |places, text| {
+            for row in rows.range(places) {
+                put(row.id, b'\t', text);
+                put(row.degree.into(), b'\t', text);
+                put(row.triangles, b'\t', text);
+                // Writing to memory does not fail.
+                let _ = writeln!(text, "{}", coefficient(row.degree, row.triangles));
+            }
+        })
     })
-}
-
-fn line(row: &Row, text: &mut Vec<u8>) {
-    let mut digits = itoa::Buffer::new();
-    let mut put = |number: u64, text: &mut Vec<u8>| {
-        text.extend_from_slice(digits.format(number).as_bytes());
-        text.push(b'\t');
-    };
-    put(row.id, text);
-    put(row.degree.into(), text);
-    put(row.triangles, text);
-    // Writing to memory does not fail.
-    let _ = writeln!(text, "{}", coefficient(row.degree, row.triangles));
 }
 
 /// Writes the lines of all degrees.
@@ -57,12 +33,10 @@ fn line(row: &Row, text: &mut Vec<u8>) {
 /// # Errors
 /// [`crate::error::Kind::Resource`].
 pub(super) fn write_degrees(to: &mut Output, compress: Compress, by_degree: &[OfDegree]) -> Result<()> {
-    write_head(to, compress, &DEGREE_COLUMNS)?;
-    compress.write(to, by_degree.len().div_ceil(PIECE) as u64, |piece| {
-        let mut text = Vec::new();
-        for of in by_degree.iter().skip(piece as usize * PIECE).take(PIECE) {
+    compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
+    compress.write_rows(to, by_degree.len(), |places, text| {
+        for of in &by_degree[places] {
             let _ = writeln!(text, "{}\t{}\t{}\t{}", of.degree, of.vertices, of.triangles, of.average_local());
         }
-        text
     })
 }

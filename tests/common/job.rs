@@ -10,6 +10,16 @@ use trimill::testing::job::{Backend, Job};
 use trimill::testing::pipeline::Pipeline;
 use trimill::testing::report::RunResult;
 
+/// Settings that divide the same count in different ways.
+pub(crate) const SETTINGS: [&str; 6] = [
+    "",
+    "partition = { partitioner = 'random', parts = 5, prune = 'zero-indegree' }",
+    "partition = { partitioner = 'contiguous', parts = 3, prune = 'none' }\nspill.to = 'memory'",
+    "partition = { partitioner = 'rank', parts = 4 }\nmemory.block = '64KiB'",
+    "memory.device = '1MiB'\npartition.partitioner = 'rank'",
+    "memory.device = '1MiB'\npartition.prune = 'direct'\ncount.threads = 1",
+];
+
 /// The program under test, in which METIS runs. If these tests were built on another machine, it is in their folder.
 pub(crate) fn program() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_trimill"));

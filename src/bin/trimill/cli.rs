@@ -15,7 +15,7 @@ mod bench;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs, VertexArgs};
+pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use generate::GenerateCommand;
 
@@ -136,7 +136,7 @@ pub(crate) struct CountCommand {
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub(crate) vertices: VertexArgs,
+    pub(crate) counts: CountArgs,
 
     /// Keep what is done in DIR, so that the same command continues where it was, however it ended
     #[arg(long, value_name = "DIR", help_heading = "Resume")]
@@ -146,7 +146,7 @@ pub(crate) struct CountCommand {
     #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Replace a result that is in the directory of --output already, and files of vertices that are there
+    /// Replace a result that is in the directory of --output already, and files of vertices and edges that are there
     #[arg(long, requires = "files", help_heading = "Output")]
     pub(crate) force: bool,
 
@@ -201,7 +201,7 @@ pub(crate) struct VerifyCommand {
 
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub(crate) vertices: VertexArgs,
+    pub(crate) counts: CountArgs,
 
     /// Replace files of vertices that are there already
     #[arg(long, requires = "files", help_heading = "Output")]
@@ -351,7 +351,7 @@ impl CountCommand {
     /// The same as a job's tables.
     pub(crate) fn tables(&self) -> Tables {
         let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
-        self.vertices.fill(&mut output);
+        self.counts.fill(&mut output);
         Tables { spill: self.spill.table(), run: RunTable { dir: self.run_dir.clone() }, output, ..self.job.tables() }
     }
 }
@@ -378,7 +378,7 @@ impl VerifyCommand {
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = Tables { input: self.input.table(), ..Tables::default() };
         self.host.fill(&mut tables);
-        self.vertices.fill(&mut tables.output);
+        self.counts.fill(&mut tables.output);
         tables.output.force = Some(self.force);
         tables
     }

@@ -180,7 +180,7 @@ pub(crate) struct JobArgs {
 
 /// What is counted beside the total, and where it goes.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct VertexArgs {
+pub(crate) struct CountArgs {
     /// Count the triangles at each vertex, for the averages and quantiles of the result
     #[arg(long, help_heading = "Vertices")]
     pub(crate) clustering: bool,
@@ -192,14 +192,19 @@ pub(crate) struct VertexArgs {
     /// Write, for each degree, its vertices, their triangles and average clustering: .tsv, .tsv.gz or .tsv.zst
     #[arg(long, value_name = "FILE", group = "files", help_heading = "Vertices")]
     pub(crate) by_degree: Option<PathBuf>,
+
+    /// Write the ids and the triangles of each edge: .tsv, .tsv.gz, .tsv.zst or .parquet
+    #[arg(long, value_name = "FILE", group = "files", help_heading = "Edges", long_help = help::PER_EDGE)]
+    pub(crate) per_edge: Option<PathBuf>,
 }
 
-impl VertexArgs {
+impl CountArgs {
     /// Puts the flags into a job's table.
     pub(crate) fn fill(&self, table: &mut OutputTable) {
         table.clustering = self.clustering.then_some(true);
         table.per_vertex.clone_from(&self.per_vertex);
         table.by_degree.clone_from(&self.by_degree);
+        table.per_edge.clone_from(&self.per_edge);
     }
 }
 

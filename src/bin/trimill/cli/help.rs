@@ -192,3 +192,9 @@ Write the triangles at each vertex to FILE, whose name decides the format; rows 
   .tsv, .tsv.gz, .tsv.zst  id, degree, triangles, local clustering coefficient of each vertex with an edge
   .parquet                 the same columns; only in builds with the feature parquet
   .npy                     triangles alone, u64, the entry of a vertex at the place of its id";
+
+/// Under `--per-edge`.
+pub(crate) const PER_EDGE: &str = "\
+Write the triangles on each edge to FILE, whose name decides the format; rows are in the order of u and v, ids of the input:
+  .tsv, .tsv.gz, .tsv.zst  u, v, triangles of each edge, u below v
+  .parquet                 the same columns; only in builds with the feature parquet";

@@ -22,7 +22,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
         None => error,
     };
     let choice = Choice::of(job.backend, job.method.as_deref()).map_err(of_job)?;
-    if job.counts_vertices() {
+    if job.counts_vertices() || job.counts_edges() {
         Choice::check_vertices(job.backend, job.method.as_deref()).map_err(of_job)?;
     }
     let by = match (job.backend, &job.method) {

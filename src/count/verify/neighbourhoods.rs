@@ -1,0 +1,114 @@
+//! The full neighbourhoods of all vertices, which are merged on every edge.
+
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::error::Result;
+
+/// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
+pub(super) struct Neighbourhoods {
+    pub(super) ids: Vec<u64>,
+    starts: Vec<usize>,
+    neighbours: Vec<usize>,
+}
+
+impl Neighbourhoods {
+    /// `arcs` is sorted, without loops and repetitions, and holds the reverse of each of its arcs.
+    pub(super) fn new(arcs: &[(u64, u64)]) -> Self {
+        let vertices = arcs.chunk_by(|one, other| one.0 == other.0).count();
+        let (mut ids, mut starts) = (Vec::with_capacity(vertices), Vec::with_capacity(vertices + 1));
+        for (at, &(tail, _)) in arcs.iter().enumerate() {
+            if ids.last() != Some(&tail) {
+                ids.push(tail);
+                starts.push(at);
+            }
+        }
+        starts.push(arcs.len());
+        // Each head is a tail, too, so the count of the smaller ids is its place among them.
+        let neighbours = arcs.par_iter().map(|&(_, head)| ids.partition_point(|&id| id < head)).collect();
+        Self { ids, starts, neighbours }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    pub(super) fn of(&self, vertex: usize) -> &[usize] {
+        &self.neighbours[self.starts[vertex]..self.starts[vertex + 1]]
+    }
+
+    /// The number of edges.
+    pub(super) fn edges(&self) -> u64 {
+        self.neighbours.len() as u64 / 2
+    }
+
+    /// A count for each neighbour of each vertex.
+    pub(super) fn supports(&self) -> Vec<AtomicU32> {
+        self.neighbours.iter().map(|_| AtomicU32::new(0)).collect()
+    }
+
+    /// The triangles at each vertex; those on each edge go to `supports`, where these are not empty.
+    pub(super) fn corners(&self, supports: &[AtomicU32], control: &Control) -> Result<Vec<u64>> {
+        let twice: Vec<AtomicU64> = (0..self.len()).map(|_| AtomicU64::new(0)).collect();
+        (0..self.len()).into_par_iter().try_for_each(|u| {
+            control.check()?;
+            for (place, &v) in (self.starts[u]..).zip(self.of(u)).filter(|&(_, &v)| u < v) {
+                let common = common(self.of(u), self.of(v));
+                // A triangle at a vertex is found on both edges that it has there.
+                twice[u].fetch_add(common, Relaxed);
+                twice[v].fetch_add(common, Relaxed);
+                if let Some(support) = supports.get(place) {
+                    support.store(common as u32, Relaxed);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(twice
+            .into_iter()
+            .map(|twice| {
+                let twice = twice.into_inner();
+                assert_eq!(twice % 2, 0, "a triangle has two edges at each corner");
+                twice / 2
+            })
+            .collect())
+    }
+
+    /// The ids, and what was counted on edges.
+    pub(super) fn into_edges(self, supports: Vec<AtomicU32>) -> (Vec<u64>, Edges) {
+        let Self { ids, starts, neighbours } = self;
+        (ids, Edges { starts, neighbours, supports })
+    }
+}
+
+/// What was counted on each edge, where that was asked for. Vertices are in ascending order of their ids.
+#[derive(Debug)]
+pub struct Edges {
+    starts: Vec<usize>,
+    neighbours: Vec<usize>,
+    supports: Vec<AtomicU32>,
+}
+
+impl Edges {
+    /// The edges of which `u` is the smaller end: the larger ends, ascending, and the triangles.
+    pub fn of(&self, u: u32) -> impl Iterator<Item = (u32, u32)> {
+        let places = self.starts[u as usize]..self.starts[u as usize + 1];
+        let all = self.neighbours[places.clone()].iter().zip(&self.supports[places]);
+        all.filter(move |&(&v, _)| v > u as usize).map(|(&v, support)| (v as u32, support.load(Relaxed)))
+    }
+}
+
+/// How many numbers two sorted lists share.
+fn common(a: &[usize], b: &[usize]) -> u64 {
+    let (mut i, mut j, mut found) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            Ordering::Less => i += 1,
+            Ordering::Greater => j += 1,
+            Ordering::Equal => (i, j, found) = (i + 1, j + 1, found + 1),
+        }
+    }
+    found
+}

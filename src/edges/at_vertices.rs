@@ -1,0 +1,80 @@
+//! The triangles at vertices, from those on edges: a triangle at a vertex is on two of its edges, so they are half the sum over these.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::Sums;
+use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
+use crate::mapped::zeros;
+use crate::vertices::{Places, Totals};
+
+/// Vertices whose counts are added at a time.
+const AT_A_TIME: usize = 1 << 18;
+
+/// Adds the triangles at all vertices to `totals`, which are zeros. In windows of ranks that take `memory` with the passes, 8 bytes a
+/// rank; each takes a pass over the graph and the sums. Not to be called from `pool`.
+///
+/// # Errors
+/// When the graph or the sums cannot be read, or the sums are no counts of triangles; when stopped.
+pub fn vertices_of(
+    graph: &OrientedGraph,
+    sums: &Sums,
+    totals: &Totals,
+    memory: Bytes,
+    pool: &ThreadPool,
+    control: &Control,
+) -> Result<()> {
+    let pass = pass_bytes(memory);
+    let window = (memory.saturating_sub(Bytes(2 * pass.get())).get() / 8).clamp(1 << 16, u64::from(u32::MAX)) as u32;
+    for first in (0..graph.vertices()).step_by(window as usize) {
+        let ranks = first..graph.vertices().min(first.saturating_add(window));
+        let twice: Vec<AtomicU64> = zeros(ranks.len());
+        let add = |rank: u32, triangles: u64| {
+            if ranks.contains(&rank) {
+                twice[(rank - ranks.start) as usize].fetch_add(triangles, Relaxed);
+            }
+        };
+        pool.install(|| {
+            in_runs(graph, pass, control, |run, scratch| {
+                // Successors have smaller ranks.
+                if run.ranks.end <= ranks.start {
+                    return Ok(());
+                }
+                scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+                sums.read(run.arcs.start, &mut scratch.sums)?;
+                add_run(run, scratch, add);
+                Ok(())
+            })
+        })?;
+        for (some, from) in twice.chunks(AT_A_TIME).zip((first..).step_by(AT_A_TIME)) {
+            let half = |twice: &AtomicU64| match twice.load(Relaxed) {
+                twice if twice % 2 == 0 => Ok(twice / 2),
+                odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
+            };
+            let counts: Vec<u64> = pool.install(|| some.par_iter().map(half).collect::<Result<_>>())?;
+            totals.add(pool, Places::From(from), &counts)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the sums of a run at both ends of its arcs.
+fn add_run(run: &Run<'_>, scratch: &mut Scratch, add: impl Fn(u32, u64)) {
+    let Scratch { sums, hubs } = scratch;
+    for (rank, row, sums) in run.rows(sums) {
+        for (&head, &triangles) in row.iter().zip(sums) {
+            match hubs.get_mut(head as usize) {
+                Some(hub) => *hub += u64::from(triangles),
+                None => add(head, triangles.into()),
+            }
+        }
+        add(rank, sums.iter().map(|&triangles| u64::from(triangles)).sum());
+    }
+    (0..HUBS).zip(hubs).filter(|(_, hub)| **hub > 0).for_each(|(rank, hub)| add(rank, *hub));
+}

@@ -1,0 +1,222 @@
+//! The rows of all edges of a graph in the order of the input's ids, without temporary files.
+//!
+//! Sums are in rank order. A first pass over the graph counts, for each vertex, the edges of which it is the smaller end. Then come
+//! windows of consecutive vertices, as many as fit the memory: a pass over the graph puts each of their edges somewhere into the list of
+//! its smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a vertex of the window; 8 for each vertex of the graph, and 8
+//! more where ids have gaps ([`fixed_bytes`]). Where all edges fit, the graph is read twice and the sums once.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+pub use super::rows::{EdgeRows, InOrder, Listed, Row};
+
+use super::Sums;
+use super::rows::packed;
+use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::graph::OrientedGraph;
+use crate::mapped::zeros;
+
+/// Longer lists are sorted by several threads.
+const LONG: usize = 1 << 14;
+
+/// The sums of a graph.
+pub struct OfGraph<'a> {
+    /// The graph.
+    pub graph: &'a OrientedGraph,
+    /// The sums.
+    pub sums: &'a Sums,
+    /// The most bytes of a window, and of the passes over the graph. A vertex whose list is longer is a window by itself.
+    pub memory: Bytes,
+    /// Stops the passes.
+    pub control: &'a Control,
+}
+
+/// Bytes that go with any window.
+pub fn fixed_bytes(vertices: u32) -> Bytes {
+    Bytes(16 * u64::from(vertices))
+}
+
+/// The least bytes of a window.
+pub const LEAST_WINDOW: Bytes = Bytes::mib(8);
+
+impl InOrder for OfGraph<'_> {
+    /// In windows. Runs in the current thread pool.
+    fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
+        let memory = self.memory.max(LEAST_WINDOW);
+        let pass = pass_bytes(memory);
+        let (ids, lists) = (self.graph.ids()?, Lists::new(self, pass)?);
+        let room = memory.get() - 2 * pass.get();
+        let mut first = 0;
+        while first < self.graph.vertices() {
+            let vertices = first..lists.last_fitting(first, room);
+            let starts = lists.starts(vertices.clone());
+            let edges = lists.fill(&vertices, &starts)?;
+            write(&EdgeRows::new(&ids, first, &starts, &edges))?;
+            first = vertices.end;
+        }
+        Ok(())
+    }
+}
+
+/// The lists of the larger ends of edges, by the smaller ends.
+struct Lists<'a> {
+    of: &'a OfGraph<'a>,
+    /// The bytes of a block of a pass.
+    pass: Bytes,
+    /// The vertex of each rank.
+    order: Vec<u32>,
+    /// The edges of each vertex that are in no window yet.
+    left: Vec<AtomicU32>,
+}
+
+impl<'a> Lists<'a> {
+    fn new(of: &'a OfGraph<'a>, pass: Bytes) -> Result<Self> {
+        let left: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
+        let lists = Self { of, pass, order: of.graph.order()?, left };
+        in_runs(of.graph, pass, of.control, |run, scratch| {
+            let add = |vertex: u32, edges: u32| lists.left[vertex as usize].fetch_add(edges, Relaxed);
+            for rank in run.ranks.clone() {
+                let (tail, mut mine) = (lists.order[rank as usize], 0);
+                for &head in run.row(rank) {
+                    match lists.order[head as usize] {
+                        vertex if vertex > tail => mine += 1,
+                        _ if head < HUBS => scratch.hubs[head as usize] += 1,
+                        vertex => drop(add(vertex, 1)),
+                    }
+                }
+                add(tail, mine);
+            }
+            for (&hub, &edges) in lists.order.iter().zip(&scratch.hubs).filter(|(_, edges)| **edges > 0) {
+                add(hub, edges as u32);
+            }
+            Ok(())
+        })?;
+        Ok(lists)
+    }
+
+    /// The end of the longest window from `first` on that takes no more than `room` bytes, or of one vertex.
+    fn last_fitting(&self, first: u32, room: u64) -> u32 {
+        let (mut end, mut bytes) = (first, 8);
+        while let Some(edges) = self.left.get(end as usize) {
+            bytes += 8 + 8 * u64::from(edges.load(Relaxed));
+            if bytes > room && end > first {
+                break;
+            }
+            end += 1;
+        }
+        end
+    }
+
+    /// Where the list of each vertex of a window begins, and the end.
+    fn starts(&self, vertices: Range<u32>) -> Vec<u64> {
+        let mut starts = Vec::with_capacity(vertices.len() + 1);
+        starts.push(0);
+        let lengths = self.left[vertices.start as usize..vertices.end as usize].iter();
+        starts.extend(lengths.scan(0, |end, edges| {
+            *end += u64::from(edges.load(Relaxed));
+            Some(*end)
+        }));
+        starts
+    }
+
+    /// The edges of a window.
+    fn fill(&self, vertices: &Range<u32>, starts: &[u64]) -> Result<Vec<AtomicU64>> {
+        let mut edges = zeros(starts.last().map_or(0, |&edges| edges as usize));
+        in_runs(self.of.graph, self.pass, self.of.control, |run, scratch| {
+            scratch.sums.resize((run.arcs.end - run.arcs.start) as usize, 0);
+            self.of.sums.read(run.arcs.start, &mut scratch.sums)?;
+            self.scatter(run, scratch, &Window { vertices, starts, edges: &edges });
+            Ok(())
+        })?;
+        let left = &self.left[vertices.start as usize..vertices.end as usize];
+        if left.par_iter().any(|edges| edges.load(Relaxed) > 0) {
+            return Err(Error::defect("two passes over a graph found different edges"));
+        }
+        sort(starts, &mut edges);
+        Ok(edges)
+    }
+
+    /// Puts the edges of a run into the lists. A list is filled from its end on, so what is left of it is the next place.
+    fn scatter(&self, run: &Run<'_>, scratch: &mut Scratch, window: &Window<'_>) {
+        let take = |vertex: u32, edges: u32| self.left[vertex as usize].fetch_sub(edges, Relaxed);
+        let Scratch { sums, hubs } = scratch;
+        // The places in the lists of hubs are taken at once.
+        for rank in run.ranks.clone() {
+            let tail = self.order[rank as usize];
+            for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
+                let vertex = self.order[head as usize];
+                hubs[head as usize] += u64::from(vertex < tail && window.vertices.contains(&vertex));
+            }
+        }
+        for (&hub, edges) in self.order.iter().zip(&mut *hubs).filter(|(_, edges)| **edges > 0) {
+            *edges = take(hub, *edges as u32).into();
+        }
+        for (rank, row, sums) in run.rows(sums) {
+            let tail = self.order[rank as usize];
+            let larger = |&&head: &&u32| self.order[head as usize] > tail;
+            let mut mine = match window.vertices.contains(&tail) {
+                true => take(tail, row.iter().filter(larger).count() as u32),
+                false => 0,
+            };
+            for (&head, &triangles) in row.iter().zip(sums) {
+                let vertex = self.order[head as usize];
+                let (smaller, larger) = (vertex.min(tail), vertex.max(tail));
+                if !window.vertices.contains(&smaller) {
+                    continue;
+                }
+                let left = if smaller == tail {
+                    mine = mine.wrapping_sub(1);
+                    mine
+                } else if let Some(left) = hubs.get_mut(head as usize) {
+                    *left = left.wrapping_sub(1);
+                    *left as u32
+                } else {
+                    take(vertex, 1).wrapping_sub(1)
+                };
+                window.put(smaller, left, packed(larger, triangles));
+            }
+        }
+    }
+}
+
+/// A window that is being filled.
+struct Window<'a> {
+    vertices: &'a Range<u32>,
+    starts: &'a [u64],
+    edges: &'a [AtomicU64],
+}
+
+impl Window<'_> {
+    /// Puts an edge into a place of the list of its smaller end.
+    fn put(&self, smaller: u32, place: u32, edge: u64) {
+        let start = self.starts[(smaller - self.vertices.start) as usize];
+        // There is no such place where the passes contradict each other, which is found afterwards.
+        if let Some(free) = self.edges.get((start + u64::from(place)) as usize) {
+            free.store(edge, Relaxed);
+        }
+    }
+}
+
+/// Sorts every list.
+fn sort(starts: &[u64], edges: &mut [AtomicU64]) {
+    let list = |i: usize| starts[i] as usize..starts[i + 1] as usize;
+    let (lists, shared) = ((0..starts.len() - 1).into_par_iter().with_min_len(64), &*edges);
+    lists.clone().filter(|&i| (2..=LONG).contains(&list(i).len())).for_each_init(Vec::new, |sorted, i| {
+        sorted.clear();
+        sorted.extend(shared[list(i)].iter().map(|edge| edge.load(Relaxed)));
+        sorted.sort_unstable();
+        shared[list(i)].iter().zip(&*sorted).for_each(|(edge, &sorted)| edge.store(sorted, Relaxed));
+    });
+    let long: Vec<usize> = lists.filter(|&i| list(i).len() > LONG).collect();
+    long.into_iter().for_each(|i| edges[list(i)].par_sort_unstable_by_key(|edge| edge.load(Relaxed)));
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "order/tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::super::vertices_of;
+use super::*;
+use crate::clean::Workspace;
+use crate::input::arcs::ArcList;
+use crate::memory::HostMemory;
+use crate::prepare::prepare;
+use crate::threads;
+use crate::vertices::Totals;
+
+/// The graph of these edges.
+fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
+    let dir = tempfile::tempdir().unwrap();
+    let source = ArcList { arcs: edges.to_vec(), declared: None };
+    let space = Workspace { graph: Bytes::mib(256), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
+    prepare(&source, None, Bytes::ZERO, space, None, &Control::silent(), &mut Vec::new()).unwrap()
+}
+
+/// The ids of each arc, the smaller first, in rank order.
+fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
+    let (order, ids, mut arcs) = (graph.order().unwrap(), graph.ids().unwrap(), Vec::new());
+    let id = |rank: u32| ids.original(order[rank as usize]);
+    graph
+        .pass(Bytes::mib(1), crate::graph::Direction::Rising, &Control::silent(), |block| {
+            for rank in block.ranks() {
+                arcs.extend(block.row(rank).iter().map(|&head| (id(rank).min(id(head)), id(rank).max(id(head)))));
+            }
+            Ok(())
+        })
+        .unwrap();
+    arcs
+}
+
+/// Rows as they come, and the number of windows.
+fn rows(graph: &OrientedGraph, sums: &Sums, room: Option<u64>) -> (Vec<(u64, u64, u32)>, usize) {
+    let control = Control::silent();
+    let of = OfGraph { graph, sums, memory: Bytes::mib(64), control: &control };
+    let (mut rows, mut windows) = (Vec::new(), 0);
+    let mut write = |some: &EdgeRows<'_>| {
+        windows += 1;
+        rows.extend(some.range(0..some.count()).map(|row| (row.u, row.v, row.triangles)));
+        Ok(())
+    };
+    match room {
+        None => of.in_order(&mut write).unwrap(),
+        Some(room) => {
+            // Windows that are smaller than any in practice.
+            let (ids, lists) = (graph.ids().unwrap(), Lists::new(&of, Bytes(1)).unwrap());
+            let mut first = 0;
+            while first < graph.vertices() {
+                let vertices = first..lists.last_fitting(first, room);
+                let starts = lists.starts(vertices.clone());
+                let bytes = 8 * (starts.len() as u64 + starts[vertices.len()]);
+                assert!(bytes <= room || vertices.len() == 1, "{bytes} bytes of {room}");
+                write(&EdgeRows::new(&ids, first, &starts, &lists.fill(&vertices, &starts).unwrap())).unwrap();
+                first = vertices.end;
+            }
+        }
+    }
+    (rows, windows)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_edge_comes_once_in_order_with_its_own_count(
+        edges in prop::collection::btree_set((0u64..90, 0u64..90), 1..500),
+        far in any::<bool>(),
+        room in 0u64..3000,
+    ) {
+        let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
+        let edges: Vec<_> = edges.into_iter().filter(|(u, v)| u != v).map(|(u, v)| (id(u), id(v))).collect();
+        prop_assume!(!edges.is_empty());
+        let graph = graph(&edges);
+        let arcs = arcs(&graph);
+        let count = |&(u, v): &(u64, u64)| (u.wrapping_mul(31) ^ v) as u32;
+        let sums = Sums::in_memory(graph.edges());
+        sums.add(0, &arcs.iter().map(count).collect::<Vec<_>>()).unwrap();
+        let expected: BTreeMap<_, _> = arcs.iter().map(|edge| (*edge, count(edge))).collect();
+        let expected: Vec<_> = expected.into_iter().map(|((u, v), count)| (u, v, count)).collect();
+        for room in [None, Some(room)] {
+            let (found, windows) = rows(&graph, &sums, room);
+            prop_assert_eq!(&found, &expected);
+            prop_assert!(windows == 1 || room.is_some());
+        }
+    }
+
+    #[test]
+    fn the_triangles_at_a_vertex_are_half_of_those_on_its_edges(
+        edges in prop::collection::btree_set((0u64..40, 0u64..40), 1..400),
+        in_file in any::<bool>(),
+    ) {
+        let edges: Vec<_> = edges.into_iter().filter(|(u, v)| u != v).collect();
+        prop_assume!(!edges.is_empty());
+        let (graph, dir, control) = (graph(&edges), tempfile::tempdir().unwrap(), Control::silent());
+        let pool = threads::pool(None).unwrap();
+        let arcs = arcs(&graph);
+        let near = |u: u64| arcs.iter().filter_map(|&(a, b)| if a == u { Some(b) } else { (b == u).then_some(a) }).collect::<std::collections::BTreeSet<_>>();
+        let support = |&(u, v): &(u64, u64)| near(u).intersection(&near(v)).count() as u32;
+        let sums = Sums::in_memory(graph.edges());
+        sums.add(0, &arcs.iter().map(support).collect::<Vec<_>>()).unwrap();
+        let n = graph.vertices();
+        let totals = if in_file { Totals::in_file(n, dir.path()).unwrap() } else { Totals::in_memory(n) };
+        vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &control).unwrap();
+        let found = totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat();
+        let (order, ids) = (graph.order().unwrap(), graph.ids().unwrap());
+        for (rank, triangles) in found.into_iter().enumerate() {
+            let around = near(ids.original(order[rank]));
+            let pairs = around.iter().flat_map(|&a| around.range(a + 1..).map(move |&b| (a, b)));
+            prop_assert_eq!(triangles, pairs.filter(|pair| arcs.contains(pair)).count() as u64);
+        }
+    }
+}
+
+/// A ring beside hubs whose lists are long, and more vertices than have counters in each run.
+#[test]
+fn long_lists_and_many_vertices_are_in_order() {
+    let n = 3 * u64::from(HUBS) * 2;
+    let ring = (0..n).map(|u| (u, (u + 1) % n));
+    let spokes = (1..n - 1).flat_map(|v| [(0, v), (n, v)]).filter(|&(u, v)| u + 1 != v);
+    let edges: Vec<_> = ring.chain(spokes).collect();
+    let graph = graph(&edges);
+    assert!(n as usize > LONG && graph.edges() == edges.len() as u64);
+    let (arcs, dir) = (arcs(&graph), tempfile::tempdir().unwrap());
+    let counts: Vec<u32> = arcs.iter().map(|&(u, v)| (7 * u + v) as u32).collect();
+    let sums = Sums::in_file(graph.edges(), dir.path()).unwrap();
+    sums.add(0, &counts).unwrap();
+    let mut expected: Vec<_> = arcs.iter().zip(counts).map(|(&(u, v), count)| (u, v, count)).collect();
+    expected.sort_unstable();
+    for room in [None, Some(1 << 16)] {
+        let (found, windows) = rows(&graph, &sums, room);
+        assert!(found == expected);
+        assert!(room.is_none() || windows > 5, "{windows}");
+    }
+}
+
+#[test]
+fn sums_that_are_no_counts_of_triangles_are_refused() {
+    let graph = graph(&[(0, 1), (1, 2), (2, 0)]);
+    let (sums, totals) = (Sums::in_memory(3), Totals::in_memory(3));
+    sums.add(0, &[1, 1, 2]).unwrap();
+    let pool = threads::pool(None).unwrap();
+    let error = vertices_of(&graph, &sums, &totals, Bytes::mib(1), &pool, &Control::silent()).unwrap_err();
+    assert!(error.to_string().contains("odd"), "{error}");
+}

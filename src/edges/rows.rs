@@ -1,0 +1,153 @@
+//! The rows of edges: ids of the input, the smaller first, and triangles, ascending by both ids.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::error::Result;
+use crate::graph::Ids;
+
+/// Edges that [`Listed`] hands on at a time, about.
+const AT_A_TIME: usize = 1 << 20;
+
+/// An edge and what was counted on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// The smaller id.
+    pub u: u64,
+    /// The larger one.
+    pub v: u64,
+    /// The triangles.
+    pub triangles: u32,
+}
+
+/// The edges of which consecutive vertices are the smaller ends.
+pub struct EdgeRows<'a> {
+    ids: &'a Ids,
+    /// The first of these vertices.
+    first: u32,
+    /// Where the edges of each of them begin, and the end.
+    starts: &'a [u64],
+    /// The larger end and the triangles of each edge.
+    edges: &'a [AtomicU64],
+}
+
+/// The larger end of an edge and its triangles, as a number that ascends with the former.
+pub(super) fn packed(vertex: u32, triangles: u32) -> u64 {
+    u64::from(vertex) << 32 | u64::from(triangles)
+}
+
+impl<'a> EdgeRows<'a> {
+    pub(super) fn new(ids: &'a Ids, first: u32, starts: &'a [u64], edges: &'a [AtomicU64]) -> Self {
+        Self { ids, first, starts, edges }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// A range of them.
+    pub fn range(&self, places: Range<usize>) -> impl Iterator<Item = Row> {
+        let mut next = self.starts.partition_point(|&start| start <= places.start as u64);
+        let id = |next: usize| self.ids.original(self.first + next as u32 - 1);
+        let mut u = if places.is_empty() { 0 } else { id(next) };
+        places.map(move |place| {
+            if self.starts[next] <= place as u64 {
+                while self.starts[next] <= place as u64 {
+                    next += 1;
+                }
+                u = id(next);
+            }
+            let edge = self.edges[place].load(Relaxed);
+            Row { u, v: self.ids.original((edge >> 32) as u32), triangles: edge as u32 }
+        })
+    }
+}
+
+/// Counts on edges that can be read in the order of the input's ids.
+pub trait InOrder {
+    /// Calls `write` with the rows of all edges, ascending by (u, v), many at a time.
+    ///
+    /// # Errors
+    /// When the counts cannot be read; the errors of `write`.
+    fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()>;
+}
+
+/// Counts that are listed vertex by vertex, in the order of the ids.
+pub struct Listed<'a, F> {
+    /// The ids.
+    pub ids: &'a Ids,
+    /// The number of vertices.
+    pub vertices: u32,
+    /// Lists the edges of which a vertex is the smaller end: the larger ends, ascending, and the triangles.
+    pub edges_of: F,
+}
+
+impl<I: Iterator<Item = (u32, u32)>, F: Fn(u32) -> I> InOrder for Listed<'_, F> {
+    fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
+        let (mut first, mut starts, mut edges) = (0, vec![0], Vec::new());
+        for vertex in 0..self.vertices {
+            edges.extend((self.edges_of)(vertex).map(|(v, triangles)| AtomicU64::new(packed(v, triangles))));
+            starts.push(edges.len() as u64);
+            if edges.len() >= AT_A_TIME || vertex + 1 == self.vertices {
+                write(&EdgeRows::new(self.ids, first, &starts, &edges))?;
+                first = vertex + 1;
+                starts.truncate(1);
+                edges.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_of_rows_has_its_edges() {
+        // Vertices 0, 2, 3 and 6 have no edge to a larger one.
+        let lists: [&[(u32, u32)]; 7] = [&[], &[(2, 5), (6, 0)], &[], &[], &[(5, u32::MAX)], &[(6, 1)], &[]];
+        let table: Vec<u64> = (0..7).map(|vertex| vertex * vertex << 40).collect();
+        let ids = Ids::listed(table.clone());
+        let expected: Vec<Row> = (0..)
+            .zip(lists)
+            .flat_map(|(u, list)| list.iter().map(move |&(v, triangles)| (u, v as usize, triangles)))
+            .map(|(u, v, triangles): (usize, usize, u32)| Row { u: table[u], v: table[v], triangles })
+            .collect();
+        let listed = Listed { ids: &ids, vertices: 7, edges_of: |u: u32| lists[u as usize].iter().copied() };
+        let mut calls = 0;
+        listed
+            .in_order(&mut |rows| {
+                calls += 1;
+                assert_eq!(rows.count(), 4);
+                for (from, to) in (0..=4).flat_map(|from| (from..=4).map(move |to| (from, to))) {
+                    assert_eq!(rows.range(from..to).collect::<Vec<_>>(), expected[from..to]);
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(calls, 1);
+    }
+
+    #[test]
+    fn many_edges_come_in_pieces() {
+        let n = 2_000_000;
+        let ids = Ids::listed((0..n).collect());
+        let edges_of = |u: u32| [1, 2].into_iter().map(move |i| (u + i, i)).filter(|&(v, _)| u64::from(v) < n);
+        let (mut next, mut pieces) = ((0, 1), 0);
+        let listed = Listed { ids: &ids, vertices: n as u32, edges_of };
+        listed
+            .in_order(&mut |rows| {
+                pieces += 1;
+                for Row { u, v, triangles } in rows.range(0..rows.count()) {
+                    assert_eq!(((u, v), u64::from(triangles)), (next, v - u));
+                    next = if v == u + 1 && v + 1 < n { (u, v + 1) } else { (u + 1, u + 2) };
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!((next, pieces), ((n - 1, n), 4));
+    }
+}

@@ -1,0 +1,81 @@
+//! Passes over the arcs of a graph, run by run, in parallel.
+//!
+//! Most arcs end in vertices of the smallest ranks, whose counters all threads would change at once. A run has counters of its own for
+//! the first [`HUBS`] ranks, and adds them up once.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::error::Result;
+use crate::graph::{Direction, OrientedGraph, RowRun};
+
+/// Ranks that have counters in each run.
+pub(super) const HUBS: u32 = 1 << 12;
+
+/// Arcs and rows of a run; a longer row is a run by itself.
+const RUN: u64 = 1 << 16;
+
+/// The buffers of a thread.
+pub(super) struct Scratch {
+    /// What is read of the sums.
+    pub(super) sums: Vec<u32>,
+    /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
+    pub(super) hubs: Vec<u64>,
+}
+
+/// A run of rows.
+pub(super) struct Run<'a> {
+    block: RowRun<'a>,
+    /// Its ranks.
+    pub(super) ranks: Range<u32>,
+    /// The places of its arcs in rank order.
+    pub(super) arcs: Range<u64>,
+}
+
+impl Run<'_> {
+    /// The row of a rank.
+    pub(super) fn row(&self, rank: u32) -> &[u32] {
+        self.block.row(rank)
+    }
+
+    /// The rank of each row, its successors, and what `sums` has at its arcs.
+    pub(super) fn rows<'s>(&'s self, mut sums: &'s [u32]) -> impl Iterator<Item = (u32, &'s [u32], &'s [u32])> {
+        self.ranks.clone().map(move |rank| {
+            let row = self.row(rank);
+            let (mine, after) = sums.split_at(row.len());
+            sums = after;
+            (rank, row, mine)
+        })
+    }
+}
+
+/// Bytes of a block of a pass, of which two are in memory, where `memory` is there for all.
+pub(super) fn pass_bytes(memory: Bytes) -> Bytes {
+    Bytes((memory.get() / 8).clamp(1 << 20, 16 << 20))
+}
+
+/// Calls `visit` with all rows of the graph; runs in the current thread pool.
+///
+/// # Errors
+/// As [`OrientedGraph::pass`]; those of `visit`.
+pub(super) fn in_runs(
+    graph: &OrientedGraph,
+    block: Bytes,
+    control: &Control,
+    visit: impl Fn(&Run<'_>, &mut Scratch) -> Result<()> + Sync,
+) -> Result<()> {
+    let scratch = || Scratch { sums: Vec::new(), hubs: vec![0; HUBS as usize] };
+    let mut first = 0;
+    graph.pass(block, Direction::Rising, control, |block| {
+        let before = first;
+        first += block.arcs(&block.ranks()).end;
+        block.runs(RUN).into_par_iter().try_for_each_init(scratch, |scratch, ranks| {
+            let arcs = block.arcs(&ranks);
+            scratch.hubs.fill(0);
+            visit(&Run { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)
+        })
+    })
+}

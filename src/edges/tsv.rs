@@ -1,0 +1,23 @@
+//! Counts on edges as text: a line for each edge.
+
+use super::order::InOrder;
+use crate::disk::Output;
+use crate::error::Result;
+use crate::table::text::{Compress, put};
+
+/// Writes the lines of all edges.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
+    compress.write_head(to, &["u", "v", "triangles"])?;
+    counts.in_order(&mut |rows| {
+        compress.write_rows(to, rows.count(), |places, text| {
+            for row in rows.range(places) {
+                put(row.u, b'\t', text);
+                put(row.v, b'\t', text);
+                put(row.triangles.into(), b'\n', text);
+            }
+        })
+    })
+}

@@ -1,0 +1,84 @@
+//! The files of counts that a job asks for beside its result.
+
+use std::path::PathBuf;
+
+use crate::bytes::Bytes;
+use crate::disk::{Output, check_output};
+use crate::error::Result;
+use crate::table::format::Format;
+use crate::vertices::summary::OfDegree;
+use crate::{edges, vertices};
+
+/// The files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The counts at each vertex.
+    pub per_vertex: Option<PathBuf>,
+    /// The sums of each degree.
+    pub by_degree: Option<PathBuf>,
+    /// The counts on each edge.
+    pub per_edge: Option<PathBuf>,
+}
+
+impl Asked {
+    /// Bytes that each thread holds of the pieces that are being made, at most: two batches of two.
+    pub fn bytes_per_thread(&self) -> Bytes {
+        let parquet = |format: Result<Format>| matches!(format, Ok(Format::Parquet));
+        let columns = self.per_vertex.iter().any(|path| parquet(vertices::files::format(path)))
+            || self.per_edge.iter().any(|path| parquet(edges::files::format(path)));
+        if columns { Bytes::mib(24) } else { Bytes::mib(4) }
+    }
+
+    /// Their names.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.per_vertex.iter().chain(&self.by_degree).chain(&self.per_edge)
+    }
+
+    /// Checks that the names have formats.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`].
+    pub fn check_names(&self) -> Result<()> {
+        self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
+        self.by_degree.iter().try_for_each(|path| vertices::files::check_degrees(path))?;
+        self.per_edge.iter().try_for_each(|path| edges::files::format(path).map(drop))
+    }
+
+    /// Checks that the files can be written.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`], or [`crate::error::Kind::Usage`] for a directory.
+    pub fn check_places(&self) -> Result<()> {
+        self.paths().try_for_each(|path| check_output(path))
+    }
+
+    /// Checks that the formats can hold the ids of the graph.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`]: an array for ids with large gaps.
+    pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
+        let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(Format::Npy));
+        match self.per_vertex.iter().find(array) {
+            Some(path) => vertices::files::has_array(array_len, path).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the files of vertices, of which each is there whole or not at all. Runs in the current thread pool.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]; when the graph or the sums cannot be read.
+    pub fn write_vertices(&self, counts: &dyn vertices::order::InOrder, by_degree: &[OfDegree]) -> Result<()> {
+        let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts)).transpose()?;
+        let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree)).transpose()?;
+        vertices.into_iter().chain(degrees).try_for_each(Output::finish)
+    }
+
+    /// The same for the file of edges.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`]; when the graph or the sums cannot be read.
+    pub fn write_edges(&self, counts: &dyn edges::order::InOrder) -> Result<()> {
+        self.per_edge.as_deref().map_or(Ok(()), |path| edges::files::write(path, counts)?.finish())
+    }
+}

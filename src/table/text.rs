@@ -1,0 +1,72 @@
+//! Tables of text: a line with the names of the columns, then a line for each row. Pieces are made by all threads, compressed where
+//! the file's name asks for that, and written in order.
+
+use std::io::Write as _;
+use std::ops::Range;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::disk::Output;
+use crate::error::{Error, Result};
+use crate::ordered::make_and_write;
+
+/// Rows of a piece.
+const PIECE: usize = 1 << 14;
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compress {
+    /// Not at all.
+    No,
+    /// As a sequence of gzip members.
+    Gzip,
+    /// As a sequence of zstd frames.
+    Zstd,
+}
+
+impl Compress {
+    /// Writes the names of the columns.
+    pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
+        self.write(to, 1, |_| (columns.join("\t") + "\n").into_bytes())
+    }
+
+    /// Writes the lines of so many rows, of which `lines` appends a range to text. Runs in the current thread pool.
+    pub(crate) fn write_rows(
+        self,
+        to: &mut Output,
+        rows: usize,
+        lines: impl Fn(Range<usize>, &mut Vec<u8>) + Sync,
+    ) -> Result<()> {
+        self.write(to, rows.div_ceil(PIECE) as u64, |piece| {
+            let first = piece as usize * PIECE;
+            let mut text = Vec::with_capacity(48 * PIECE);
+            lines(first..rows.min(first + PIECE), &mut text);
+            text
+        })
+    }
+
+    fn write(self, to: &mut Output, pieces: u64, text: impl Fn(u64) -> Vec<u8> + Sync) -> Result<()> {
+        let name = to.name().to_path_buf();
+        let make = |piece| self.compressed(text(piece)).map_err(|e| Error::write(&name, e));
+        make_and_write(pieces, make, |bytes: &Vec<u8>| to.write_all(bytes).map_err(|e| Error::write(&name, e)))
+    }
+
+    fn compressed(self, text: Vec<u8>) -> std::io::Result<Vec<u8>> {
+        match self {
+            Self::No => Ok(text),
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(&text)?;
+                encoder.finish()
+            }
+            Self::Zstd => zstd::bulk::compress(&text, zstd::DEFAULT_COMPRESSION_LEVEL),
+        }
+    }
+}
+
+/// Appends a number and what follows it.
+pub(crate) fn put(number: u64, then: u8, text: &mut Vec<u8>) {
+    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+    text.push(then);
+}
