@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use trimill_kernels::{
     ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes,
+    packed_takes_edges,
 };
 
 use super::method::CudaMethod;
@@ -57,6 +58,8 @@ pub struct Cuda {
     shape: (Shape, bool),
     /// The most bytes of a run of the resident section.
     chunk: Bytes,
+    /// Whether triangles are counted on edges.
+    edges: bool,
     /// Where the triangles at each vertex are counted: the vertices of the graph, and the most bytes of counters.
     vertices: Option<(u32, Bytes)>,
 }
@@ -93,7 +96,16 @@ impl Cuda {
             }
         };
         let asked = block_threads.is_some() || tile.is_some();
-        Ok(Self { buffers: Buffers::default(), gpu, name, method, shape: (shape, asked), chunk: CHUNK, vertices: None })
+        Ok(Self {
+            buffers: Buffers::default(),
+            gpu,
+            name,
+            method,
+            shape: (shape, asked),
+            chunk: CHUNK,
+            edges: false,
+            vertices: None,
+        })
     }
 
     /// The methods between which the caller may choose for a graph of this size, with their footprints; none where the job named its
@@ -104,9 +116,10 @@ impl Cuda {
         }
         let (shape, asked) = self.shape;
         let apart = self.apart();
-        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, apart))];
-        if !asked && packed_takes(vertices, edges, self.gpu.reserved()) {
-            choices.push((CudaMethod::Packed, footprint(&Packed, apart)));
+        let mut choices = vec![(CudaMethod::Lstc, footprint(&Lstc { shape }, self.edges, apart))];
+        let packed_counts = !self.edges || packed_takes_edges(edges, self.gpu.reserved());
+        if !asked && packed_counts && packed_takes(vertices, edges, self.gpu.reserved()) {
+            choices.push((CudaMethod::Packed, footprint(&Packed, self.edges, apart)));
         }
         choices
     }
@@ -143,7 +156,12 @@ impl Cuda {
     /// What the method takes where nothing is set apart for stored rows, and few counters are held.
     pub fn least_footprint(&self) -> Footprint {
         let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
-        footprint(&*self.method, Bytes(COUNTER_BYTES * counters))
+        footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
+    }
+
+    /// Counts the triangles on edges, too.
+    pub fn count_edges(&mut self) {
+        self.edges = true;
     }
 
     /// Has the triangles at each vertex of a graph of `vertices` counted, with at most `most` bytes of counters at a time (or the least
@@ -246,7 +264,7 @@ impl Backend for Cuda {
     }
 
     fn footprint(&self) -> Footprint {
-        footprint(&*self.method, self.apart())
+        footprint(&*self.method, self.edges, self.apart())
     }
 
     fn row_block_buffer(&mut self, words: u64) -> RowBlock {
@@ -293,7 +311,7 @@ impl Backend for Cuda {
 }
 
 /// What a method takes, with the memory that is set apart.
-fn footprint(method: &dyn Method<Resident>, apart: Bytes) -> Footprint {
-    let footprint = method.footprint();
+fn footprint(method: &dyn Method<Resident>, edges: bool, apart: Bytes) -> Footprint {
+    let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
     Footprint::new(footprint, RowBlockRoom::Always(footprint.row_blocks), apart)
 }

@@ -102,8 +102,8 @@ impl Choice {
         }
     }
 
-    /// Whether it also counts the triangles at each vertex.
-    fn counts_vertices(self) -> bool {
+    /// Whether it also counts the triangles at each vertex and on each edge.
+    fn counts_details(self) -> bool {
         let on_cpu = |method| method == CpuMethod::Bitmap;
         let on_gpu = |method| !matches!(method, CudaMethod::Baseline(..));
         match self {
@@ -113,18 +113,18 @@ impl Choice {
         }
     }
 
-    /// Refuses a method that counts the total only, where the triangles at each vertex are wanted.
+    /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`]; those of [`Self::of`].
-    pub fn check_vertices(backend: Backend, name: Option<&str>) -> Result<()> {
-        if Self::of(backend, name)?.counts_vertices() {
+    pub fn check_details(backend: Backend, name: Option<&str>) -> Result<()> {
+        if Self::of(backend, name)?.counts_details() {
             return Ok(());
         }
-        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_vertices);
+        let counts = |name: &&str| Self::of(backend, Some(name)).is_ok_and(Self::counts_details);
         let names: Vec<&str> = Method::names(backend).filter(counts).collect();
         Err(Error::usage(format!(
-            "the method '{}' counts the total only, not the triangles at each vertex",
+            "the method '{}' counts the total only, not the triangles at vertices or on edges",
             name.unwrap_or_default()
         ))
         .expected(format!("one of {}", names.join(", "))))
@@ -209,13 +209,13 @@ mod tests {
     fn methods_that_count_the_total_only_are_refused_where_vertices_are_wanted() {
         for (backend, name) in [(Backend::Auto, None), (Backend::Cpu, Some("bitmap")), (Backend::Cuda, Some("packed"))]
         {
-            assert!(Choice::check_vertices(backend, name).is_ok());
+            assert!(Choice::check_details(backend, name).is_ok());
         }
         for (backend, name, expected) in [
             (Backend::Cpu, "forward", "expected one of auto, bitmap"),
             (Backend::Auto, "polak", "expected one of auto, bitmap, lstc, packed"),
         ] {
-            let refused = Choice::check_vertices(backend, Some(name)).unwrap_err().to_string();
+            let refused = Choice::check_details(backend, Some(name)).unwrap_err().to_string();
             assert!(refused.contains(name) && refused.contains(expected), "{refused}");
         }
     }

@@ -7,22 +7,20 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::counting::count_partitions;
+use super::details::{self, Details};
 use super::graph::{Input, unless_damaged};
 use super::planned::planned;
 use super::results::input_report;
 use super::setup::Setup;
-use super::vertices::AtVertices;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::control::Control;
-use crate::count::method::Choice;
 use crate::error::{Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
 use crate::machine;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
-use crate::vertices::order::array_len;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
@@ -34,10 +32,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     }
     machine::reset_peak();
     let begin = Instant::now();
-    if job.counts_vertices() {
-        Choice::check_vertices(job.backend, job.method.as_deref())?;
-        job.vertex_files().check_places()?;
-    }
+    details::check(job)?;
     let setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
     let mut record = None;
@@ -48,11 +43,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
             origin.identity = claimed.input();
         }
         record = Some((run, claimed));
-        let holds_all = |result: &RunResult| {
-            !job.counts_vertices()
-                || result.clustering.is_some() && job.vertex_files().paths().all(|path| path.exists())
-        };
-        if let Some(result) = run.finished()?.filter(holds_all) {
+        if let Some(result) = run.finished()?.filter(|result| details::holds_all(job, result)) {
             tracing::info!("{}: counted on an earlier start", run.path().display());
             setup.tidy(job);
             return Ok(RunResult { job: job.name.clone(), ..result });
@@ -73,17 +64,12 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     let mut planned = unless_damaged(planned, path.as_deref())?;
     tracing::debug!("partitions are planned");
 
-    let vertices = match job.counts_vertices() {
-        true => {
-            job.vertex_files().check_ids(array_len(&planned.graph))?;
-            Some(AtVertices::new(&planned.graph, &setup, planned.fingerprint)?)
-        }
-        false => None,
-    };
-    let (backend, method) = (planned.backends[0].name(), planned.backends[0].method());
-    let counted = match shared(&planned) {
-        true => count_shares(&mut planned, &setup, control, &mut stages),
-        false => count_partitions(job, &mut planned, &setup, vertices.as_ref(), control, &mut stages),
+    let (whole, backends) = (shared(&planned), std::mem::take(&mut planned.backends));
+    let (backend, method) = (backends[0].name(), backends[0].method());
+    let details = Details::new(job, &planned.graph, &setup, planned.fingerprint)?;
+    let counted = match whole {
+        true => count_shares((&planned, backends), &setup, control, &mut stages),
+        false => count_partitions(job, (&planned, backends), &setup, &details, control, &mut stages),
     };
     let counted = unless_damaged(counted, path.as_deref());
     let (partitions, devices) = counted.map_err(|error| match error.kind() {
@@ -113,8 +99,8 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         ..RunResult::of(job)
     };
     let mut result = result.complete();
-    if let Some(vertices) = &vertices {
-        vertices.finish(job, graph, &setup, &mut result)?;
+    if details.are_counted() {
+        details.finish(job, &setup, control, &mut result)?;
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
     }

@@ -1,11 +1,14 @@
-//! The host's memory for the triangles at each vertex: their sums, counters on their way from a device, windows that are written.
+//! The host's memory for the triangles at each vertex or on each edge: their sums, counters on their way from a device, windows that
+//! are written.
 
 use trimill_kernels::COUNTER_BYTES;
 
 use crate::bytes::Bytes;
 use crate::count::vertex_counters;
+use crate::edges::{self, Sums};
 use crate::job::Job;
 use crate::memory::HostMemory;
+use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
 use crate::vertices::order::{LEAST_WINDOW, fixed_bytes};
 
@@ -41,4 +44,42 @@ pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Byte
 /// Bytes of a window of vertices.
 pub(super) fn window_bytes(job: &Job, host: HostMemory, vertices: u32) -> Bytes {
     host.usable().saturating_sub(while_writing(job, host, vertices).0)
+}
+
+/// Whether the sums on all edges are in memory: where they take five eighths of it at most.
+pub(super) fn edges_in_memory(host: HostMemory, edges: u64) -> bool {
+    Sums::bytes(edges).get() <= host.usable().get() / 8 * 5
+}
+
+/// Bytes of the host's memory that the sums on edges take while partitions are counted, or blocks of them for all threads where they
+/// are in a file.
+fn held_edges(host: HostMemory, edges: u64) -> Bytes {
+    match edges_in_memory(host, edges) {
+        true => Sums::bytes(edges),
+        false => Bytes(host.threads() * Sums::bytes(edges::sums::BLOCK).get()),
+    }
+}
+
+/// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices.
+pub(super) fn edges_while_counting(host: HostMemory, edges: u64, devices: u64) -> Bytes {
+    // With a run directory, blocks that are compressed.
+    let kept = Bytes(host.threads() * 2 * Sums::bytes(edges::sums::BLOCK).get());
+    held_edges(host, edges) + Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
+}
+
+/// Bytes of the host's memory for writing them, without the window of edges, and the least with it. The triangles at vertices may be
+/// wanted, too, and are written after them.
+pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges): (u32, u64)) -> (Bytes, Bytes) {
+    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
+    let at_vertices = match job.counts_vertices() {
+        true => held_bytes(host, vertices) + fixed_bytes(vertices),
+        false => Bytes::ZERO,
+    };
+    let fixed = held_edges(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;
+    (fixed, fixed + edges::order::LEAST_WINDOW)
+}
+
+/// Bytes of a window of edges.
+pub(super) fn edge_window_bytes(job: &Job, host: HostMemory, size: (u32, u64)) -> Bytes {
+    host.usable().saturating_sub(edges_while_writing(job, host, size).0)
 }

@@ -12,10 +12,10 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::ThreadPool;
-use trimill_kernels::Share;
 
 use super::build::{Builder, Built, file_name};
 use super::building::{Builders, Building};
+use super::details::Details;
 use super::planned::Planned;
 use super::queue::{Queue, Taken};
 use super::results::{Known, partition_result};
@@ -23,7 +23,6 @@ use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
-use super::vertices::AtVertices;
 use super::workers::{all_or_first_error, run_on_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
@@ -43,7 +42,7 @@ use crate::stream::ahead::Ahead;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::{PartitionSource, Spilled};
-use crate::stream::{Counted, Failed, count_partition};
+use crate::stream::{Counted, Failed};
 use crate::threads::{guarded, joined};
 
 /// The name of the builder thread in messages.
@@ -94,8 +93,8 @@ pub(super) struct Work<'a> {
     pub(super) spills: Option<&'a Spills<'a>>,
     /// Where results are recorded, with a run directory.
     pub(super) journal: Option<&'a Journal>,
-    /// Where the triangles at each vertex are added up, where they are wanted.
-    pub(super) vertices: Option<&'a AtVertices>,
+    /// Where triangles at vertices or on edges are added up.
+    pub(super) details: &'a Details<'a>,
     pub(super) task: &'a Task,
     /// The units of the task that a partition is; 0 if the backend reports its progress by itself.
     pub(super) per_partition: u64,
@@ -116,13 +115,12 @@ pub(super) struct Spills<'a> {
 /// The first error of the builder or of a device; the others are then stopped. Too little disk space; when stopped.
 pub(super) fn count_partitions(
     job: &Job,
-    planned: &mut Planned,
+    (planned, mut backends): (&Planned, Vec<Box<dyn Backend>>),
     setup: &Setup,
-    vertices: Option<&AtVertices>,
+    details: &Details<'_>,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let mut backends = std::mem::take(&mut planned.backends);
     let (plan, parts) = (&planned.plan, planned.plan.parts());
     let journal = setup.run.as_ref().map(|run| run.journal(planned.fingerprint, parts));
     let room = SpillMemory::new(planned.spills);
@@ -146,7 +144,7 @@ pub(super) fn count_partitions(
     let mut before = Outcome::default();
     if let Some(journal) = &journal {
         let spills = keeps.then_some((path.as_path(), planned.fingerprint));
-        resume(journal, spills, (vertices, &setup.pool), &mut before)?;
+        resume(journal, spills, (details, &setup.pool), &mut before)?;
         task.advance(before.results.len() as u64 * per_partition);
     }
     let mut order = order(plan, backends.len());
@@ -179,7 +177,7 @@ pub(super) fn count_partitions(
         queue: &queue,
         spills,
         journal: journal.as_ref(),
-        vertices,
+        details,
         task: &task,
         per_partition,
         control: &together,
@@ -286,11 +284,11 @@ pub(super) fn order(plan: &Plan, devices: usize) -> Vec<u32> {
 }
 
 /// Takes over the results of earlier starts. Where spills are kept, a partition whose spill is missing is built and counted again; where
-/// the triangles at vertices are wanted, one without these is counted again.
+/// triangles at vertices or on edges are wanted, one without these is counted again.
 fn resume(
     journal: &Journal,
     spills: Option<(&std::path::Path, u128)>,
-    (vertices, pool): (Option<&AtVertices>, &ThreadPool),
+    (details, pool): (&Details<'_>, &ThreadPool),
     all: &mut Outcome,
 ) -> Result<()> {
     for (part, result) in journal.counted()? {
@@ -301,9 +299,7 @@ fn resume(
             }
             None => None,
         };
-        if let Some(vertices) = vertices
-            && !vertices.resume(part, pool)?
-        {
+        if !details.resume(part, pool)? {
             continue;
         }
         all.kept.extend(spill);
@@ -346,7 +342,10 @@ impl<'a> Work<'a> {
 
     fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
         match (item, &self.ranges) {
-            (Item::Built(built), _) => Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored))),
+            (Item::Built(built), _) => {
+                let stored = stored.filter(|_| !self.details.needs_rows());
+                Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored)))
+            }
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
                 let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
                 Ok(Box::new(range.stored(stored)))
@@ -419,13 +418,8 @@ fn count_item(
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn Backend| {
         let mut source = source?;
         let (pool, control) = (&work.setup.pool, work.control);
-        let mut counted = match work.vertices {
-            None => count_partition(&mut source, backend, Share::ALL, pool, control)?,
-            Some(vertices) => {
-                let again = || work.source(item, stored);
-                vertices.count(item.part(), &mut source, again, backend, pool, control)?
-            }
-        };
+        let again = || work.source(item, stored);
+        let mut counted = work.details.count(item.part(), &mut source, again, backend, pool, control)?;
         counted.reading += source.reading();
         Ok(counted)
     };

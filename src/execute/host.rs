@@ -5,7 +5,7 @@
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
-use super::counters::{while_counting, while_writing};
+use super::counters::{edges_while_counting, edges_while_writing, while_counting, while_writing};
 use crate::bytes::Bytes;
 use crate::count::cuda;
 use crate::error::Result;
@@ -63,7 +63,7 @@ impl<'a> HostNeeds<'a> {
     /// [`crate::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
-        if let Some(writing) = self.writing_vertices() {
+        if let Some(writing) = self.writing() {
             host.left(&writing)?;
         }
         let counting = |needs: Needs| host.left(&needs.buffers(least));
@@ -100,7 +100,7 @@ impl<'a> HostNeeds<'a> {
         let host = self.host;
         let graph = host.floor(&self.streaming(gpus).buffers(least));
         let partitions = [host.floor(&self.planning()), host.floor(&self.building(gpus).buffers(least))];
-        let writing = self.writing_vertices().map(|needs| host.floor(&needs));
+        let writing = self.writing().map(|needs| host.floor(&needs));
         let mut floors: Vec<HostFloor> = match self.job.stream {
             Some(Stream::Graph) => vec![graph],
             Some(Stream::Partition) => partitions.into(),
@@ -120,22 +120,36 @@ impl<'a> HostNeeds<'a> {
     }
 
     fn streaming(&self, gpus: u64) -> Needs {
-        self.with_vertices(self.always(Needs::to("count by the graph stream")), gpus)
+        self.with_details(self.always(Needs::to("count by the graph stream")), gpus)
     }
 
-    /// Adds what the triangles at each vertex take, where they are wanted.
-    fn with_vertices(&self, needs: Needs, gpus: u64) -> Needs {
-        match self.job.counts_vertices() {
-            true => needs.fixed("triangles at vertices", while_counting(self.host, self.size.vertices, gpus)),
-            false => needs,
+    /// Adds what the triangles at each vertex or on each edge take, where they are wanted.
+    fn with_details(&self, needs: Needs, gpus: u64) -> Needs {
+        let GraphSize { vertices, edges, .. } = self.size;
+        match (self.job.counts_edges(), self.job.counts_vertices()) {
+            (true, _) => needs.fixed("triangles on edges", edges_while_counting(self.host, edges, gpus)),
+            (false, true) => needs.fixed("triangles at vertices", while_counting(self.host, vertices, gpus)),
+            (false, false) => needs,
         }
     }
 
     /// What writing these takes.
-    fn writing_vertices(&self) -> Option<Needs> {
-        let (fixed, least) = while_writing(self.job, self.host, self.size.vertices);
-        let needs = || self.always(Needs::to("write the triangles at vertices")).fixed("triangles at vertices", fixed);
-        self.job.counts_vertices().then(|| needs().buffers(least.saturating_sub(fixed)))
+    fn writing(&self) -> Option<Needs> {
+        let GraphSize { vertices, edges, .. } = self.size;
+        let (what, stage, (fixed, least)) = match (self.job.counts_edges(), self.job.counts_vertices()) {
+            (true, _) => (
+                "triangles on edges",
+                "write the triangles on edges",
+                edges_while_writing(self.job, self.host, (vertices, edges)),
+            ),
+            (false, true) => (
+                "triangles at vertices",
+                "write the triangles at vertices",
+                while_writing(self.job, self.host, vertices),
+            ),
+            (false, false) => return None,
+        };
+        Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
     fn planning(&self) -> Needs {
@@ -146,11 +160,16 @@ impl<'a> HostNeeds<'a> {
     /// With the least that building takes, apart from `Self::always`.
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
-        // The ranks of a partition's vertices, for each device.
-        let ranks = if self.job.counts_vertices() { 4 * gpus.max(1) } else { 0 };
-        self.with_vertices(self.always(Needs::to("count by the partition stream")), gpus)
+        // Of a partition on each device: the ranks of its vertices; with edges its locals, and the numbers of a row block.
+        let (ranks, rows) = match (self.job.counts_edges(), self.job.counts_vertices()) {
+            (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
+            (false, true) => (4 * gpus.max(1), Bytes::ZERO),
+            (false, false) => (0, Bytes::ZERO),
+        };
+        self.with_details(self.always(Needs::to("count by the partition stream")), gpus)
             .array(ranks, (n.into(), "vertices"))
             .array(PER_BUILT, (n.into(), "vertices"))
+            .fixed("rows beside a row block", rows)
             .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())
     }
@@ -159,6 +178,16 @@ impl<'a> HostNeeds<'a> {
     fn least_building(&self) -> Bytes {
         Bytes(3 * LEAST_BLOCK.get()) + Kept::bytes(self.size.vertices) + BUFFERS
     }
+}
+
+/// Bytes of a block of rows in a pass over the graph.
+pub(super) fn block_of_pass(host: HostMemory) -> Bytes {
+    Bytes(host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * host.threads()).max(16)))
+}
+
+/// Row blocks that each GPU has in the host's memory: two on their way to it; with edges, the counts of one on their way back.
+pub(super) fn blocks_of_gpu(job: &Job) -> u64 {
+    if job.counts_edges() { 3 } else { 2 }
 }
 
 /// The least that counting on the CPU takes: its floor, and enough for rows of about a hundredth of the graph at a time.
@@ -182,19 +211,19 @@ pub(super) struct OnGpus {
     pub(super) all: Bytes,
 }
 
-/// The least host memory that `gpus` GPUs take.
-pub(super) fn least_on_gpus(gpus: u64, longest_row: u32) -> Bytes {
-    let blocks = 2 * smallest_row_block_limit(longest_row).get();
+/// The least host memory that `gpus` GPUs take, each with so many row blocks.
+pub(super) fn least_on_gpus((gpus, blocks): (u64, u64), longest_row: u32) -> Bytes {
+    let blocks = blocks * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
 }
 
-/// Divides `left` among `gpus` GPUs: of each share, runs of resident rows take three eighths, two row blocks a quarter.
-pub(super) fn on_gpus(gpus: u64, left: Bytes) -> OnGpus {
+/// Divides `left` among `gpus` GPUs: of each share, runs of resident rows take a half, each row block an eighth.
+pub(super) fn on_gpus((gpus, blocks): (u64, u64), left: Bytes) -> OnGpus {
     let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
     let each = left.saturating_sub(staging).get() / gpus;
     let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
     let block = Bytes(each / 8);
-    let all = staging + Bytes(gpus * (cuda::on_host(chunk).get() + 2 * block.get()));
+    let all = staging + Bytes(gpus * (cuda::on_host(chunk).get() + blocks * block.get()));
     OnGpus { chunk, block, all }
 }
 
@@ -204,12 +233,12 @@ mod tests {
 
     #[test]
     fn what_gpus_take_together_is_within_their_share() {
-        for gpus in [1, 2, 8] {
+        for gpus in [(1, 2), (2, 3), (8, 2)] {
             for longest in [1, 1000, 1_000_000] {
                 let least = least_on_gpus(gpus, longest);
                 for left in [least, Bytes(least.get() + 1), Bytes(3 * least.get()), Bytes(100 << 30)] {
                     let OnGpus { chunk, block, all } = on_gpus(gpus, left);
-                    assert!(all <= left, "{gpus} GPUs take {all} of {left}");
+                    assert!(all <= left, "{gpus:?}: {all} of {left}");
                     assert!(block >= smallest_row_block_limit(longest) && chunk >= cuda::LEAST_CHUNK);
                 }
             }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::build::Built;
 use super::counting::{Item, Work, count_all, together_of};
+use super::details::Details;
 use super::queue::Queue;
 use super::results::{Known, input_report};
 use super::setup::{Chosen, Setup, host_holds};
@@ -97,7 +98,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         queue: &queue,
         spills: None,
         journal: None,
-        vertices: None,
+        details: &Details::Total,
         task: &task,
         per_partition: 1,
         control: &together,

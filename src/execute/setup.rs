@@ -7,7 +7,9 @@ use rayon::ThreadPool;
 
 use super::counters::on_the_way;
 use super::directories::{cache, cache_dir, places};
-use super::host::{Division, HostNeeds, LEAST_BLOCK, OnGpus, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
+use super::host::{
+    Division, HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus,
+};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
@@ -208,9 +210,10 @@ impl Setup {
     }
 
     fn cpu(&self, method: CpuMethod, job: &Job, graph: &GraphSize, asked: &HostNeeds<'_>) -> Result<Chosen> {
-        let bitmap = |budget| match job.counts_vertices() {
-            true => Cpu::with_vertices(budget, graph.vertices),
-            false => Cpu::new(budget, graph.vertices),
+        let bitmap = |budget| match (job.counts_edges(), job.counts_vertices()) {
+            (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
+            (false, true) => Cpu::with_vertices(budget, graph.vertices),
+            (false, false) => Cpu::new(budget, graph.vertices),
         };
         // The number of tables follows the pool's threads.
         let least = self.pool.install(|| match &method {
@@ -262,11 +265,14 @@ impl Setup {
         let beside = opening.is_beside();
         let (Gpus { mut workers, mut budget, have_more }, driver) = opening.finish(held)?;
         let gpus = workers.len() as u64;
-        let least_on_host = least_on_gpus(gpus, graph.longest_row);
+        let shape = (gpus, blocks_of_gpu(job));
+        let least_on_host = least_on_gpus(shape, graph.longest_row);
         let division = asked.divided(least_on_host, gpus)?;
-        let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(gpus, division.counting);
+        let OnGpus { chunk, block: largest_row_block, all: on_host } = on_gpus(shape, division.counting);
         host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
-        if job.counts_vertices() {
+        if job.counts_edges() {
+            workers.iter_mut().for_each(Cuda::count_edges);
+        } else if job.counts_vertices() {
             let most = on_the_way(self.host, gpus);
             workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
         }
@@ -330,7 +336,7 @@ impl Setup {
 
     /// Bytes of a block of rows in a pass over the graph.
     pub fn host_block(&self) -> Bytes {
-        Bytes(self.host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * self.host.threads()).max(16)))
+        block_of_pass(self.host)
     }
 }
 

@@ -32,7 +32,8 @@ use crate::vertices::summary::summarised;
 use crate::vertices::{Places, Totals};
 
 /// The sums of a job.
-pub(super) struct AtVertices {
+pub(super) struct AtVertices<'g> {
+    graph: &'g OrientedGraph,
     totals: Totals,
     /// The run directory, and the fingerprint of the job.
     run: Option<(PathBuf, u128)>,
@@ -48,15 +49,15 @@ struct Unfinished {
     file: Option<PartWriter>,
 }
 
-impl AtVertices {
+impl<'g> AtVertices<'g> {
     /// Zeros; in memory where they take no more than [`in_memory`] allows.
-    pub(super) fn new(graph: &OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
+    pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
         let totals = match in_memory(setup.host, graph.vertices()) {
             true => Totals::in_memory(graph.vertices()),
             false => Totals::in_file(graph.vertices(), &setup.work_dir)?,
         };
         let run = setup.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
-        Ok(Self { totals, run, unfinished: Mutex::default() })
+        Ok(Self { graph, totals, run, unfinished: Mutex::default() })
     }
 
     fn key(&self, part: u32, fingerprint: u128) -> Key {
@@ -188,20 +189,25 @@ impl AtVertices {
         self.totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
     }
 
+    /// The sums.
+    pub(super) fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
     /// Completes the result: the summary and the files.
-    pub(super) fn finish(&self, job: &Job, graph: &OrientedGraph, setup: &Setup, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(&self, job: &Job, setup: &Setup, result: &mut RunResult) -> Result<()> {
+        let Self { graph, totals, .. } = self;
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
         let memory = window_bytes(job, setup.host, graph.vertices());
         setup.pool.install(|| {
-            let (by_degree, summary) = summarised(graph, &self.totals, triangles)?;
-            let counts = OfGraph { graph, totals: &self.totals, memory };
-            job.vertex_files().write_vertices(&counts, &by_degree)?;
+            let (by_degree, summary) = summarised(graph, totals, triangles)?;
+            job.vertex_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)?;
             result.clustering = Some(summary);
             Ok::<_, Error>(())
         })?;
-        let written: u64 =
-            job.vertex_files().paths().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
+        let files = [&job.per_vertex, &job.by_degree];
+        let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Totals::bytes(graph.vertices());
         result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
         Ok(())

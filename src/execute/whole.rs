@@ -37,19 +37,19 @@ pub(super) fn shared(planned: &Planned) -> bool {
 /// # Errors
 /// The first error of a device, the others are then stopped; when stopped.
 pub(super) fn count_shares(
-    planned: &mut Planned,
+    (planned, mut backends): (&Planned, Vec<Box<dyn Backend>>),
     setup: &Setup,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<(Vec<PartitionResult>, Vec<DeviceResult>)> {
-    let Planned { graph, plan, backends, fingerprint, .. } = planned;
+    let Planned { graph, plan, fingerprint, .. } = planned;
     let journal = setup.run.as_ref().map(|run| run.journal(*fingerprint, 1));
     if let Some(result) = journal.as_ref().map(Journal::counted).transpose()?.and_then(|mut all| all.remove(&0)) {
         return Ok((vec![result], Vec::new()));
     }
     let task = control.task("count", Some(1), Unit::Partitions);
     let start = Instant::now();
-    let shares = counted_together(graph, backends, setup, control)?;
+    let shares = counted_together(graph, &mut backends, setup, control)?;
     let Some(all) = shares.iter().flatten().copied().reduce(Counted::and) else {
         return Err(Error::defect("nothing was counted"));
     };
@@ -58,7 +58,7 @@ pub(super) fn count_shares(
     task.advance(1);
     let known = Known { sizes: &plan.sizes, predictions: &plan.predictions };
     let result = |counted: &Counted| partition_result(known, 0, counted, Bytes::ZERO, start.elapsed());
-    let each = shares.into_iter().zip(&*backends);
+    let each = shares.into_iter().zip(&backends);
     let devices = each.filter_map(|(shares, backend)| {
         let own = shares.into_iter().reduce(Counted::and)?;
         device_result(backend.as_ref(), &[result(&own)], own.counting)

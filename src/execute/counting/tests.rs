@@ -130,29 +130,38 @@ fn count_on(
     let setup = Setup::new(&job, None)?;
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
-    let mut planned = planned(prepared, &job, &setup, true, &control, &mut stages)?;
+    let planned = planned(prepared, &job, &setup, true, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
-    planned.backends = behaviours
+    let backends = behaviours
         .iter()
         .zip(0..)
         .map(|(&behaviour, ordinal)| {
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
-            let cpu = setup.pool.install(|| Cpu::with_vertices(Bytes::ZERO, vertices));
+            let cpu = setup.pool.install(|| match job.counts_edges() {
+                true => Cpu::with_edges(Bytes::ZERO, vertices, planned.graph.longest_row()),
+                false => Cpu::with_vertices(Bytes::ZERO, vertices),
+            });
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn Backend>
         })
         .collect();
-    let at_vertices = match job.counts_vertices() {
-        true => Some(AtVertices::new(&planned.graph, &setup, planned.fingerprint)?),
-        false => None,
-    };
-    let counted = count_partitions(&job, &mut planned, &setup, at_vertices.as_ref(), &control, &mut stages);
+    let details = Details::new(&job, &planned.graph, &setup, planned.fingerprint)?;
+    let counted = count_partitions(&job, (&planned, backends), &setup, &details, &control, &mut stages);
     let (results, devices) = counted?;
-    if let Some(at_vertices) = at_vertices {
-        // Each vertex of a complete graph has the pairs of its neighbours.
-        let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
-        let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
-        assert_eq!(at_vertices.sums(), expected, "{behaviours:?} {more}");
+    let degrees = planned.graph.degree_runs().iter().flat_map(|run| vec![run.degree; run.vertices as usize]);
+    match details {
+        Details::Total => {}
+        Details::Vertices(vertices) => {
+            // Each vertex of a complete graph has the pairs of its neighbours.
+            let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
+            assert_eq!(vertices.sums(), expected, "{behaviours:?} {more}");
+        }
+        Details::Edges(edges) => {
+            // Each edge has all other vertices.
+            let lengths = planned.graph.out_degrees()?;
+            let others = degrees.zip(lengths).flat_map(|(degree, length)| vec![degree - 1; length as usize]);
+            assert!(edges.sums().into_iter().eq(others), "{behaviours:?} {more}");
+        }
     }
     Ok((results, devices, stages))
 }
@@ -182,6 +191,9 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         (3, ranges),
         (1, VERTICES),
         (3, VERTICES),
+        (1, EDGES),
+        (3, EDGES),
+        (2, "partition.partitioner = 'rank'\noutput.per_edge = 'edges.tsv'"),
         (2, "partition.partitioner = 'rank'\noutput.clustering = true"),
         (2, "partition.partitioner = 'rank'\nmemory = { host = '32MiB', device = '1MiB' }"),
     ] {
@@ -211,8 +223,9 @@ fn kept_spills_are_all_there_in_order() {
     assert_eq!(spills(dir.path()), 9);
 }
 
-/// The triangles at each vertex are counted, too.
+/// The triangles at each vertex, or on each edge, are counted, too.
 const VERTICES: &str = "output.clustering = true";
+const EDGES: &str = "output.per_edge = 'edges.tsv'";
 
 /// How many partitions a device counted.
 fn counted_by(results: &[PartitionResult], device: u32) -> usize {
@@ -222,16 +235,25 @@ fn counted_by(results: &[PartitionResult], device: u32) -> usize {
 #[test]
 fn what_a_lost_device_held_is_counted_by_the_others() {
     let ranges = "partition.partitioner = 'rank'";
-    for (at, more) in
-        [(0, ""), (3, ""), (7, ""), (2, "spill.keep = true"), (0, ranges), (5, ranges), (7, ranges), (9, VERTICES)]
-    {
+    for (at, more) in [
+        (0, ""),
+        (3, ""),
+        (7, ""),
+        (2, "spill.keep = true"),
+        (0, ranges),
+        (5, ranges),
+        (7, ranges),
+        (9, VERTICES),
+        (3, EDGES),
+    ] {
         let dir = tempfile::tempdir().unwrap();
         let (results, ..) = count_on(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap();
         assert_whole(&results);
         assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
     }
     // The count of a partition that a device did not finish is not added.
-    for more in ["", ranges, VERTICES, "partition.partitioner = 'rank'\noutput.clustering = true"] {
+    let ranges_with = |more: &str| format!("{ranges}\n{more}");
+    for more in ["", ranges, VERTICES, &ranges_with(VERTICES), EDGES, &ranges_with(EDGES)] {
         for after in 0..4 {
             let dir = tempfile::tempdir().unwrap();
             let behaviours = [Behaviour::FailsAfter(after), Behaviour::Works, Behaviour::FailsAfter(0)];

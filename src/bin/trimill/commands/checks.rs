@@ -23,7 +23,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables) -> Result<()> {
     };
     let choice = Choice::of(job.backend, job.method.as_deref()).map_err(of_job)?;
     if job.counts_vertices() || job.counts_edges() {
-        Choice::check_vertices(job.backend, job.method.as_deref()).map_err(of_job)?;
+        Choice::check_details(job.backend, job.method.as_deref()).map_err(of_job)?;
     }
     let by = match (job.backend, &job.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),

@@ -1,0 +1,114 @@
+//! What a job counts besides the total: where the counts of partitions go, and the files that are made of them.
+
+use rayon::ThreadPool;
+
+use super::edges::OnEdges;
+use super::setup::Setup;
+use super::vertices::AtVertices;
+use crate::control::Control;
+use crate::count::Backend;
+use crate::count::method::Choice;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+use crate::job::Job;
+use crate::report::RunResult;
+use crate::stream::source::PartitionSource;
+use crate::stream::{Counted, Failed, count_partition};
+use crate::vertices::order::array_len;
+use trimill_kernels::Share;
+
+/// The sums of a job.
+pub(super) enum Details<'g> {
+    /// The total only.
+    Total,
+    /// The triangles at each vertex.
+    Vertices(AtVertices<'g>),
+    /// The triangles on each edge, from which those at vertices follow.
+    Edges(OnEdges<'g>),
+}
+
+/// Refuses methods that count the total only, and files that cannot be written, before anything is read.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`], [`crate::error::Kind::Resource`].
+pub(super) fn check(job: &Job) -> Result<()> {
+    if job.counts_vertices() || job.counts_edges() {
+        Choice::check_details(job.backend, job.method.as_deref())?;
+        job.vertex_files().check_places()?;
+    }
+    Ok(())
+}
+
+/// Whether a result has all that a job asks for.
+pub(super) fn holds_all(job: &Job, result: &RunResult) -> bool {
+    (!job.counts_vertices() || result.clustering.is_some()) && job.vertex_files().paths().all(|path| path.exists())
+}
+
+impl<'g> Details<'g> {
+    /// Zeros.
+    ///
+    /// # Errors
+    /// Formats that cannot hold the graph's ids ([`crate::error::Kind::Usage`]); temporary files that cannot be made.
+    pub(super) fn new(job: &Job, graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
+        job.vertex_files().check_ids(array_len(graph))?;
+        match (job.counts_edges(), job.counts_vertices()) {
+            (true, _) => OnEdges::new(graph, setup, fingerprint).map(Self::Edges),
+            (false, true) => AtVertices::new(graph, setup, fingerprint).map(Self::Vertices),
+            (false, false) => Ok(Self::Total),
+        }
+    }
+
+    /// Adds what an earlier start counted of a partition. `false`: that is missing or damaged, so it must be counted again.
+    pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
+        match self {
+            Self::Total => Ok(true),
+            Self::Vertices(vertices) => vertices.resume(part, pool),
+            Self::Edges(edges) => edges.resume(part, pool),
+        }
+    }
+
+    /// Counts a partition. `first` is its source; `again` opens it for further passes.
+    pub(super) fn count<'s>(
+        &self,
+        part: u32,
+        first: &mut dyn PartitionSource,
+        again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
+        backend: &mut dyn Backend,
+        pool: &ThreadPool,
+        control: &Control,
+    ) -> Result<Counted, Failed> {
+        match self {
+            Self::Total => count_partition(first, backend, Share::ALL, pool, control),
+            Self::Vertices(vertices) => vertices.count(part, first, again, backend, pool, control),
+            Self::Edges(edges) => edges.count(part, first, backend, pool, control),
+        }
+    }
+
+    /// Completes the result: the summary and the files.
+    ///
+    /// # Errors
+    /// When the sums contradict the total; when files cannot be written.
+    pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
+        match self {
+            Self::Total => Ok(()),
+            Self::Vertices(vertices) => vertices.finish(job, setup, result),
+            Self::Edges(edges) => {
+                edges.finish(job, setup, control, result)?;
+                match job.counts_vertices() {
+                    true => edges.at_vertices(job, setup, control)?.finish(job, setup, result),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Whether the rows of spills are needed on the host, to find their places in the graph.
+    pub(super) fn needs_rows(&self) -> bool {
+        matches!(self, Self::Edges(_))
+    }
+
+    /// Whether there are any.
+    pub(super) fn are_counted(&self) -> bool {
+        !matches!(self, Self::Total)
+    }
+}
