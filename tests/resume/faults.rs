@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 use std::process::Output;
 
-use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, files, stderr, verified_vertices};
+use crate::support::{COLLABORATION, Known, LITTLE, Place, ROUTERS, STRIKES, data, files, stderr, verified};
 
 /// Runs a job with a fault at the first write (or read), and at further ones by `step`, until there is no such write; `ended` checks how
 /// it ended. After each, the job is resumed and reaches the published count. Returns how often a fault occurred.
 fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], ended: impl Fn(&Output, &str)) -> usize {
-    let (mut struck, vertices) = (0, OnceCell::new());
+    let (mut struck, counts) = (0, OnceCell::new());
     for at in (1..).step_by(step) {
         let place = Place::new();
         let output = place.with_fault(&format!("{fault}:{at}"), &data(known.0), arguments);
@@ -21,8 +21,8 @@ fn at_every_write(fault: &str, step: usize, known: Known, arguments: &[&str], en
         ended(&output, &said);
         place.is_whole();
         place.completes(known, arguments);
-        if let Some(file) = arguments.iter().find(|argument| argument.ends_with(".tsv")) {
-            let expected = vertices.get_or_init(|| verified_vertices(known.0));
+        if let Some([flag, file]) = arguments.windows(2).find(|pair| pair[1].ends_with(".tsv")) {
+            let expected = counts.get_or_init(|| verified(known.0, flag));
             assert!(std::fs::read_to_string(place.path(file)).unwrap() == *expected, "{fault}:{at}");
         }
     }
@@ -155,11 +155,10 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
     assert!(struck > 15, "{struck} writes");
 }
 
-/// The triangles at each vertex are counted, too: a file for each partition, and in the end the one that was asked for.
-#[test]
-fn the_same_with_counts_at_vertices() {
-    let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", "--per-vertex", "out-v.tsv"];
-    let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", "--per-vertex", "out-v.tsv"];
+/// The triangles at each vertex or on each edge are counted, too: a file for each partition, and in the end the one that was asked for.
+fn at_every_write_of_counts(flag: &str) {
+    let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", flag, "out.tsv"];
+    let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", flag, "out.tsv"];
     for (arguments, step) in [(vertices, 3), (ranges, 2)] {
         for (fault, ended) in
             [("write", disk_is_full as fn(&Output, &str)), ("kill", is_killed), ("panic", a_thread_panicked)]
@@ -171,12 +170,31 @@ fn the_same_with_counts_at_vertices() {
     }
 }
 
-/// A partition whose counts at vertices are damaged or missing is counted again; the others are not.
+#[test]
+fn the_same_with_counts_at_vertices() {
+    at_every_write_of_counts("--per-vertex");
+}
+
+#[test]
+fn the_same_with_counts_on_edges() {
+    at_every_write_of_counts("--per-edge");
+}
+
 #[test]
 fn damaged_counts_at_vertices_are_counted_again() {
-    let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", "--per-vertex", "out-v.tsv"];
+    damaged_counts_are_counted_again("--per-vertex", "vertices");
+}
+
+#[test]
+fn damaged_counts_on_edges_are_counted_again() {
+    damaged_counts_are_counted_again("--per-edge", "edges");
+}
+
+/// A partition whose kept counts are damaged or missing is counted again; the others are not.
+fn damaged_counts_are_counted_again(flag: &str, suffix: &str) {
+    let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
     let counted = |place: &Place| {
-        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|suffix| suffix == "vertices"))
+        files(&place.path("run")).into_iter().filter(|path| path.extension().is_some_and(|found| found == suffix))
     };
     let killed = (1..).find_map(|at| {
         let place = Place::new();
@@ -191,11 +209,11 @@ fn damaged_counts_at_vertices_are_counted_again() {
     bytes[middle] ^= 1;
     std::fs::write(&kept[1], bytes).unwrap();
     let (result, said) = place.completes(COLLABORATION, &arguments);
-    assert!(said.contains("part-00001.vertices") && said.contains("partition 1 is counted again"), "{said}");
+    assert!(said.contains(&format!("part-00001.{suffix}")) && said.contains("partition 1 is counted again"), "{said}");
     let resumed: Vec<u32> = result.partitions.iter().filter(|part| part.resumed).map(|part| part.id).collect();
     assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
-    let found = std::fs::read_to_string(place.path("out-v.tsv")).unwrap();
-    assert!(found == verified_vertices(COLLABORATION.0));
+    let found = std::fs::read_to_string(place.path("out.tsv")).unwrap();
+    assert!(found == verified(COLLABORATION.0, flag));
 }
 
 /// The graph stream: nothing is spilled.

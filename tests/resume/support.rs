@@ -11,7 +11,7 @@ use trimill::testing::report::RunResult;
 use trimill::testing::run_dir::journal::PartitionRecord;
 use trimill::testing::sealed;
 use trimill::testing::spill::SpillReader;
-use trimill::testing::vertices::part::{Key, PartCounts};
+use trimill::testing::{edges, vertices};
 
 use crate::common::job::program;
 use crate::common::read_all;
@@ -145,13 +145,19 @@ impl Place {
                     SpillReader::open(&path, None).and_then(|spill| spill.verify(&Control::silent())).is_ok()
                 }
                 Some("trimgraf") => open(&path).and_then(|graph| read_all(&graph)).is_ok(),
-                Some("vertices") => {
-                    let key = Key {
-                        fingerprint: u128::from_le_bytes(bytes[16..32].try_into().unwrap()),
-                        part: u32::from_le_bytes(bytes[12..16].try_into().unwrap()),
-                        vertices: u32::from_le_bytes(bytes[32..36].try_into().unwrap()),
-                    };
-                    PartCounts::open(path.parent().unwrap(), key).is_ok_and(|counts| counts.is_some())
+                Some(suffix @ ("vertices" | "edges")) => {
+                    let dir = path.parent().unwrap();
+                    let fingerprint = u128::from_le_bytes(bytes[16..32].try_into().unwrap());
+                    let part = u32::from_le_bytes(bytes[12..16].try_into().unwrap());
+                    if suffix == "vertices" {
+                        let vertices = u32::from_le_bytes(bytes[32..36].try_into().unwrap());
+                        let key = vertices::part::Key { fingerprint, part, vertices };
+                        vertices::part::PartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
+                    } else {
+                        let arcs = u64::from_le_bytes(bytes[32..40].try_into().unwrap());
+                        let key = edges::part::Key { fingerprint, part, arcs };
+                        edges::part::PartCounts::open(dir, key).is_ok_and(|counts| counts.is_some())
+                    }
                 }
                 Some("zst") => zstd::stream::decode_all(&bytes[..]).is_ok(),
                 _ => name == "lock",
@@ -161,13 +167,13 @@ impl Place {
     }
 }
 
-/// The triangles at each vertex of a graph, as the verifier writes them.
-pub(crate) fn verified_vertices(name: &str) -> String {
+/// The file of counts that the verifier writes with `flag`.
+pub(crate) fn verified(name: &str, flag: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new(program());
-    command.args(["verify", &data(name), "--no-cache", "--per-vertex", "v.tsv"]).current_dir(dir.path());
+    command.args(["verify", &data(name), "--no-cache", flag, "out.tsv"]).current_dir(dir.path());
     assert!(command.output().unwrap().status.success());
-    fs::read_to_string(dir.path().join("v.tsv")).unwrap()
+    fs::read_to_string(dir.path().join("out.tsv")).unwrap()
 }
 
 pub(crate) fn stderr(output: &Output) -> String {
