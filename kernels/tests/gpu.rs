@@ -4,6 +4,8 @@
 //! Counts are compared with brute force over all pairs of successors, and with closed forms.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "gpu/edges.rs"]
+mod edges;
 #[path = "gpu/hung.rs"]
 mod hung;
 #[path = "gpu/packed.rs"]

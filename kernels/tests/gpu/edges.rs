@@ -1,0 +1,47 @@
+//! Triangles on each arc, against brute force.
+
+use trimill_kernels::testing::gpu;
+use trimill_kernels::testing::partitions::{OwnedRun, Partition, cuts, random};
+use trimill_kernels::{ALIGNMENT, Lstc, Method, Packed, Shape};
+
+#[test]
+fn triangles_are_counted_on_each_of_their_arcs() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let lstc = [(128, 128), (32, 64), (1024, 1024), (256, 0)]
+        .map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
+    let methods: [&dyn Method<OwnedRun>; 5] = [&Packed, &lstc[0], &lstc[1], &lstc[2], &lstc[3]];
+    for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.9)] {
+        let partition = random(seed, 9000, 90, 4, share);
+        let expected = (partition.on_arcs(), partition.triangles());
+        for (i, cuts) in cuts(seed, 9000).into_iter().enumerate() {
+            let row_blocks = if i % 2 == 0 { partition.row_blocks(&cuts) } else { partition.shared_row_blocks(&cuts) };
+            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+            let size = partition.size(limit);
+            for method in methods {
+                let least = method.footprint_with_edges().least(&size).next_multiple_of(ALIGNMENT);
+                for arena in [least, 8 * least] {
+                    gpu.reserve(arena).unwrap();
+                    let counter = method.begin_with_edges(&mut gpu, size).unwrap();
+                    let runs = partition.runs(size.locals as usize / 3 + 1);
+                    let found = partition.count_on_arcs(counter, runs, &row_blocks);
+                    assert!(found == expected, "{method:?}, seed {seed}, {arena} bytes, {cuts:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn edges_of_a_complete_graph_have_their_closed_form() {
+    let Some((mut gpu, _alone)) = gpu() else { return };
+    let n = 3000u32;
+    let partition = Partition::whole((0..n).map(|number| (0..number).collect()).collect());
+    for method in [&Packed as &dyn Method<OwnedRun>, &Lstc::default()] {
+        let size = partition.size(0);
+        gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
+        let counter = method.begin_with_edges(&mut gpu, size).unwrap();
+        let (found, triangles) = partition.count_on_arcs(counter, partition.runs(1 << 20), &partition.row_blocks(&[]));
+        assert_eq!((found.len() as u64, triangles), (size.arcs, 4_495_501_000), "{method:?}");
+        assert!(found.values().all(|&triangles| triangles == n - 2), "{method:?}");
+    }
+}
