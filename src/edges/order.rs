@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-pub use super::rows::{EdgeRows, InOrder, Listed, Row};
+pub use super::rows::{EdgeRows, InOrder, Listed};
 
 use super::Sums;
 use super::rows::packed;

@@ -3,7 +3,8 @@
 
 use parquet::data_type::{Int32Type, Int64Type};
 
-use super::order::{InOrder, Row};
+use super::order::InOrder;
+use super::rows::Row;
 use crate::disk::Output;
 use crate::error::Result;
 use crate::table::parquet::Table;

@@ -109,7 +109,7 @@ mod tests {
     fn any_range_of_rows_has_its_edges() {
         // Vertices 0, 2, 3 and 6 have no edge to a larger one.
         let lists: [&[(u32, u32)]; 7] = [&[], &[(2, 5), (6, 0)], &[], &[], &[(5, u32::MAX)], &[(6, 1)], &[]];
-        let table: Vec<u64> = (0..7).map(|vertex| vertex * vertex << 40).collect();
+        let table: Vec<u64> = (0..7).map(|vertex| (vertex * vertex) << 40).collect();
         let ids = Ids::listed(table.clone());
         let expected: Vec<Row> = (0..)
             .zip(lists)
