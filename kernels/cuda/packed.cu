@@ -51,7 +51,7 @@ constexpr u32 GOLDEN = 0x9E3779B1u, SECOND = 0x85EBCA6Bu;
 #define BY_BLOCK_EDGES_BLOCKS 7
 
 // Arcs of an owner whose triangles are added up in shared memory.
-constexpr u32 NEAR_OF_BLOCK = 2048, NEAR_OF_WARP = 256;
+constexpr u32 NEAR_OF_BLOCK = 1024, NEAR_OF_WARP = 256;
 
 // ---- by_block: a block takes an owner
 
@@ -104,7 +104,7 @@ template <bool TAIL, class Found_> struct Bitmap {
             if (slot != ALL) own = successors_of(tail[slot], k), own_at = before.tail[slot];
         }
         const u32 both = own & successors;
-        if (both) found.on_arcs(own, own_at, successors, counter, both);
+        found.on_arcs(Find{own, own_at, successors, counter, both});
         counter += __popc(successors);
         return __popc(both);
     }
@@ -139,20 +139,20 @@ template <bool TAIL, class Found_> struct Bitmap {
 template <class Probe>
 __device__ __forceinline__ u64 stream_long(const Arguments &g, u32 first, u32 last, const Probe &probe, Warp &warp) {
     typedef typename Probe::Found Found;
-    constexpr bool VERTICES = Found::VERTICES;
+    constexpr bool VERTICES = Found::VERTICES, TOGETHER = VERTICES || Found::EDGES;
     const u32 lane = threadIdx.x % LANES;
     u64 count = 0;
     u32 at = first + threadIdx.x / LANES;
     uint2 arc = at < last ? g.arcs[at] : make_uint2(0, 0);
-    // Where triangles are counted at vertices, the lanes of a warp go through the longest of its rows together.
-    while (VERTICES ? __any_sync(ALL, at < last) : at < last) {
+    // Where triangles are counted at vertices or on arcs, the lanes of a warp go through the longest of its rows together.
+    while (TOGETHER ? __any_sync(ALL, at < last) : at < last) {
         const u32 this_arc = at;
         at += OWNER_THREADS / LANES;
         const uint2 next = at < last ? g.arcs[at] : make_uint2(0, 0);
         const u32 row = begin_of<VERTICES>(g, arc);
         u32 sum = 0;
-        for (u32 c = lane; VERTICES ? __any_sync(ALL, c < arc.y) : c < arc.y; c += 2 * LANES) {
-            const Chunk a = chunk_at<Found>(g, row + c, !VERTICES || c < arc.y);
+        for (u32 c = lane; TOGETHER ? __any_sync(ALL, c < arc.y) : c < arc.y; c += 2 * LANES) {
+            const Chunk a = chunk_at<Found>(g, row + c, !TOGETHER || c < arc.y);
             const Chunk b = chunk_at<Found>(g, row + c + LANES, c + LANES < arc.y);
             sum += probed(probe, a, b, true, warp, 0, 0, false);
         }
@@ -175,7 +175,10 @@ __device__ __forceinline__ u64 stream_all(const Arguments &g, u32 owner, u32 par
     const u32 at = first + (u32)((u64)mine * warp / warps), last = first + (u32)((u64)mine * (warp + 1) / warps);
     uint2 arc = make_uint2(0, 0);
     if (at + threadIdx.x % WARP < last) arc = g.arcs[at + threadIdx.x % WARP];
-    return count + stream(g, at, last, arc, probe, its);
+    const u64 sum = count + stream(g, at, last, arc, probe, its);
+    // Finds are of this owner, and of this part of the table.
+    if (Probe::Found::EDGES) probe.found.finish();
+    return sum;
 }
 
 template <class Found> __device__ __forceinline__ void by_block(const Arguments &g, const Found &of_any_owner, Warp &its, const Before &before) {
@@ -256,13 +259,15 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_VERTICES_BL
 }
 
 extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_BLOCK_EDGES_BLOCKS) packed_by_block_edges(const __grid_constant__ Arguments g) {
-    __shared__ u32 near[NEAR_OF_BLOCK], sums[OWNER_THREADS], tail[TAIL_SLOTS];
+    __shared__ u32 near[NEAR_OF_BLOCK], sums[OWNER_THREADS], tail[TAIL_SLOTS], finds[OWNER_THREADS / WARP * FINDS_WORDS];
     __shared__ u16 hubs[HUBS / 16];
     for (u32 i = threadIdx.x; i < NEAR_OF_BLOCK; i += OWNER_THREADS) near[i] = 0;
     sums[threadIdx.x] = 0;
     __syncthreads();
     Warp its{sums + threadIdx.x / WARP * WARP, {nullptr, 0}};
-    by_block(g, OnArcs{g.on_arcs, near, NEAR_OF_BLOCK, 0}, its, Before{hubs, tail});
+    u32 many = 0;
+    const Counters counters{g.on_arcs, near, NEAR_OF_BLOCK, 0};
+    by_block(g, OnArcs{counters, finds + threadIdx.x / WARP * FINDS_WORDS, &many}, its, Before{hubs, tail});
 }
 
 // ---- by_warp: a warp takes an owner
@@ -297,9 +302,10 @@ template <bool TWO, class Found_> struct Pair {
         }
         in_both &= (1u << bits) - 1;
         if (Found::EDGES) {
-            const u32 successors = successors_of(word, k);
-            if (in_both) found.on_arcs(successors_of(table[slot], k), of_row.before[of_row.slots[slot]], successors, counter, in_both);
-            counter += __popc(successors);
+            Find find{0, 0, successors_of(word, k), counter, in_both};
+            if (in_both) find.own = successors_of(table[slot], k), find.own_at = of_row.before[of_row.slots[slot]];
+            found.on_arcs(find);
+            counter += __popc(find.other);
         }
         return found(word, Found::VERTICES ? of_row.slots[slot] : 0, in_both, hit);
     }
@@ -330,9 +336,9 @@ template <class Found_> struct Search {
         }
         const u32 place = from - row, in_both = (*from ^ word) >> bits ? 0 : *from & word & low;
         if (Found::EDGES) {
-            const u32 successors = successors_of(word, k);
-            if (in_both) found.on_arcs(successors_of(*from, k), of_row.before[place], successors, counter, in_both);
-            counter += __popc(successors);
+            const Find find{successors_of(*from, k), of_row.before[place], successors_of(word, k), counter, in_both};
+            found.on_arcs(find);
+            counter += __popc(find.other);
         }
         return found(word, place, in_both, hit);
     }
@@ -440,7 +446,10 @@ __device__ __forceinline__ void by_warp(const Arguments &g, const Found &of_any_
             }
             count += of_owner;
             __syncwarp();
-            if (Found::EDGES) found.take_arcs(arcs, lane, WARP);
+            if (Found::EDGES) {
+                found.finish();
+                found.take_arcs(arcs, lane, WARP);
+            }
             empty(table);
             chunk = next_chunk, n = next_n, begin = next_begin, end = next_end, word = next_word, arc = next_arc;
         }
@@ -469,10 +478,13 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_WARP_EDGES_BLOCKS
     __shared__ u32 near[OWNER_THREADS / WARP][NEAR_OF_WARP], sums[OWNER_THREADS];
     __shared__ unsigned char slots[OWNER_THREADS / WARP][SLOTS + MORE_SLOTS];
     __shared__ u16 before[OWNER_THREADS / WARP][WARP_WORDS];
+    __shared__ u32 finds[OWNER_THREADS / WARP][FINDS_WORDS];
     const u32 warp = threadIdx.x / WARP;
     sums[threadIdx.x] = 0;
     for (u32 i = threadIdx.x % WARP; i < NEAR_OF_WARP; i += WARP) near[warp][i] = 0;
     __syncthreads();
     Warp its{sums + warp * WARP, {nullptr, 0}};
-    by_warp(g, OnArcs{g.on_arcs, near[warp], NEAR_OF_WARP, 0}, its, Places{slots[warp], before[warp]});
+    u32 many = 0;
+    const Counters counters{g.on_arcs, near[warp], NEAR_OF_WARP, 0};
+    by_warp(g, OnArcs{counters, finds[warp], &many}, its, Places{slots[warp], before[warp]});
 }

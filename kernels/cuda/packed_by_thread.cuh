@@ -50,7 +50,7 @@ __device__ __forceinline__ u32 common_on_arcs(const Arguments &g, u32 a, u32 at,
 #pragma unroll
     for (u32 i = 0; i < 4; i++) {
         const u32 its = successors_of(words[i], g.k), both = run == words[i] >> bits ? own & its : 0;
-        if (both) credit_common(g.on_arcs, nullptr, 0, 0, own, at, its, other, both);
+        if (both) credit_common(Counters{g.on_arcs, nullptr, 0, 0}, Find{own, at, its, other, both});
         count += __popc(both);
         other += __popc(its);
     }
@@ -157,5 +157,5 @@ extern "C" __global__ void __launch_bounds__(OWNER_THREADS, BY_THREAD_BLOCKS) pa
 }
 
 extern "C" __global__ void __launch_bounds__(256, BY_THREAD_BLOCKS) packed_by_thread_edges(const __grid_constant__ Arguments g) {
-    by_thread(g, OnArcs{g.on_arcs, nullptr, 0, 0});
+    by_thread(g, OnArcs{{g.on_arcs, nullptr, 0, 0}, nullptr, nullptr});
 }

@@ -59,10 +59,12 @@ struct Bytes {
 // of `hits` has the common bits of a word in its low half; 0: none.
 
 // Triangles are not counted on arcs.
+struct Find;
 struct NotOnArcs {
     static constexpr bool EDGES = false;
 
-    __device__ __forceinline__ void on_arcs(u32, u32, u32, u32, u32) const {}
+    __device__ __forceinline__ void on_arcs(const Find &) const {}
+    __device__ __forceinline__ void finish() const {}
     __device__ __forceinline__ void take_arcs(u32, u32, u32) const {}
 };
 
