@@ -66,7 +66,7 @@ pub fn vertices_of(
 
 /// Adds the sums of a run at both ends of its arcs.
 fn add_run(run: &Run<'_>, scratch: &mut Scratch, add: impl Fn(u32, u64)) {
-    let Scratch { sums, hubs } = scratch;
+    let Scratch { sums, hubs, .. } = scratch;
     for (rank, row, sums) in run.rows(sums) {
         for (&head, &triangles) in row.iter().zip(sums) {
             match hubs.get_mut(head as usize) {

@@ -19,7 +19,7 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::mapped::zeros;
+use crate::mapped::{prefetch, zeros};
 
 /// Longer lists are sorted by several threads.
 const LONG: usize = 1 << 14;
@@ -79,18 +79,27 @@ impl<'a> Lists<'a> {
         let left: Vec<AtomicU32> = zeros(of.graph.vertices() as usize);
         let lists = Self { of, pass, order: of.graph.order()?, left };
         in_runs(of.graph, pass, of.control, |run, scratch| {
-            let add = |vertex: u32, edges: u32| lists.left[vertex as usize].fetch_add(edges, Relaxed);
+            let add = |vertex: u32, edges: u32| {
+                lists.left[vertex as usize].fetch_add(edges, Relaxed);
+            };
             for rank in run.ranks.clone() {
                 let (tail, mut mine) = (lists.order[rank as usize], 0);
                 for &head in run.row(rank) {
                     match lists.order[head as usize] {
                         vertex if vertex > tail => mine += 1,
                         _ if head < HUBS => scratch.hubs[head as usize] += 1,
-                        vertex => drop(add(vertex, 1)),
+                        vertex => {
+                            prefetch(&lists.left, vertex as usize);
+                            if scratch.later.is_full() {
+                                scratch.later.drain().for_each(|(vertex, _)| add(vertex, 1));
+                            }
+                            scratch.later.push(vertex, 0);
+                        }
                     }
                 }
                 add(tail, mine);
             }
+            scratch.later.drain().for_each(|(vertex, _)| add(vertex, 1));
             for (&hub, &edges) in lists.order.iter().zip(&scratch.hubs).filter(|(_, edges)| **edges > 0) {
                 add(hub, edges as u32);
             }
@@ -144,7 +153,8 @@ impl<'a> Lists<'a> {
     /// Puts the edges of a run into the lists. A list is filled from its end on, so what is left of it is the next place.
     fn scatter(&self, run: &Run<'_>, scratch: &mut Scratch, window: &Window<'_>) {
         let take = |vertex: u32, edges: u32| self.left[vertex as usize].fetch_sub(edges, Relaxed);
-        let Scratch { sums, hubs } = scratch;
+        let Scratch { sums, hubs, later } = scratch;
+        let put_later = |(vertex, edge): (u32, u64)| window.put(vertex, take(vertex, 1).wrapping_sub(1), edge);
         // The places in the lists of hubs are taken at once.
         for rank in run.ranks.clone() {
             let tail = self.order[rank as usize];
@@ -169,18 +179,24 @@ impl<'a> Lists<'a> {
                 if !window.vertices.contains(&smaller) {
                     continue;
                 }
-                let left = if smaller == tail {
+                let edge = packed(larger, triangles);
+                if smaller == tail {
                     mine = mine.wrapping_sub(1);
-                    mine
+                    window.put(tail, mine, edge);
                 } else if let Some(left) = hubs.get_mut(head as usize) {
                     *left = left.wrapping_sub(1);
-                    *left as u32
+                    window.put(vertex, *left as u32, edge);
                 } else {
-                    take(vertex, 1).wrapping_sub(1)
-                };
-                window.put(smaller, left, packed(larger, triangles));
+                    prefetch(&self.left, vertex as usize);
+                    prefetch(window.starts, (vertex - window.vertices.start) as usize);
+                    if later.is_full() {
+                        later.drain().for_each(put_later);
+                    }
+                    later.push(vertex, edge);
+                }
             }
         }
+        later.drain().for_each(put_later);
     }
 }
 

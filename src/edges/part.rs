@@ -4,7 +4,7 @@
 //! its first arc (u64) and its length (u32), at most 262,144; its counts are those at so many consecutive arcs, each a u32. Records
 //! whose counts are all zero are left out; those at an arc add up.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::sums::{BLOCK, Sums};
 use crate::error::Result;
@@ -33,7 +33,8 @@ impl Key {
     }
 
     /// The file in `dir`.
-    pub fn path(&self, dir: &Path) -> PathBuf {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn path(&self, dir: &Path) -> std::path::PathBuf {
         self.owner().path(dir)
     }
 }

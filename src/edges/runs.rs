@@ -24,6 +24,31 @@ pub(super) struct Scratch {
     pub(super) sums: Vec<u32>,
     /// Counters of the first [`HUBS`] ranks; zeros at the begin of a run.
     pub(super) hubs: Vec<u64>,
+    /// Edges whose counters are being prefetched.
+    pub(super) later: Later,
+}
+
+/// Edges that wait until the counters of their vertices are in the cache. An atomic addition waits for its cache line, and later
+/// instructions wait for it, so one line would be fetched at a time.
+#[derive(Default)]
+pub(super) struct Later(Vec<(u32, u64)>);
+
+impl Later {
+    /// How many wait at most.
+    const MOST: usize = 64;
+
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() == Self::MOST
+    }
+
+    pub(super) fn push(&mut self, vertex: u32, edge: u64) {
+        self.0.push((vertex, edge));
+    }
+
+    /// Takes all of them.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (u32, u64)> {
+        self.0.drain(..)
+    }
 }
 
 /// A run of rows.
@@ -54,7 +79,7 @@ impl Run<'_> {
 
 /// Bytes of a block of a pass, of which two are in memory, where `memory` is there for all.
 pub(super) fn pass_bytes(memory: Bytes) -> Bytes {
-    Bytes((memory.get() / 8).clamp(1 << 20, 16 << 20))
+    Bytes((memory.get() / 8).clamp(1 << 20, 128 << 20))
 }
 
 /// Calls `visit` with all rows of the graph; runs in the current thread pool.
@@ -67,7 +92,7 @@ pub(super) fn in_runs(
     control: &Control,
     visit: impl Fn(&Run<'_>, &mut Scratch) -> Result<()> + Sync,
 ) -> Result<()> {
-    let scratch = || Scratch { sums: Vec::new(), hubs: vec![0; HUBS as usize] };
+    let scratch = || Scratch { sums: Vec::new(), hubs: vec![0; HUBS as usize], later: Later::default() };
     let mut first = 0;
     graph.pass(block, Direction::Rising, control, |block| {
         let before = first;

@@ -4,7 +4,7 @@
 //! is a block of 65,536 ranks (u32), and its counts are those at all ranks of the block, each a u64. A block may have several records,
 //! which add up.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rayon::ThreadPool;
 
@@ -35,7 +35,8 @@ impl Key {
     }
 
     /// The file in `dir`.
-    pub fn path(&self, dir: &Path) -> PathBuf {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn path(&self, dir: &Path) -> std::path::PathBuf {
         self.owner().path(dir)
     }
 
