@@ -25,7 +25,7 @@ use trimill::testing::clean::Workspace;
 use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{Backend, Share, Size};
+use trimill::testing::count::{Backend, Detail, Share, Size};
 use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
@@ -166,7 +166,7 @@ fn bitmap(resident: &Resident) -> (u64, Duration) {
     let start = Instant::now();
     let rows_of = copy.size();
     let size = Size { locals: rows_of.locals, arcs: rows_of.arcs, numbered: vertices, row_block_limit: 0 };
-    let mut counter = cpu.begin(size, Share::ALL, None).unwrap();
+    let mut counter = cpu.begin(size, Share::ALL, Detail::Total).unwrap();
     counter.resident(copy, &POOL).unwrap();
     counter
         .row_block(&RowBlockView { range: 0..vertices, offsets: &[0], successors: &[], stored: None }, &POOL)

@@ -36,7 +36,7 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
 
 /// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
 pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
+    let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let fixed = held_bytes(host, vertices) + fixed_bytes(vertices) + made;
     (fixed, fixed + LEAST_WINDOW)
 }
@@ -70,7 +70,7 @@ pub(super) fn edges_while_counting(host: HostMemory, edges: u64, devices: u64) -
 /// Bytes of the host's memory for writing them, without the window of edges, and the least with it. The triangles at vertices may be
 /// wanted, too, and are written after them.
 pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges): (u32, u64)) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * job.vertex_files().bytes_per_thread().get());
+    let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let at_vertices = match job.counts_vertices() {
         true => held_bytes(host, vertices) + fixed_bytes(vertices),
         false => Bytes::ZERO,

@@ -34,14 +34,14 @@ pub(super) enum Details<'g> {
 pub(super) fn check(job: &Job) -> Result<()> {
     if job.counts_vertices() || job.counts_edges() {
         Choice::check_details(job.backend, job.method.as_deref())?;
-        job.vertex_files().check_places()?;
+        job.output_files().check_places()?;
     }
     Ok(())
 }
 
 /// Whether a result has all that a job asks for.
 pub(super) fn holds_all(job: &Job, result: &RunResult) -> bool {
-    (!job.counts_vertices() || result.clustering.is_some()) && job.vertex_files().paths().all(|path| path.exists())
+    (!job.counts_vertices() || result.clustering.is_some()) && job.output_files().paths().all(|path| path.exists())
 }
 
 impl<'g> Details<'g> {
@@ -50,7 +50,7 @@ impl<'g> Details<'g> {
     /// # Errors
     /// Formats that cannot hold the graph's ids ([`crate::error::Kind::Usage`]); temporary files that cannot be made.
     pub(super) fn new(job: &Job, graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
-        job.vertex_files().check_ids(array_len(graph))?;
+        job.output_files().check_ids(array_len(graph))?;
         match (job.counts_edges(), job.counts_vertices()) {
             (true, _) => OnEdges::new(graph, setup, fingerprint).map(Self::Edges),
             (false, true) => AtVertices::new(graph, setup, fingerprint).map(Self::Vertices),

@@ -153,7 +153,7 @@ impl<'g> OnEdges<'g> {
         }
         let memory = edge_window_bytes(job, setup.host, (graph.vertices(), graph.edges()));
         let counts = OfGraph { graph, sums: &self.sums, memory, control };
-        setup.pool.install(|| job.vertex_files().write_edges(&counts))?;
+        setup.pool.install(|| job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         result.stages.push(Stage::since("edges", start, Sums::bytes(graph.edges()), Bytes(written)));
         Ok(())

@@ -23,7 +23,7 @@ use crate::vertices::summary::Clustering;
 /// Errors in the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
-    job.vertex_files().check_places()?;
+    job.output_files().check_places()?;
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     setup.pool.install(|| {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
@@ -62,10 +62,10 @@ fn written(job: &Job, source: &Source, vertices: Vertices, edges: &Edges) -> Res
     let array_len = ids.filter(|&ids| ids == 0 || !is_sparse(ids - 1, source.arcs_at_most()));
     let Vertices { ids, degrees, triangles, .. } = vertices;
     let counts = Listed { ids: Ids::listed(ids), degrees, triangles, array_len };
-    job.vertex_files().write_vertices(&counts, &by_degree)?;
+    job.output_files().write_vertices(&counts, &by_degree)?;
     let Listed { ids, degrees, .. } = &counts;
     let (vertices, edges_of) = (degrees.len() as u32, |u| edges.of(u));
-    job.vertex_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of })?;
+    job.output_files().write_edges(&crate::edges::order::Listed { ids, vertices, edges_of })?;
     Ok(summary)
 }
 

@@ -202,7 +202,7 @@ impl<'g> AtVertices<'g> {
         let memory = window_bytes(job, setup.host, graph.vertices());
         setup.pool.install(|| {
             let (by_degree, summary) = summarised(graph, totals, triangles)?;
-            job.vertex_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)?;
+            job.output_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)?;
             result.clustering = Some(summary);
             Ok::<_, Error>(())
         })?;

@@ -242,7 +242,7 @@ impl Job {
     }
 
     /// The files of counts that are to be written.
-    pub fn vertex_files(&self) -> Asked {
+    pub fn output_files(&self) -> Asked {
         let Self { per_vertex, by_degree, per_edge, .. } = self.clone();
         Asked { per_vertex, by_degree, per_edge }
     }

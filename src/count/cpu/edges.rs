@@ -5,14 +5,16 @@
 //! it: each word of `a`'s row, and of a hub's row, has the number of entries before the word.
 //!
 //! A triangle adds 1 to the counters of its arcs `a -> b` and `a -> c`, which only the worker that counts `a` adds to until the row
-//! is done, and to the counter of `b -> c`, which any worker may. These are collected by ranges of counters, and added when there are
-//! many for a range (module `counters`): an atomic addition each would move its cache line from core to core.
+//! is done (module `own`), and to the counter of `b -> c`, which any worker may. These are collected by ranges of counters, a mask for
+//! 64 of them, and added when there are many for a range (module `counters`): an atomic addition each would move its cache line from
+//! core to core.
 //!
-//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, 8 for each entry of the longest
-//! row, and its collected additions; a quarter of the hubs' bits.
+//! Memory: 4 bytes a resident arc and an arc of two row blocks; for each worker 12 bytes for 64 numbers, the words of the longest row
+//! with their planes, and its collected additions; a quarter of the hubs' bits.
 
 mod counters;
 mod hub_ranks;
+mod own;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -36,6 +38,7 @@ use crate::lock;
 use crate::partition::section::{Resident, RowBlockView};
 use counters::{Additions, Counters};
 use hub_ranks::HubRanks;
+use own::Own;
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
 const SHORT: usize = 16;
@@ -59,25 +62,18 @@ pub(super) struct Counting {
 /// The arrays of a worker.
 #[derive(Debug)]
 struct Worker {
-    /// Marks over the numbering; all zero between rows.
-    marks: Vec<u64>,
-    /// For each word with a mark, the entries of the row before it.
-    before: Vec<u32>,
-    /// The words with marks.
-    words: Vec<u32>,
-    /// Triangles on the arcs of the row.
-    own: Vec<u32>,
+    own: Own,
     additions: Additions,
 }
 
 /// Bytes of a worker's marks and of its additions.
 pub(super) fn per_worker(numbered: u32) -> Bytes {
-    Bytes(12 * u64::from(numbered).div_ceil(64)) + Additions::BYTES
+    Own::bytes_for(numbered) + Additions::BYTES
 }
 
 /// Bytes of a worker's arrays for a row of `longest` entries.
 pub(super) fn per_row(longest: u32) -> Bytes {
-    Bytes(8 * u64::from(longest))
+    Bytes(u64::from(longest) * Own::PER_ENTRY.get())
 }
 
 /// Bytes of the ranks of `hubs` hubs.
@@ -194,73 +190,55 @@ impl PartitionCounter for Counting {
 
 impl Worker {
     fn new(numbered: u32, counters: &Counters) -> Self {
-        let words = (numbered as usize).div_ceil(64);
-        let (marks, before) = (vec![0; words], vec![0; words]);
-        Self { marks, before, words: Vec::new(), own: Vec::new(), additions: Additions::new(counters) }
+        Self { own: Own::new(numbered), additions: Additions::new(counters) }
     }
 
     fn bytes(&self) -> Bytes {
-        Bytes::of::<u64>(self.marks.capacity() as u64)
-            + Bytes::of::<u32>((self.before.capacity() + self.words.capacity() + self.own.capacity()) as u64)
-            + self.additions.bytes()
-    }
-
-    /// Marks the entries of a row.
-    #[inline(always)]
-    fn mark(&mut self, row: &[u32]) {
-        for (place, &c) in (0..).zip(row) {
-            let word = (c / 64) as usize;
-            if self.marks[word] == 0 {
-                self.before[word] = place;
-                self.words.push(word as u32);
-            }
-            self.marks[word] |= 1 << (c % 64);
-        }
-    }
-
-    #[inline(always)]
-    fn unmark(&mut self) {
-        self.words.drain(..).for_each(|word| self.marks[word as usize] = 0);
+        self.own.bytes() + self.additions.bytes()
     }
 
     /// Counts the common successors of the marked row and of hub `b`, whose first arc has the counter `first`.
     #[inline(always)]
     fn with_hub(&mut self, (b, first): (u32, u64), around: &Around<'_>) -> u32 {
         let (bits, ranks) = (around.hubs.row(b), around.ranks.row(b));
+        let Self { own, additions } = self;
         let mut found = 0;
-        for &word in &self.words {
-            let Some(&of_hub) = bits.get(word as usize) else { break };
-            let marked = self.marks[word as usize];
-            let mut both = of_hub & marked;
-            if both == 0 {
-                continue;
+        for i in 0..own.find_common(bits) {
+            let (word, both) = own.add_common(i, bits);
+            let (mut mask, mut left) = (0, both);
+            while left != 0 {
+                mask |= 1 << (bits[word] & ((left & left.wrapping_neg()) - 1)).count_ones();
+                left &= left - 1;
             }
-            let (own, other) = (self.before[word as usize], first + u64::from(ranks[word as usize]));
-            while both != 0 {
-                let below = (both & both.wrapping_neg()) - 1;
-                self.own[(own + (marked & below).count_ones()) as usize] += 1;
-                self.additions.push(other + u64::from((of_hub & below).count_ones()), around.counters);
-                found += 1;
-                both &= both - 1;
-            }
+            additions.push(first + u64::from(ranks[word]), mask, around.counters);
+            found += both.count_ones();
         }
+        own.end_successor();
         found
     }
 
     /// Counts the entries of a successor's row that are marked; its first arc has the counter `first`.
     #[inline(always)]
     fn with_row(&mut self, (successor_row, first): (&[u32], u64), around: &Around<'_>) -> u32 {
-        let mut found = 0;
-        for (place, &c) in (first..).zip(successor_row) {
-            let marked = self.marks[c as usize / 64];
-            if marked >> (c % 64) & 1 == 0 {
-                continue;
+        let Self { own, additions } = self;
+        let (mut found, mut place) = (0, 0);
+        while let Some(&c) = successor_row.get(place) {
+            let word = (c / 64) as usize;
+            let marked = own.marks(word);
+            let (begin, mut mask, mut both) = (place, 0u64, 0u64);
+            while let Some(&c) = successor_row.get(place).filter(|&&c| (c / 64) as usize == word) {
+                let bit = marked >> (c % 64) & 1;
+                mask |= bit << (place - begin);
+                both |= bit << (c % 64);
+                place += 1;
             }
-            let below = marked & ((1 << (c % 64)) - 1);
-            self.own[(self.before[c as usize / 64] + below.count_ones()) as usize] += 1;
-            self.additions.push(place, around.counters);
-            found += 1;
+            if both != 0 {
+                own.add(word, both);
+                additions.push(first + begin as u64, mask, around.counters);
+                found += both.count_ones();
+            }
         }
+        own.end_successor();
         found
     }
 
@@ -276,8 +254,8 @@ impl Worker {
                 equal |= u32::from(entry == c) << i;
             }
             if equal != 0 {
-                self.own[equal.trailing_zeros() as usize] += 1;
-                self.additions.push(place, around.counters);
+                self.own.add_to(equal.trailing_zeros() as usize, 1);
+                self.additions.push(place, 1, around.counters);
                 found += 1;
             }
         }
@@ -316,12 +294,11 @@ fn count_run(worker: &mut Worker, run: Run<'_>, resident: &Resident, around: &Ar
         if start >= end {
             continue;
         }
-        worker.own.clear();
-        worker.own.resize(end, 0);
+        worker.own.begin(end);
         let hubs_end = before(row, start, hubs.range().end).min(end);
         let marks = hubs_end > start || end > SHORT;
         if marks {
-            worker.mark(row);
+            worker.own.mark(row);
         }
         let mut of_row = 0;
         for (k, &b) in row.iter().enumerate().skip(start) {
@@ -333,14 +310,12 @@ fn count_run(worker: &mut Worker, run: Run<'_>, resident: &Resident, around: &Ar
             } else {
                 worker.with_short(row, (successor_row, first), around)
             };
-            worker.own[k] += found;
+            worker.own.add_to(k, found);
             of_row += u64::from(found);
         }
-        if marks {
-            worker.unmark();
-        }
+        let counts = worker.own.finish();
         if of_row > 0 {
-            counters.add(resident.offsets[local], &worker.own);
+            counters.add(resident.offsets[local], counts);
             count += of_row;
         }
     }

@@ -75,7 +75,7 @@ pub(super) fn check_output_is_free(job: &Job) -> Result<()> {
     if job.force || goes_on {
         return Ok(());
     }
-    if let Some(file) = job.vertex_files().paths().find(|path| path.is_file()) {
+    if let Some(file) = job.output_files().paths().find(|path| path.is_file()) {
         return Err(Error::usage("is there already")
             .at(file)
             .advice("name another file, or replace it with --force (in a job file `output.force = true`)"));

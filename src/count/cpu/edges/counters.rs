@@ -6,13 +6,13 @@ use crate::bytes::Bytes;
 use crate::lock;
 
 /// The most ranges of counters.
-const RANGES: u64 = 1 << 10;
+const RANGES: u64 = 1 << 8;
 
 /// The fewest counters of a range, as a power of two.
 const LEAST_SHIFT: u32 = 12;
 
 /// Additions to a range that a worker collects.
-const COLLECTED: usize = 256;
+const COLLECTED: usize = 128;
 
 /// Counters in ranges of equal lengths, each with a lock: those of the resident arcs, then those of a row block's arcs.
 #[derive(Debug)]
@@ -75,10 +75,36 @@ impl Counters {
         counts
     }
 
-    /// Adds 1 for each of these places in a range.
-    fn add_ones(&self, range: usize, places: &[u32]) {
-        let mut counters = lock(&self.ranges[range]);
-        places.iter().for_each(|&place| counters[place as usize] += 1);
+    /// Adds 1 for each bit of the masks, which begin at these places in a range.
+    fn add_masks(&self, range: usize, places: &[u32], masks: &[u64]) {
+        add_masks(&mut lock(&self.ranges[range]), places, masks);
+    }
+}
+
+/// Compiled for several instruction sets, since with wide registers eight counters are added to at once.
+#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt", "x86_64+popcnt"))]
+fn add_masks(counters: &mut [u32], places: &[u32], masks: &[u64]) {
+    for (&place, &mask) in places.iter().zip(masks) {
+        let mut at = place as usize;
+        if mask & mask.wrapping_sub(1) == 0 {
+            counters[at + mask.trailing_zeros() as usize] += 1;
+            continue;
+        }
+        let mut left = mask;
+        while left != 0 {
+            match counters.get_mut(at..).and_then(<[u32]>::first_chunk_mut::<8>) {
+                Some(eight) => {
+                    let bits = left as u32 & 0xff;
+                    eight.iter_mut().zip(0..).for_each(|(counter, bit)| *counter += bits >> bit & 1);
+                }
+                None => {
+                    // The last counters of the range.
+                    let counters = counters[at..].iter_mut().zip(0..8);
+                    counters.for_each(|(counter, bit)| *counter += (left >> bit) as u32 & 1);
+                }
+            }
+            (at, left) = (at + 8, left >> 8);
+        }
     }
 }
 
@@ -86,31 +112,50 @@ impl Counters {
 #[derive(Debug)]
 pub(super) struct Additions {
     shift: u32,
-    /// For each range [`COLLECTED`] places.
+    /// For each range [`COLLECTED`] places, and for each of them a mask: a bit for each counter from there on.
     places: Vec<u32>,
+    masks: Vec<u64>,
     /// How many of them are used.
     used: Vec<u16>,
 }
 
 impl Additions {
     /// The most bytes.
-    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (4 * COLLECTED as u64 + 2));
+    pub(super) const BYTES: Bytes = Bytes((RANGES + 1) * (12 * COLLECTED as u64 + 2));
 
     pub(super) fn new(counters: &Counters) -> Self {
         let ranges = counters.ranges.len();
-        Self { shift: counters.shift, places: vec![0; COLLECTED * ranges], used: vec![0; ranges] }
+        let all = COLLECTED * ranges;
+        Self { shift: counters.shift, places: vec![0; all], masks: vec![0; all], used: vec![0; ranges] }
     }
 
     pub(super) fn bytes(&self) -> Bytes {
-        Bytes::of::<u32>(self.places.capacity() as u64) + Bytes::of::<u16>(self.used.capacity() as u64)
+        Bytes::of::<u32>(self.places.capacity() as u64)
+            + Bytes::of::<u64>(self.masks.capacity() as u64)
+            + Bytes::of::<u16>(self.used.capacity() as u64)
     }
 
-    /// Adds 1 to a counter, now or later.
+    /// Adds 1 for each bit of `mask`, the lowest of which is for this counter, now or later.
     #[inline(always)]
-    pub(super) fn push(&mut self, counter: u64, counters: &Counters) {
-        let range = (counter >> self.shift) as usize;
+    pub(super) fn push(&mut self, counter: u64, mask: u64, counters: &Counters) {
+        let (range, place) = ((counter >> self.shift) as usize, counter & ((1 << self.shift) - 1));
+        let room = (1 << self.shift) - place;
+        if room < 64 && mask >> room != 0 {
+            // The others are in the next range.
+            self.push_in(range + 1, (0, mask >> room), counters);
+            if mask << (64 - room) != 0 {
+                self.push_in(range, (place as u32, mask & ((1 << room) - 1)), counters);
+            }
+            return;
+        }
+        self.push_in(range, (place as u32, mask), counters);
+    }
+
+    #[inline(always)]
+    fn push_in(&mut self, range: usize, (place, mask): (u32, u64), counters: &Counters) {
         let used = &mut self.used[range];
-        self.places[COLLECTED * range + usize::from(*used)] = (counter & ((1 << self.shift) - 1)) as u32;
+        let at = COLLECTED * range + usize::from(*used);
+        (self.places[at], self.masks[at]) = (place, mask);
         *used += 1;
         if usize::from(*used) == COLLECTED {
             self.add_range(range, counters);
@@ -121,7 +166,8 @@ impl Additions {
     fn add_range(&mut self, range: usize, counters: &Counters) {
         let used = usize::from(std::mem::take(&mut self.used[range]));
         if used > 0 {
-            counters.add_ones(range, &self.places[COLLECTED * range..][..used]);
+            let at = COLLECTED * range..COLLECTED * range + used;
+            counters.add_masks(range, &self.places[at.clone()], &self.masks[at]);
         }
     }
 

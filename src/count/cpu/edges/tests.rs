@@ -100,7 +100,7 @@ proptest! {
         shared in any::<bool>(),
     ) {
         let rows = Rows::skewed(n, longest, seed);
-        let local = |b: u32| b.wrapping_mul(0x9E37_79B1) % parts == 0;
+        let local = |b: u32| b.wrapping_mul(0x9E37_79B1).is_multiple_of(parts);
         let mut cpu = Cpu::with_edges(Bytes(budget), n, n);
         let ends: Vec<u32> = cuts.into_iter().filter(|&cut| cut < n).collect();
         let found = match shared {

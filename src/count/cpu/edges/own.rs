@@ -1,0 +1,212 @@
+//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes.
+//!
+//! What a successor's row has in common with a word of 64 numbers is added to all of its counters at once: bit `i` of plane `k` is
+//! bit `k` of the counter of number `i`, and a carry goes from plane to plane. The carry is rarely long, so a word costs a few
+//! instructions however many bits it has. Words of few entries have no planes, which would fill the cache: their counters are added to
+//! one by one.
+
+use crate::bytes::Bytes;
+
+/// Planes of a word.
+const PLANES: usize = 8;
+
+/// The fewest entries for each word of a row with planes.
+const DENSE: usize = 4;
+
+/// Successors after which the planes are full.
+const FULL: u32 = (1 << PLANES) - 1;
+
+/// The counters of a word.
+type Planes = [u64; PLANES];
+
+/// A marked row.
+#[derive(Debug)]
+pub(super) struct Own {
+    /// Marks over the numbering; all zero between rows.
+    marks: Vec<u64>,
+    /// Of each word with marks, its place among these words.
+    slots: Vec<u32>,
+    /// The words with marks, their marks again, and how many entries of the row are before each.
+    words: Vec<u32>,
+    bits: Vec<u64>,
+    before: Vec<u32>,
+    planes: Vec<Planes>,
+    /// Places of words that have a bit in common with a successor's row.
+    common: Vec<u32>,
+    /// Triangles on each arc, but for those in the planes.
+    counts: Vec<u32>,
+    /// Whether the row has planes.
+    dense: bool,
+    /// Successors that were added to the planes.
+    added: u32,
+}
+
+impl Own {
+    /// Bytes for rows of `numbered` numbers, but for those of the longest row.
+    pub(super) const fn bytes_for(numbered: u32) -> Bytes {
+        Bytes(12 * (numbered as u64).div_ceil(64))
+    }
+
+    /// Bytes for each entry of the longest row.
+    pub(super) const PER_ENTRY: Bytes = Bytes((2 * size_of::<(Planes, u64, [u32; 4])>()) as u64);
+
+    pub(super) fn new(numbered: u32) -> Self {
+        let words = (numbered as usize).div_ceil(64);
+        let nothing = Vec::new;
+        Self {
+            marks: vec![0; words],
+            slots: vec![0; words],
+            words: nothing(),
+            bits: Vec::new(),
+            before: nothing(),
+            planes: Vec::new(),
+            common: nothing(),
+            counts: nothing(),
+            dense: false,
+            added: 0,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        let of_row = [&self.slots, &self.words, &self.before, &self.common, &self.counts];
+        Bytes::of::<u64>((self.marks.capacity() + self.bits.capacity()) as u64)
+            + Bytes::of::<u32>(of_row.iter().map(|array| array.capacity() as u64).sum())
+            + Bytes::of::<Planes>(self.planes.capacity() as u64)
+    }
+
+    /// Begins a row of `arcs` arcs.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, arcs: usize) {
+        self.counts.clear();
+        self.counts.resize(arcs, 0);
+    }
+
+    /// Marks its entries.
+    #[inline(always)]
+    pub(super) fn mark(&mut self, row: &[u32]) {
+        for (before, &c) in (0..).zip(row) {
+            let word = (c / 64) as usize;
+            if self.marks[word] == 0 {
+                self.slots[word] = self.words.len() as u32;
+                self.words.push(word as u32);
+                self.before.push(before);
+            }
+            self.marks[word] |= 1 << (c % 64);
+        }
+        self.bits.extend(self.words.iter().map(|&word| self.marks[word as usize]));
+        self.dense = DENSE * self.words.len() <= row.len();
+        self.planes.resize(if self.dense { self.words.len() } else { 0 }, [0; PLANES]);
+        self.common.resize(self.words.len(), 0);
+    }
+
+    /// The marks of a word.
+    #[inline(always)]
+    pub(super) fn marks(&self, word: usize) -> u64 {
+        self.marks[word]
+    }
+
+    /// Adds 1 for each bit of `both`, which are marks of this word.
+    #[inline(always)]
+    pub(super) fn add(&mut self, word: usize, both: u64) {
+        self.add_at(self.slots[word] as usize, both);
+    }
+
+    /// Finds the words that have a mark that is also in `row`, another row as bits. Returns how many there are.
+    #[inline(always)]
+    pub(super) fn find_common(&mut self, row: &[u64]) -> usize {
+        // Which words these are is hard to predict, so they are collected without a branch.
+        let mut many = 0;
+        for (place, (&word, &bits)) in (0..).zip(self.words.iter().zip(&self.bits)) {
+            let Some(other) = row.get(word as usize) else { break };
+            self.common[many] = place;
+            many += usize::from(other & bits != 0);
+        }
+        many
+    }
+
+    /// Adds 1 for each mark of the `i`-th word that was found; returns which word that is, and these bits.
+    #[inline(always)]
+    pub(super) fn add_common(&mut self, i: usize, row: &[u64]) -> (usize, u64) {
+        let place = self.common[i] as usize;
+        let word = self.words[place] as usize;
+        let both = row[word] & self.bits[place];
+        self.add_at(place, both);
+        (word, both)
+    }
+
+    #[inline(always)]
+    fn add_at(&mut self, place: usize, both: u64) {
+        if self.dense {
+            return add(&mut self.planes[place], both);
+        }
+        let mut left = both;
+        while left != 0 {
+            let below = self.bits[place] & ((left & left.wrapping_neg()) - 1);
+            self.counts[(self.before[place] + below.count_ones()) as usize] += 1;
+            left &= left - 1;
+        }
+    }
+
+    /// Adds triangles on one arc.
+    #[inline(always)]
+    pub(super) fn add_to(&mut self, arc: usize, triangles: u32) {
+        self.counts[arc] += triangles;
+    }
+
+    /// Ends a successor's row.
+    #[inline(always)]
+    pub(super) fn end_successor(&mut self) {
+        self.added += u32::from(self.dense);
+        if self.added == FULL {
+            self.empty();
+        }
+    }
+
+    /// Adds the planes to the counts.
+    fn empty(&mut self) {
+        self.added = 0;
+        for ((word, before), planes) in self.words.iter().zip(&self.before).zip(&mut self.planes) {
+            let used = PLANES - planes.iter().rev().take_while(|plane| **plane == 0).count();
+            if used == 0 {
+                continue;
+            }
+            let mut bits = self.marks[*word as usize];
+            let mut arc = *before as usize;
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                let count = (0..).zip(&planes[..used]).map(|(k, plane)| ((plane >> bit) as u32 & 1) << k).sum::<u32>();
+                self.counts[arc] += count;
+                arc += 1;
+                bits &= bits - 1;
+            }
+            *planes = [0; PLANES];
+        }
+    }
+
+    /// The counts of the row's arcs; it is no longer marked.
+    #[inline(always)]
+    pub(super) fn finish(&mut self) -> &[u32] {
+        if self.added > 0 {
+            self.empty();
+        }
+        self.words.drain(..).for_each(|word| self.marks[word as usize] = 0);
+        self.before.clear();
+        self.bits.clear();
+        self.planes.clear();
+        self.dense = false;
+        &self.counts
+    }
+}
+
+#[inline(always)]
+fn add(planes: &mut Planes, both: u64) {
+    let mut carry = both;
+    for plane in planes {
+        let next = *plane & carry;
+        *plane ^= carry;
+        carry = next;
+        if carry == 0 {
+            break;
+        }
+    }
+}
