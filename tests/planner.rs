@@ -18,7 +18,7 @@ use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{
-    Backend, CounterMemory, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size, VertexCounters,
+    Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size,
 };
 use trimill::testing::engine::Engine;
 use trimill::testing::error::{Kind, Result};
@@ -116,12 +116,7 @@ impl Backend for Holder {
     fn resident_chunk(&self) -> Option<Bytes> {
         self.own_memory
     }
-    fn begin<'a>(
-        &'a mut self,
-        size: Size,
-        _: Share,
-        _: Option<VertexCounters>,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let Size { locals, arcs, numbered, row_block_limit } = size;
         let (resident, largest) = (ResidentSize { locals, arcs }, Bytes(row_block_limit));
         let footprint = self.footprint();
