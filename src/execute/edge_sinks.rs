@@ -11,6 +11,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::bytes::Bytes;
+use crate::edges::sums::BLOCK;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::numbers::NumberRuns;
@@ -122,7 +123,8 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
 }
 
 impl Listed {
-    /// Adds counts of the next resident arcs, but for the first `skipped`.
+    /// Adds counts of the next resident arcs, but for the first `skipped`. Rows of locals are apart from each other, so those near
+    /// each other are added together, with zeros between them.
     fn add_resident(
         &mut self,
         graph: &OrientedGraph,
@@ -131,6 +133,7 @@ impl Listed {
         add: &mut impl FnMut(u64, &[u32]) -> Result<()>,
     ) -> Result<()> {
         let (mut rest, mut skipped, locals) = (counts, skipped as usize, self.locals.all());
+        let (mut first, mut together) = (0, Vec::new());
         while !rest.is_empty() {
             let (local, done) = self.next;
             let rank = self.ranks[locals.at(local) as usize];
@@ -138,14 +141,23 @@ impl Listed {
             let (mine, after) = rest.split_at(rest.len().min((arcs.end - arcs.start) as usize));
             let known = skipped.min(mine.len());
             if mine[known..].iter().any(|&count| count > 0) {
-                add(arcs.start + known as u64, &mine[known..])?;
+                let begin = arcs.start + known as u64;
+                if !together.is_empty() && begin + (mine.len() - known) as u64 > first + BLOCK {
+                    add(first, &together)?;
+                    together.clear();
+                }
+                if together.is_empty() {
+                    first = begin;
+                }
+                together.resize((begin - first) as usize, 0);
+                together.extend_from_slice(&mine[known..]);
             }
             skipped -= known;
             let done = done + mine.len() as u64;
             self.next = if arcs.start + mine.len() as u64 == arcs.end { (local + 1, 0) } else { (local, done) };
             rest = after;
         }
-        Ok(())
+        if together.is_empty() { Ok(()) } else { add(first, &together) }
     }
 
     /// Adds the counts of the arcs of a row block. Runs in the current thread pool.

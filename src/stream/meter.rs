@@ -1,31 +1,48 @@
 //! Measures the bytes that are held, and their peak.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use crate::bytes::Bytes;
 
 /// Bytes held now, and the most so far.
 #[derive(Debug, Default)]
 pub struct Meter {
-    held: AtomicU64,
+    /// Below zero for a moment where a buffer that a device lent, which is not counted, was exchanged for a smaller one.
+    held: AtomicI64,
     peak: AtomicU64,
 }
 
 impl Meter {
     /// Adds `bytes` to those held.
     pub fn take(&self, bytes: Bytes) {
-        let held = self.held.fetch_add(bytes.get(), Ordering::Relaxed) + bytes.get();
-        self.peak.fetch_max(held, Ordering::Relaxed);
+        let bytes = bytes.get() as i64;
+        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(held.max(0) as u64, Ordering::Relaxed);
     }
 
     /// Something that held `before` bytes now holds `after`.
     pub fn change(&self, before: Bytes, after: Bytes) {
         self.take(after.saturating_sub(before));
-        self.held.fetch_sub(before.saturating_sub(after).get(), Ordering::Relaxed);
+        self.held.fetch_sub(before.saturating_sub(after).get() as i64, Ordering::Relaxed);
     }
 
     /// The most that was held at a time.
     pub fn peak(&self) -> Bytes {
         Bytes(self.peak.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_that_was_not_counted_may_be_exchanged_for_a_smaller_one() {
+        let meter = Meter::default();
+        meter.change(Bytes(100), Bytes(40));
+        meter.take(Bytes(50));
+        assert_eq!(meter.peak(), Bytes::ZERO);
+        meter.take(Bytes(30));
+        assert_eq!(meter.peak(), Bytes(20));
     }
 }
