@@ -127,8 +127,9 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
         verify: false,
     };
     let report = Pipeline::with_program(Some(&script)).bench(&request, &Control::silent(), &mut |_| Ok(())).unwrap();
-    assert_eq!((report.graphs[0].edges, report.graphs[0].triangles), (78, None));
-    let problems = report.graphs[0].methods.iter().map(|method| method.problem.clone().unwrap());
+    let graph = &report.graphs[0];
+    assert_eq!((graph.edges, graph.triangles), (78, None), "{:?}", graph.problem);
+    let problems = graph.methods.iter().map(|method| method.problem.clone().unwrap());
     problems.map(|problem| (problem.kind, problem.message)).collect()
 }
 

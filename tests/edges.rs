@@ -381,7 +381,7 @@ proptest! {
         let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
         std::fs::write(dir.path().join("g.txt"), "# a graph\n".to_owned() + &text).unwrap();
         let prune = if ["auto", "rank"].contains(&partitioner) { String::new() } else { format!(", prune = '{prune}'") };
-        let input = "input = { path = 'g.txt', format = 'text' }";
+        let input = "input = { path = 'g.txt', format = 'text', header = 'no' }";
         let expected = by_all_vertices(&simple(&arcs));
         prop_assert_eq!(&rows(&verified(input, dir.path())), &expected);
         let settings = format!(
