@@ -227,6 +227,7 @@ struct Partition {
     resident: ResidentSize,
     numbered: u32,
     largest_row_block: Bytes,
+    row_blocks: u64,
     /// See [`PartitionSource::buffer_words`].
     buffer_words: u64,
 }
@@ -237,6 +238,7 @@ impl Partition {
             resident: source.resident_size(),
             numbered: source.numbered(),
             largest_row_block: source.largest_row_block(),
+            row_blocks: source.row_blocks() as u64,
             buffer_words: source.buffer_words(),
         }
     }
@@ -300,7 +302,7 @@ fn count(
 ) -> Result<(Counted, Option<VertexCounts>), Failed> {
     let mut counted = Counted::default();
     let start = Instant::now();
-    let Partition { resident, numbered, largest_row_block, .. } = partition;
+    let Partition { resident, numbered, largest_row_block, row_blocks, .. } = partition;
     let ResidentSize { locals, arcs } = resident;
     let size = Size { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
     let Wanted { share, detail, sink } = wanted;
@@ -348,6 +350,10 @@ fn count(
     let start = Instant::now();
     let vertices = if at_vertices { Some(asked(|| counter.vertices())?) } else { None };
     if let Some(edges) = edges {
+        if counted.row_blocks < row_blocks {
+            // The reader failed, whose error is reported. Counts of resident arcs are incomplete.
+            return Err(Error::defect("row blocks of a partition are missing").into());
+        }
         edges.finish(&mut *counter, arcs)?;
     }
     let count = asked(|| counter.finish())?;
