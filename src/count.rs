@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
-pub use trimill_kernels::{Scope, Share, Size, VertexCounters};
+pub use trimill_kernels::{Detail, Scope, Share, Size, VertexCounters};
 
 use crate::bytes::Bytes;
 use crate::control::Progress;
@@ -99,18 +99,6 @@ pub trait Backend: Send {
     /// # Errors
     /// When the device refuses, or the method counts the total only.
     fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>>;
-}
-
-/// What is counted besides the triangles of a partition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Detail {
-    /// Nothing.
-    #[default]
-    Total,
-    /// The triangles at the vertices of a window.
-    Vertices(VertexCounters),
-    /// The triangles on each arc.
-    Edges,
 }
 
 /// The count of a partition, and the device's times where it has a clock of its own.

@@ -46,7 +46,7 @@ pub use find::{Absence, Device, Devices, Version, find, has_driver};
 pub use gpu::Gpu;
 pub use images::Form;
 pub use lstc::{Lstc, Shape};
-pub use method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
+pub use method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
 pub use nvrtc::{NVRTC_VARIABLE, Nvrtc};
 pub use packed::{Packed, takes as packed_takes, takes_edges as packed_takes_edges};
 pub use pinned::Pinned;

@@ -30,7 +30,7 @@ use crate::compact::{self, Unpack};
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue};
 use crate::error::Result;
-use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
+use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
 use crate::sections::{ResidentSlices, RowBlockSlices, Size};
 use crate::sources::LSTC;
@@ -102,29 +102,12 @@ impl<R: Run> Method<R> for Lstc {
         Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?))
     }
 
-    fn counts_vertices(&self) -> bool {
-        true
-    }
-
-    fn begin_with_vertices<'g>(
-        &self,
-        gpu: &'g mut Gpu,
-        size: Size,
-        counters: VertexCounters,
-    ) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with_vertices(counters)))
-    }
-
-    fn counts_edges(&self) -> bool {
-        true
-    }
-
     fn footprint_with_edges(&self) -> Footprint {
         FOOTPRINT_WITH_EDGES
     }
 
-    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with_edges(&size)?))
+    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Counting::begin(gpu, self.shape, size, LONGEST_GRID as u32)?.with(detail, &size)?))
     }
 }
 
@@ -248,16 +231,17 @@ impl<'g, E: Engine> Counting<'g, E> {
         })
     }
 
-    fn with_vertices(mut self, counters: VertexCounters) -> Self {
-        self.vertices = Some(counters);
-        self
-    }
-
-    fn with_edges(mut self, size: &Size) -> Result<Self> {
-        let edges = EdgeCounters::take(self.engine, size)?;
-        self.so_far.peak_bytes = self.engine.layout().used();
-        self.arguments.on_arcs = edges.resident;
-        self.edges = Some(edges);
+    fn with(mut self, detail: Detail, size: &Size) -> Result<Self> {
+        match detail {
+            Detail::Total => {}
+            Detail::Vertices(counters) => self.vertices = Some(counters),
+            Detail::Edges => {
+                let edges = EdgeCounters::take(self.engine, size)?;
+                self.so_far.peak_bytes = self.engine.layout().used();
+                self.arguments.on_arcs = edges.resident;
+                self.edges = Some(edges);
+            }
+        }
         Ok(self)
     }
 

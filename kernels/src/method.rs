@@ -75,6 +75,18 @@ impl Share {
     pub const ALL: Self = Self { index: 0, of: 1 };
 }
 
+/// What is counted besides the triangles of a partition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing.
+    #[default]
+    Total,
+    /// The triangles at the vertices of a window.
+    Vertices(VertexCounters),
+    /// The triangles on each arc.
+    Edges,
+}
+
 /// What was counted, and what it took. Seconds are by the device's clock.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Counted {
@@ -123,45 +135,22 @@ pub trait Method<R: Run>: Debug + Send {
     /// [`crate::Error::Section`]; what the device fails with.
     fn begin<'g>(&self, gpu: &'g mut Gpu, size: Size, share: Share) -> Result<Box<dyn Counter<R> + 'g>>;
 
-    /// Whether it also counts the triangles at each vertex.
-    fn counts_vertices(&self) -> bool {
-        false
-    }
-
-    /// Begins a partition whose triangles are counted at each vertex, too. The counters are in the memory that
-    /// [`Gpu::reserve_counters`] reserved.
-    ///
-    /// # Errors
-    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that does not.
-    fn begin_with_vertices<'g>(
-        &self,
-        gpu: &'g mut Gpu,
-        size: Size,
-        counters: VertexCounters,
-    ) -> Result<Box<dyn Counter<R> + 'g>> {
-        let _ = (gpu, size, counters);
-        Err(crate::Error::Total(self.name()))
-    }
-
-    /// Whether it also counts the triangles on each arc.
-    fn counts_edges(&self) -> bool {
-        false
-    }
-
-    /// The device bytes that it takes then.
+    /// The device bytes that it takes if triangles are counted on arcs, too.
     fn footprint_with_edges(&self) -> Footprint {
         self.footprint()
     }
 
-    /// Begins a partition whose triangles are counted on each arc, too. The counters of a row block are read
-    /// ([`Counter::row_block_edges`]) before the next one but one is given; those of resident arcs in the end
-    /// ([`Counter::resident_edges`]).
+    /// Begins a partition of which more than the triangles is counted. Counters of vertices are in the memory that
+    /// [`Gpu::reserve_counters`] reserved. Those of a row block's arcs are read ([`Counter::row_block_edges`]) before the next one but one
+    /// is given; those of resident arcs in the end ([`Counter::resident_edges`]).
     ///
     /// # Errors
-    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that does not.
-    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
-        let _ = (gpu, size);
-        Err(crate::Error::Total(self.name()))
+    /// As [`Self::begin`]; [`crate::Error::Total`] from a method that counts the total only.
+    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
+        match detail {
+            Detail::Total => self.begin(gpu, size, Share::ALL),
+            Detail::Vertices(_) | Detail::Edges => Err(crate::Error::Total(self.name())),
+        }
     }
 }
 

@@ -35,7 +35,7 @@ use crate::compact;
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
 use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING};
 use crate::error::{Error, Result};
-use crate::method::{Counted, Counter, Footprint, Method, Run, Scope, Share};
+use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
 use crate::sections::Size;
 use crate::sources::PACKED;
@@ -202,37 +202,13 @@ impl<R: Run> Method<R> for Packed {
         Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Total)?)))
     }
 
-    fn counts_vertices(&self) -> bool {
-        true
-    }
-
-    fn begin_with_vertices<'g>(
-        &self,
-        gpu: &'g mut Gpu,
-        size: Size,
-        counters: VertexCounters,
-    ) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Vertices(counters))?)))
-    }
-
-    fn counts_edges(&self) -> bool {
-        true
-    }
-
     fn footprint_with_edges(&self) -> Footprint {
         FOOTPRINT_WITH_EDGES
     }
 
-    fn begin_with_edges<'g>(&self, gpu: &'g mut Gpu, size: Size) -> Result<Box<dyn Counter<R> + 'g>> {
-        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, Detail::Edges)?)))
+    fn begin_with<'g>(&self, gpu: &'g mut Gpu, size: Size, detail: Detail) -> Result<Box<dyn Counter<R> + 'g>> {
+        Ok(Box::new(Owning::new(Counting::begin(gpu, size, u64::MAX, detail)?)))
     }
-}
-
-/// What is counted besides the total.
-enum Detail {
-    Total,
-    Vertices(VertexCounters),
-    Edges,
 }
 
 /// A partition being counted on any engine.

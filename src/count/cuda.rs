@@ -302,8 +302,7 @@ impl Backend for Cuda {
         let arcs_into = self.method.needs_arcs_into() && size.locals < u64::from(size.numbered);
         let counter = match detail.clone() {
             Detail::Total => self.method.begin(&mut self.gpu, size, share),
-            Detail::Vertices(counters) => self.method.begin_with_vertices(&mut self.gpu, size, counters),
-            Detail::Edges => self.method.begin_with_edges(&mut self.gpu, size),
+            detail => self.method.begin_with(&mut self.gpu, size, detail),
         };
         let into = arcs_into.then_some(size.numbered);
         Ok(Box::new(Counting::new(counter.map_err(translated)?, into, apart, detail)))

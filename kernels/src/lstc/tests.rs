@@ -227,7 +227,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
                 let mut double = Double::new(FOOTPRINT.least(&size), pace).unwrap().with_counters(bytes);
                 let mut into = vec![7; counters.held() as usize];
                 let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
-                let mut counting = counting.with_vertices(counters);
+                let mut counting = counting.with(Detail::Vertices(counters), &size).unwrap();
                 partition.runs(133).into_iter().for_each(|run| drop(counting.resident(run).unwrap()));
                 for row_block in &row_blocks {
                     Counter::<OwnedRun>::row_block(&mut counting, &row_block.slices()).unwrap();
@@ -258,7 +258,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
             let (size, shape) = (partition.size(limit), shapes[(i + seed as usize) % shapes.len()]);
             let mut double = Double::new(FOOTPRINT_WITH_EDGES.least(&size), pace).unwrap();
             let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
-            let counting = Box::new(counting.with_edges(&size).unwrap());
+            let counting = Box::new(counting.with(Detail::Edges, &size).unwrap());
             let found = partition.count_on_arcs(counting, partition.runs(133), &row_blocks);
             assert_eq!(found, expected, "seed {seed}, {cuts:?}, {pace:?}, {shape:?}");
         }

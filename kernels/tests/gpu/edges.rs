@@ -2,7 +2,7 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, Lstc, Method, Packed, Shape};
+use trimill_kernels::{ALIGNMENT, Detail, Lstc, Method, Packed, Shape};
 
 #[test]
 fn triangles_are_counted_on_each_of_their_arcs() {
@@ -21,7 +21,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
                 let least = method.footprint_with_edges().least(&size).next_multiple_of(ALIGNMENT);
                 for arena in [least, 8 * least] {
                     gpu.reserve(arena).unwrap();
-                    let counter = method.begin_with_edges(&mut gpu, size).unwrap();
+                    let counter = method.begin_with(&mut gpu, size, Detail::Edges).unwrap();
                     let runs = partition.runs(size.locals as usize / 3 + 1);
                     let found = partition.count_on_arcs(counter, runs, &row_blocks);
                     assert!(found == expected, "{method:?}, seed {seed}, {arena} bytes, {cuts:?}");
@@ -39,7 +39,7 @@ fn edges_of_a_complete_graph_have_their_closed_form() {
     for method in [&Packed as &dyn Method<OwnedRun>, &Lstc::default()] {
         let size = partition.size(0);
         gpu.reserve(method.footprint_with_edges().least(&size) + (64 << 20)).unwrap();
-        let counter = method.begin_with_edges(&mut gpu, size).unwrap();
+        let counter = method.begin_with(&mut gpu, size, Detail::Edges).unwrap();
         let (found, triangles) = partition.count_on_arcs(counter, partition.runs(1 << 20), &partition.row_blocks(&[]));
         assert_eq!((found.len() as u64, triangles), (size.arcs, 4_495_501_000), "{method:?}");
         assert!(found.values().all(|&triangles| triangles == n - 2), "{method:?}");

@@ -2,7 +2,7 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Gpu, Lstc, Method, Packed, Shape};
+use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Detail, Gpu, Lstc, Method, Packed, Shape};
 
 /// Counts with `held` counters at a time, in an arena of the least size and a piece for the counters; also checks the totals.
 fn at_vertices(
@@ -19,7 +19,7 @@ fn at_vertices(
         gpu.reserve(method.footprint().least(&size).next_multiple_of(ALIGNMENT) + piece).unwrap();
         gpu.reserve_counters(piece);
         let mut into = vec![7; counters.held() as usize];
-        let mut counter = method.begin_with_vertices(gpu, size, counters).unwrap();
+        let mut counter = method.begin_with(gpu, size, Detail::Vertices(counters)).unwrap();
         partition.runs(size.locals as usize / 3 + 1).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         counter.vertices(&mut into).unwrap();
@@ -65,7 +65,7 @@ fn vertices_of_a_complete_graph_have_their_closed_form() {
         gpu.reserve(method.footprint().least(&size) + (64 << 20)).unwrap();
         gpu.reserve_counters(1 << 20);
         let counters = trimill_kernels::VertexCounters { window: 0..u64::from(n), locals_at: 0 };
-        let mut counter = method.begin_with_vertices(&mut gpu, size, counters).unwrap();
+        let mut counter = method.begin_with(&mut gpu, size, Detail::Vertices(counters)).unwrap();
         partition.runs(1 << 20).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
         let mut into = vec![7; n as usize];
