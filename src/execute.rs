@@ -24,6 +24,7 @@ pub mod inspect;
 mod kept;
 mod measure;
 mod opening;
+mod part_counts;
 pub mod partition;
 pub mod plan;
 mod planned;

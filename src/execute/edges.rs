@@ -5,15 +5,13 @@
 //! before is skipped: a partition has the same row blocks on every device. With a run directory the counts of a partition are kept in
 //! a file, too, before its result is recorded; a later start adds them from there.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::ThreadPool;
 
 use super::counters::{edge_window_bytes, edges_in_memory};
 use super::edge_sinks::{Added, Sink};
+use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
 use super::vertices::AtVertices;
 use crate::bytes::Bytes;
@@ -25,9 +23,7 @@ use crate::edges::{Sums, vertices_of};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
-use crate::lock;
 use crate::report::{RunResult, Stage};
-use crate::run_dir::unless_damaged;
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_on_edges};
 
@@ -35,16 +31,14 @@ use crate::stream::{Counted, Failed, count_on_edges};
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
     sums: Sums,
-    /// The run directory, and the fingerprint of the job.
-    run: Option<(PathBuf, u128)>,
+    files: PartFiles,
     /// Bytes of a block of rows in a pass over the graph.
     block: Bytes,
-    /// Partitions that a device did not finish.
-    unfinished: Mutex<BTreeMap<u32, Unfinished>>,
+    unfinished: Unfinished<Counting>,
 }
 
-/// A partition that is not finished.
-struct Unfinished {
+/// A partition that is being counted.
+struct Counting {
     added: Added,
     file: Option<PartWriter>,
 }
@@ -56,19 +50,17 @@ impl<'g> OnEdges<'g> {
             true => Sums::in_memory(graph.edges()),
             false => Sums::in_file(graph.edges(), &setup.work_dir)?,
         };
-        let run = setup.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
-        Ok(Self { graph, sums, run, block: setup.host_block(), unfinished: Mutex::default() })
+        let files = PartFiles::new(setup, fingerprint);
+        Ok(Self { graph, sums, files, block: setup.host_block(), unfinished: Unfinished::default() })
     }
 
     fn key(&self, part: u32, fingerprint: u128) -> Key {
-        Key { fingerprint, part, arcs: self.sums.arcs() }
+        Key { fingerprint, part, arcs: self.graph.edges() }
     }
 
     /// Adds what an earlier start counted on the edges of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
-        let then = format!("partition {part} is counted again");
-        match unless_damaged(PartCounts::open(dir, self.key(part, *fingerprint)), &then)? {
+        match self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))? {
             Some(counts) => pool.install(|| counts.add_to(&self.sums)).map(|()| true),
             None => Ok(false),
         }
@@ -83,32 +75,19 @@ impl<'g> OnEdges<'g> {
         pool: &ThreadPool,
         control: &Control,
     ) -> Result<Counted, Failed> {
-        let before = lock(&self.unfinished).remove(&part);
-        let mut unfinished = match before {
-            Some(unfinished) => unfinished,
-            None => self.begin(part)?,
+        let begin = || {
+            let file = self.files.begin(|dir, fingerprint| PartWriter::new(dir, self.key(part, fingerprint)))?;
+            Ok(Counting { added: Added::default(), file })
         };
-        let counted = self.counted(&mut unfinished, source, backend, pool, control);
-        match counted {
-            Ok(counted) => {
-                unfinished.file.map_or(Ok(()), PartWriter::finish)?;
-                Ok(counted)
-            }
-            Err(failed) => {
-                lock(&self.unfinished).insert(part, unfinished);
-                Err(failed)
-            }
-        }
-    }
-
-    fn begin(&self, part: u32) -> Result<Unfinished> {
-        let file = |(dir, fingerprint): &(PathBuf, u128)| PartWriter::new(dir, self.key(part, *fingerprint));
-        Ok(Unfinished { added: Added::default(), file: self.run.as_ref().map(file).transpose()? })
+        let count = |counting: &mut Counting| self.counted(counting, source, backend, pool, control);
+        let (counting, counted) = self.unfinished.finish(part, begin, count)?;
+        counting.file.map_or(Ok(()), PartWriter::finish)?;
+        Ok(counted)
     }
 
     fn counted(
         &self,
-        unfinished: &mut Unfinished,
+        counting: &mut Counting,
         source: &mut dyn PartitionSource,
         backend: &mut dyn Backend,
         pool: &ThreadPool,
@@ -120,7 +99,7 @@ impl<'g> OnEdges<'g> {
             let source = &mut *source;
             pool.install(move || source.ranks())?
         };
-        let Unfinished { added, file } = unfinished;
+        let Counting { added, file } = counting;
         let add = |first: u64, counts: &[u32]| {
             if let Some(file) = file {
                 file.add(first, counts)?;

@@ -5,15 +5,13 @@
 //! goes on with the next window. With a run directory the counts of a partition are kept in a file, too, before its result is
 //! recorded; a later start adds them from there.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use rayon::ThreadPool;
 use trimill_kernels::{Size, VertexCounters};
 
 use super::counters::{in_memory, window_bytes};
+use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -21,9 +19,7 @@ use crate::count::{Backend, VertexCounts};
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
-use crate::lock;
 use crate::report::{RunResult, Stage};
-use crate::run_dir::unless_damaged;
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_at_vertices};
 use crate::vertices::order::OfGraph;
@@ -35,14 +31,13 @@ use crate::vertices::{Places, Totals};
 pub(super) struct AtVertices<'g> {
     graph: &'g OrientedGraph,
     totals: Totals,
-    /// The run directory, and the fingerprint of the job.
-    run: Option<(PathBuf, u128)>,
-    /// Partitions of which some windows are counted.
-    unfinished: Mutex<BTreeMap<u32, Unfinished>>,
+    files: PartFiles,
+    unfinished: Unfinished<Counting>,
 }
 
-/// A partition of which some windows are counted.
-struct Unfinished {
+/// A partition that is being counted, window by window.
+#[derive(Default)]
+struct Counting {
     /// The first counter of the next window.
     next: u64,
     counted: Counted,
@@ -56,19 +51,17 @@ impl<'g> AtVertices<'g> {
             true => Totals::in_memory(graph.vertices()),
             false => Totals::in_file(graph.vertices(), &setup.work_dir)?,
         };
-        let run = setup.run.as_ref().map(|run| (run.path().to_path_buf(), fingerprint));
-        Ok(Self { graph, totals, run, unfinished: Mutex::default() })
+        let files = PartFiles::new(setup, fingerprint);
+        Ok(Self { graph, totals, files, unfinished: Unfinished::default() })
     }
 
     fn key(&self, part: u32, fingerprint: u128) -> Key {
-        Key { fingerprint, part, vertices: self.totals.vertices() }
+        Key { fingerprint, part, vertices: self.graph.vertices() }
     }
 
     /// Adds what an earlier start counted at the vertices of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        let Some((dir, fingerprint)) = &self.run else { return Ok(false) };
-        let then = format!("partition {part} is counted again");
-        match unless_damaged(PartCounts::open(dir, self.key(part, *fingerprint)), &then)? {
+        match self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))? {
             Some(counts) => counts.add_to(&self.totals, pool).map(|()| true),
             None => Ok(false),
         }
@@ -84,32 +77,19 @@ impl<'g> AtVertices<'g> {
         pool: &ThreadPool,
         control: &Control,
     ) -> Result<Counted, Failed> {
-        let before = lock(&self.unfinished).remove(&part);
-        let mut unfinished = match before {
-            Some(unfinished) => unfinished,
-            None => self.begin(part)?,
+        let begin = || {
+            let file = self.files.begin(|dir, fingerprint| PartWriter::new(dir, self.key(part, fingerprint)))?;
+            Ok(Counting { file, ..Counting::default() })
         };
-        let counted = self.windows(&mut unfinished, first, again, backend, pool, control);
-        match counted {
-            Ok(()) => {
-                unfinished.file.map_or(Ok(()), PartWriter::finish)?;
-                Ok(unfinished.counted)
-            }
-            Err(failed) => {
-                lock(&self.unfinished).insert(part, unfinished);
-                Err(failed)
-            }
-        }
-    }
-
-    fn begin(&self, part: u32) -> Result<Unfinished> {
-        let file = |(dir, fingerprint): &(PathBuf, u128)| PartWriter::new(dir, self.key(part, *fingerprint));
-        Ok(Unfinished { next: 0, counted: Counted::default(), file: self.run.as_ref().map(file).transpose()? })
+        let count = |counting: &mut Counting| self.windows(counting, first, again, backend, pool, control);
+        let (Counting { counted, file, .. }, ()) = self.unfinished.finish(part, begin, count)?;
+        file.map_or(Ok(()), PartWriter::finish)?;
+        Ok(counted)
     }
 
     fn windows<'s>(
         &self,
-        unfinished: &mut Unfinished,
+        counting: &mut Counting,
         first: &mut dyn PartitionSource,
         again: impl Fn() -> Result<Box<dyn PartitionSource + 's>> + Sync,
         backend: &mut dyn Backend,
@@ -126,7 +106,7 @@ impl<'g> AtVertices<'g> {
         };
         let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
         loop {
-            let window = unfinished.next..all.min(unfinished.next + held);
+            let window = counting.next..all.min(counting.next + held);
             let last = window.end == all;
             let source: &mut dyn PartitionSource = match &mut opened {
                 None => &mut *first,
@@ -134,16 +114,16 @@ impl<'g> AtVertices<'g> {
             };
             let counters = VertexCounters { window: window.clone(), locals_at };
             let (counted, counts) = count_at_vertices(source, backend, counters, pool, control)?;
-            if unfinished.next > 0 && counted.triangles != unfinished.counted.triangles {
-                let found = format!("{} and {} triangles", unfinished.counted.triangles, counted.triangles);
+            if counting.next > 0 && counted.triangles != counting.counted.triangles {
+                let found = format!("{} and {} triangles", counting.counted.triangles, counted.triangles);
                 return Err(Error::defect(format!("{found} in two passes over a partition")).into());
             }
             let start = Instant::now();
-            self.add(&counts, numbered, ranks.as_deref(), unfinished.file.as_mut(), pool)?;
+            self.add(&counts, numbered, ranks.as_deref(), counting.file.as_mut(), pool)?;
             // Every pass counts all triangles of the partition.
-            unfinished.counted = Counted { triangles: counted.triangles, ..unfinished.counted.and(counted) };
-            unfinished.counted.counting += start.elapsed();
-            unfinished.next = window.end;
+            counting.counted = Counted { triangles: counted.triangles, ..counting.counted.and(counted) };
+            counting.counted.counting += start.elapsed();
+            counting.next = window.end;
             if last {
                 return Ok(());
             }

@@ -77,6 +77,17 @@ impl Resident {
         self.successors.extend_from_slice(&run.successors);
     }
 
+    /// Adds a run, which comes after those before it. The first one is kept as it is; others are copied and given back, for their memory
+    /// to hold the next ones.
+    pub fn take_run(&mut self, run: Self) -> Option<Self> {
+        if self.offsets.is_empty() {
+            *self = run;
+            return None;
+        }
+        self.append(&run);
+        Some(run)
+    }
+
     /// Where the rows of the numbers in the range of `row_block` are; `numbers` are the locals'. Parallel work runs in `pool`, or
     /// without one in the current pool.
     pub fn rows_in(numbers: Numbers<'_>, row_block: &RowBlockView<'_>, pool: Option<&ThreadPool>) -> RowsLocation {

@@ -146,12 +146,7 @@ impl Counting {
 
 impl PartitionCounter for Counting {
     fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
-        if self.resident.offsets.is_empty() {
-            self.resident = run;
-            return Ok(None);
-        }
-        self.resident.append(&run);
-        Ok(Some(run))
+        Ok(self.resident.take_run(run))
     }
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {

@@ -1,0 +1,80 @@
+//! What is counted of partitions besides their totals, on its way to the sums: of partitions that a device did not finish, and of those
+//! that a run directory keeps.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use super::setup::Setup;
+use crate::error::Result;
+use crate::lock;
+use crate::run_dir::{RunDir, unless_damaged};
+use crate::stream::Failed;
+
+/// Partitions that a device began and did not finish, and how far each is.
+pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);
+
+impl<T> Default for Unfinished<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Unfinished<T> {
+    /// Counts a partition from where it was left, or from what `begin` returns. If `count` fails, the next call continues from there.
+    ///
+    /// # Errors
+    /// Those of `begin` and `count`.
+    pub(super) fn finish<C>(
+        &self,
+        part: u32,
+        begin: impl FnOnce() -> Result<T>,
+        count: impl FnOnce(&mut T) -> Result<C, Failed>,
+    ) -> Result<(T, C), Failed> {
+        let before = lock(&self.0).remove(&part);
+        let mut unfinished = match before {
+            Some(unfinished) => unfinished,
+            None => begin()?,
+        };
+        match count(&mut unfinished) {
+            Ok(counted) => Ok((unfinished, counted)),
+            Err(failed) => {
+                lock(&self.0).insert(part, unfinished);
+                Err(failed)
+            }
+        }
+    }
+}
+
+/// The files of a run directory with the counts of each partition.
+pub(super) struct PartFiles {
+    /// The directory, and the fingerprint of the job; none without a run directory.
+    run: Option<(PathBuf, u128)>,
+}
+
+impl PartFiles {
+    pub(super) fn new(setup: &Setup, fingerprint: u128) -> Self {
+        Self { run: setup.run.as_ref().map(RunDir::path).map(|path| (path.to_path_buf(), fingerprint)) }
+    }
+
+    /// Begins the file of a partition by `writer`; none without a run directory.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub(super) fn begin<W>(&self, writer: impl FnOnce(&Path, u128) -> Result<W>) -> Result<Option<W>> {
+        self.run.as_ref().map(|(dir, fingerprint)| writer(dir, *fingerprint)).transpose()
+    }
+
+    /// Opens the file of a partition by `reader`; none where it is missing, or damaged, which is logged.
+    ///
+    /// # Errors
+    /// All other errors of `reader`.
+    pub(super) fn open<C>(
+        &self,
+        part: u32,
+        reader: impl FnOnce(&Path, u128) -> Result<Option<C>>,
+    ) -> Result<Option<C>> {
+        let Some((dir, fingerprint)) = &self.run else { return Ok(None) };
+        unless_damaged(reader(dir, *fingerprint), &format!("partition {part} is counted again"))
+    }
+}
