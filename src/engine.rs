@@ -1,15 +1,18 @@
 //! The interface between the commands and the stages.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use crate::control::Control;
 use crate::error::Result;
 use crate::job::Job;
 use crate::report::{
-    BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
+    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, PreparedReport,
+    RunResult, ShardReport, VerifyReport,
 };
-use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::shards::ShardChoice;
 
 /// What the program can do. Jobs arrive resolved, and their input files exist; every method that takes a [`Control`]
 /// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves no files behind.
@@ -19,6 +22,31 @@ pub trait Engine {
     /// # Errors
     /// Those of every stage.
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult>;
+
+    /// Prepares a job in its run directory, with at least one partition for each shard; counts nothing.
+    ///
+    /// # Errors
+    /// Those of the stages up to 'spill'.
+    fn prepare(&self, job: &Job, shards: Option<NonZeroU32>, control: &Control) -> Result<PreparedReport>;
+
+    /// Counts a shard of the job that is prepared in the run directory of `how`, whose other settings say by what and within which
+    /// budgets.
+    ///
+    /// # Errors
+    /// Where no job is prepared there; those of counting.
+    fn count_shard(&self, how: &Job, shard: ShardChoice, control: &Control) -> Result<ShardReport>;
+
+    /// Adds all partitions of such a job; also returns the directory that its result goes to.
+    ///
+    /// # Errors
+    /// Where partitions are missing; files that cannot be written.
+    fn merge(&self, how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)>;
+
+    /// Writes scripts for a scheduler into the run directory of such a job.
+    ///
+    /// # Errors
+    /// Where no job is prepared there; files that cannot be written.
+    fn cluster(&self, request: &ClusterRequest) -> Result<ClusterReport>;
 
     /// Reports what counting would take. A plan that does not fit is not an error.
     ///

@@ -5,10 +5,12 @@
 //! of counting; `counting` counts on one device or several; [`count`], [`partition`] and [`plan`] run the commands of these
 //! names.
 
+mod absent;
 pub mod batch;
 pub mod build;
 pub mod building;
 pub mod cache;
+pub mod cluster;
 pub mod count;
 mod counters;
 mod counting;
@@ -23,17 +25,21 @@ mod host;
 pub mod inspect;
 mod kept;
 mod measure;
+pub mod merge;
 mod opening;
 mod part_counts;
 pub mod partition;
 pub mod plan;
 mod planned;
+pub mod prepare;
 mod queue;
 mod reserve;
 mod results;
 mod room;
 pub mod setup;
+pub mod shard;
 pub mod spill_dir;
+mod spilled;
 mod stage_times;
 pub mod verify;
 mod vertices;

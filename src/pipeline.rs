@@ -1,6 +1,7 @@
 //! The program's [`Engine`]: each command is implemented in one file of [`crate::execute`].
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use crate::assign::{Helper, translated};
@@ -12,9 +13,11 @@ use crate::error::Result;
 use crate::execute;
 use crate::job::Job;
 use crate::report::{
-    BenchReport, CacheReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, RunResult, VerifyReport,
+    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, PreparedReport,
+    RunResult, ShardReport, VerifyReport,
 };
-use crate::request::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::request::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use crate::shards::ShardChoice;
 
 /// The names of the hidden commands that run METIS, and the methods of a comparison.
 const METIS_CHILD: &str = "metis-child";
@@ -55,6 +58,22 @@ impl Pipeline {
 impl Engine for Pipeline {
     fn count(&self, job: &Job, control: &Control) -> Result<RunResult> {
         execute::count::count(job, None, self.metis(), control)
+    }
+
+    fn prepare(&self, job: &Job, shards: Option<NonZeroU32>, control: &Control) -> Result<PreparedReport> {
+        execute::prepare::prepare(job, shards, self.metis(), control)
+    }
+
+    fn count_shard(&self, how: &Job, shard: ShardChoice, control: &Control) -> Result<ShardReport> {
+        execute::shard::shard(how, shard, control)
+    }
+
+    fn merge(&self, how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
+        execute::merge::merge(how, control)
+    }
+
+    fn cluster(&self, request: &ClusterRequest) -> Result<ClusterReport> {
+        execute::cluster::cluster(request, self.program.as_deref())
     }
 
     fn plan(&self, job: &Job, control: &Control) -> Result<PlanReport> {

@@ -16,6 +16,7 @@
 
 pub mod auto;
 pub mod choose;
+pub mod costs;
 pub mod estimate;
 pub mod predict;
 pub mod ranges;

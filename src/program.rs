@@ -2,6 +2,7 @@
 //! them out, and reports as text. It is no part of the library's interface and changes without notice.
 
 pub use crate::bench::child::{follow_parent, serve};
+pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 pub use crate::control::{NOTE, Silent};
 pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
@@ -13,7 +14,7 @@ pub use crate::job::file::{
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
-pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, suggest};
+pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
 pub use crate::machine::own_process;
 pub use crate::mapped::{end_at_once, report_failed_reads};
 pub use crate::pipeline::Pipeline;
@@ -24,11 +25,15 @@ pub use crate::report::failure::{Failure, kind_name};
 pub use crate::report::json::unwritten;
 pub use crate::report::table::{Column, grid, or_dash, seconds, thousands};
 pub use crate::report::{
-    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PlannedPartition,
-    VerifyReport, bench_table, chart, files, json, json_text, plan, result_table,
+    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
+    PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, chart, files, json, json_text, plan,
+    result_table,
 };
-pub use crate::request::{BenchGraph, BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+pub use crate::request::{
+    BenchGraph, BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest,
+};
 pub use crate::run_dir::with_resume_advice;
+pub use crate::shards::ShardChoice;
 pub use crate::text::{printable, shown};
 pub use crate::threads::{WORKER, guarded};
 

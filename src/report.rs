@@ -8,6 +8,7 @@ pub mod bench;
 pub mod bench_table;
 pub mod cache;
 pub mod chart;
+pub mod cluster;
 pub mod doctor;
 pub mod failure;
 pub mod files;
@@ -16,20 +17,25 @@ pub mod json;
 pub mod json_text;
 pub mod partition;
 pub mod plan;
+pub mod prepared;
 pub mod result;
 pub mod result_table;
+pub mod shard;
 mod svg;
 pub mod table;
 pub mod verify;
 
 pub use bench::BenchReport;
 pub use cache::{CacheEntry, CacheReport};
+pub use cluster::ClusterReport;
 pub use doctor::DoctorReport;
 pub use failure::Failure;
 pub use generate::GenerateReport;
 pub use partition::{PartitionReport, SpilledPartition};
 pub use plan::{PlanReport, PlannedPartition};
+pub use prepared::PreparedReport;
 pub use result::{DeviceResult, InputReport, PartitionResult, RunResult, Stage};
+pub use shard::ShardReport;
 pub use verify::VerifyReport;
 
 /// The version of the JSON objects; fields are added without raising it.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::bytes::Bytes;
+use crate::cluster::Cluster;
 use crate::generate::Family;
 use crate::job::file::Tables;
 use crate::job::{Backend, Job};
@@ -81,4 +82,13 @@ pub struct DoctorRequest {
     pub cache_dir: Option<PathBuf>,
     /// Whether rates are to be measured.
     pub measure: bool,
+}
+
+/// Scripts that have a prepared job counted by a scheduler.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterRequest {
+    /// The run directory of the job.
+    pub run: PathBuf,
+    /// The scheduler, and what each task gets.
+    pub cluster: Cluster,
 }

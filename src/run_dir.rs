@@ -4,6 +4,7 @@
 //! DIR/lock             locked while a process uses the directory
 //! DIR/job.json         the job: its input, how it is cut, what is pruned
 //! DIR/plan.json        the chosen partitions, the stream and the size of row blocks, a fingerprint
+//! DIR/prepared.json    for shards: the settings, the file of the graph, what each partition is expected to cost
 //! DIR/part-00012.json  the result of a partition that was counted
 //! DIR/part-00012.vertices  the triangles at its vertices, where they are wanted, until the job is done
 //! DIR/part-00012.edges  the triangles on its edges, likewise
@@ -21,6 +22,7 @@
 pub mod journal;
 mod lock;
 mod plan;
+mod prepared;
 mod record;
 mod sealed_file;
 
@@ -28,8 +30,9 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-pub use journal::Journal;
+pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
+pub use prepared::Prepared;
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
@@ -49,25 +52,70 @@ pub fn is_started(path: &Path) -> bool {
     path.join(JOB).is_file()
 }
 
-/// A run directory, locked for this process until the value is dropped.
+/// A run directory.
 #[derive(Debug)]
 pub struct RunDir {
     path: PathBuf,
-    _lock: Lock,
+    /// Until the value is dropped; none where several processes share the directory.
+    lock: Option<Lock>,
 }
 
 impl RunDir {
-    /// Opens the directory, or makes it, and removes unfinished files of a process that ended midway.
+    /// Opens the directory, or makes it, and removes unfinished files of a process that ended midway; not where shards of a prepared job
+    /// may be writing them.
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
-        let run = Self { path: path.to_path_buf(), _lock: lock };
-        remove_unfinished(path);
-        remove_unfinished(&run.graphs());
+        let run = Self { path: path.to_path_buf(), lock: Some(lock) };
+        if !run.is_prepared() {
+            remove_unfinished(path);
+            remove_unfinished(&run.graphs());
+        }
         Ok(run)
+    }
+
+    /// Whether a job is prepared for shards in it.
+    pub fn is_prepared(&self) -> bool {
+        self.path.join(prepared::NAME).exists()
+    }
+
+    /// Opens the directory of a prepared job for one of several processes that count its partitions: nothing is locked, and nothing of
+    /// other processes is removed.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] where no job is prepared there; [`crate::error::Kind::Data`] where its record is damaged.
+    pub fn share(path: &Path) -> Result<(Self, Prepared)> {
+        let run = Self { path: path.to_path_buf(), lock: None };
+        let prepared = run.prepared()?;
+        Ok((run, prepared))
+    }
+
+    /// Whether other processes may use the directory at the same time.
+    pub fn is_shared(&self) -> bool {
+        self.lock.is_none()
+    }
+
+    /// What was prepared for shards.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] where there is nothing; [`crate::error::Kind::Data`] where it is damaged.
+    pub fn prepared(&self) -> Result<Prepared> {
+        Prepared::read(&self.path)?.ok_or_else(|| {
+            Error::resource("holds no prepared job")
+                .at(&self.path)
+                .expected("the run directory of 'trimill prepare INPUT --run-dir DIR'")
+        })
+    }
+
+    /// Records what was prepared.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`].
+    pub fn record_prepared(&self, prepared: &Prepared) -> Result<()> {
+        prepared.write(&self.path)
     }
 
     /// Where it is.
@@ -150,8 +198,9 @@ impl RunDir {
         sealed_file::write(&self.path.join(RESULT), result)
     }
 
-    /// Removes the counts of partitions, once their sums are written.
+    /// Removes the counts of partitions, once their sums are written, and what shards that were killed have left.
     pub fn remove_counts(&self) {
+        remove_unfinished(&self.path);
         for entry in std::fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let kept = [vertices::part::SUFFIX, edges::part::SUFFIX];
             if entry.path().extension().is_some_and(|suffix| kept.iter().any(|kept| suffix == *kept)) {
@@ -175,6 +224,11 @@ impl RunDir {
     /// Where temporary files go if no other place is named. Files of an earlier start are not used.
     pub fn work(&self) -> PathBuf {
         self.path.join("work")
+    }
+
+    /// Removes temporary files.
+    pub fn remove_work(&self) {
+        remove_tree(&self.work());
     }
 
     /// Where the prepared graph goes, if not into the cache.

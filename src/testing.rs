@@ -12,6 +12,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench bytes cache clean control count disk edges engine error execute generate graph input job mapped memory orient outputs partition
-    pipeline plan prepare rates report request run_dir sealed spill stream table text threads vertices
+    assign bench bytes cache clean cluster control count disk edges engine error execute generate graph input job mapped memory orient outputs partition
+    pipeline plan prepare rates report request run_dir sealed shards spill stream table text threads vertices
 }

@@ -92,7 +92,7 @@ pub(crate) const PARTS_AT: u64 = BINS_AT + 8 * BINS as u64;
 pub(crate) const BYTES_AT: u64 = PARTS_AT + (MOST_PARTS * size_of::<CompactPart>()) as u64;
 
 /// Bytes of the scratch piece of an arena of `arena` bytes; 0 for a small one.
-pub(crate) const fn scratch_bytes(arena: u64) -> u64 {
+pub const fn scratch_bytes(arena: u64) -> u64 {
     if arena < LEAST_ARENA {
         return 0;
     }

@@ -38,7 +38,7 @@ mod vertices;
 mod waiting;
 
 pub use arena::{ALIGNMENT, Allocation, ArenaLayout, padded};
-pub use compact::{BINS, CompactPart, CompactSlices, bin_shift};
+pub use compact::{BINS, CompactPart, CompactSlices, bin_shift, scratch_bytes};
 pub use compile::{cubin, ptx};
 pub use edges::EDGE_COUNTER_BYTES;
 pub use error::{Error, Result};

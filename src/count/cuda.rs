@@ -7,6 +7,7 @@
 //! Of a partition, the host holds the locals' numbers and what is in flight: three runs of the resident section, and two row
 //! blocks, which are decoded into page-locked memory and copied from there.
 
+mod absent;
 mod buffers;
 mod counting;
 mod into;
@@ -25,6 +26,7 @@ use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::partition::words::Words;
+pub use absent::Absent;
 use buffers::Buffers;
 use counting::Counting;
 

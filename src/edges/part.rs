@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use super::sums::{BLOCK, Sums};
+use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::part_file::{Kind, Owner, Verified, Writer};
 
@@ -14,6 +15,11 @@ use crate::part_file::{Kind, Owner, Verified, Writer};
 pub const SUFFIX: &str = "edges";
 
 const KIND: Kind = Kind { magic: b"TRIMEDGE", version: 1, suffix: SUFFIX, longest_frame: 2 * 4 * BLOCK as u32 };
+
+/// The most bytes of a file with the counts at `arcs` arcs, unless they are scattered: as a rule it takes far less, since counts compress.
+pub fn bytes_at_most(arcs: u64) -> Bytes {
+    Bytes(4 * arcs + (arcs / BLOCK + 2) * 64)
+}
 
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,13 +9,13 @@ use std::time::Instant;
 use super::counting::count_partitions;
 use super::details::{self, Details};
 use super::graph::{Input, unless_damaged};
-use super::planned::planned;
+use super::planned::{Wanted, planned};
 use super::results::input_report;
 use super::setup::Setup;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::control::Control;
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::input::arcs::ArcList;
 use crate::job::Job;
 use crate::machine;
@@ -37,6 +37,12 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     let mut input = Input::of(edges, job, &setup, control)?;
     let mut record = None;
     if let Some(run) = &setup.run {
+        if run.is_prepared() {
+            return Err(Error::resource("holds a job that is prepared for shards").at(run.path()).advice(
+                "count its partitions with 'trimill count --run-dir DIR --shard I/N', add them with 'trimill merge DIR', or name \
+                 another --run-dir",
+            ));
+        }
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
         setup.pool.install(|| run.claim(&mut claimed, control))?;
         if let Some(origin) = &mut input.origin {
@@ -60,7 +66,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     // Its pages are not to be taken for those of a driver.
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
+    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
     let mut planned = unless_damaged(planned, path.as_deref())?;
     tracing::debug!("partitions are planned");
 

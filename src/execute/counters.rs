@@ -18,7 +18,7 @@ pub(super) fn in_memory(host: HostMemory, vertices: u32) -> bool {
 }
 
 /// Bytes of the host's memory that the sums take while partitions are counted, or a block of them where they are in a file.
-fn held_bytes(host: HostMemory, vertices: u32) -> Bytes {
+pub(super) fn held_vertices(host: HostMemory, vertices: u32) -> Bytes {
     if in_memory(host, vertices) { Totals::bytes(vertices) } else { Bytes::mib(1) }
 }
 
@@ -27,17 +27,17 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs; on the CPU, whose counters are
-/// part of the memory for counting, on 0.
+/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs, besides the sums; on the CPU,
+/// whose counters are part of the memory for counting, on 0.
 pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
     let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
-    held_bytes(host, vertices) + Bytes(gpus * counters.get())
+    Bytes(gpus * counters.get())
 }
 
 /// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
 pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
-    let fixed = held_bytes(host, vertices) + fixed_bytes(vertices) + made;
+    let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
     (fixed, fixed + LEAST_WINDOW)
 }
 
@@ -53,18 +53,18 @@ pub(super) fn edges_in_memory(host: HostMemory, edges: u64) -> bool {
 
 /// Bytes of the host's memory that the sums on edges take while partitions are counted, or blocks of them for all threads where they
 /// are in a file.
-fn held_edges(host: HostMemory, edges: u64) -> Bytes {
+pub(super) fn held_edges(host: HostMemory, edges: u64) -> Bytes {
     match edges_in_memory(host, edges) {
         true => Sums::bytes(edges),
         false => Bytes(host.threads() * Sums::bytes(edges::sums::BLOCK).get()),
     }
 }
 
-/// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices.
-pub(super) fn edges_while_counting(host: HostMemory, edges: u64, devices: u64) -> Bytes {
+/// Bytes of the host's memory for the triangles on edges while partitions are counted on `devices` devices, besides the sums.
+pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // With a run directory, blocks that are compressed.
     let kept = Bytes(host.threads() * 2 * Sums::bytes(edges::sums::BLOCK).get());
-    held_edges(host, edges) + Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
+    Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
 }
 
 /// Bytes of the host's memory for writing them, without the window of edges, and the least with it. The triangles at vertices may be
@@ -72,7 +72,7 @@ pub(super) fn edges_while_counting(host: HostMemory, edges: u64, devices: u64) -
 pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges): (u32, u64)) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let at_vertices = match job.counts_vertices() {
-        true => held_bytes(host, vertices) + fixed_bytes(vertices),
+        true => held_vertices(host, vertices) + fixed_bytes(vertices),
         false => Bytes::ZERO,
     };
     let fixed = held_edges(host, edges) + edges::order::fixed_bytes(vertices).max(at_vertices) + made;

@@ -36,7 +36,7 @@ use crate::lock;
 use crate::partition::locals::Locals;
 use crate::plan::{Cut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
-use crate::run_dir::Journal;
+use crate::run_dir::{CountedBy, Journal};
 use crate::spill::{SpillReader, SpillSummary};
 use crate::stream::ahead::Ahead;
 use crate::stream::ranges::RankRange;
@@ -78,9 +78,9 @@ impl Item {
 
 /// The graph and how its rows are cut, where partitions are rank ranges.
 pub(super) struct Ranges<'a> {
-    graph: &'a OrientedGraph,
-    ranges: &'a [Range<u32>],
-    blocks: &'a RowBlocks,
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) ranges: &'a [Range<u32>],
+    pub(super) blocks: &'a RowBlocks,
 }
 
 /// What the threads of all devices have in common.
@@ -88,6 +88,8 @@ pub(super) struct Work<'a> {
     pub(super) known: Known<'a>,
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) setup: &'a Setup,
+    /// The budget of each device.
+    pub(super) device_memory: Bytes,
     pub(super) queue: &'a Queue<Item>,
     /// In the partition stream, what builds spills and removes them once they were counted.
     pub(super) spills: Option<&'a Spills<'a>>,
@@ -174,6 +176,7 @@ pub(super) fn count_partitions(
             Cut::Sets(_) => None,
         },
         setup,
+        device_memory: planned.device,
         queue: &queue,
         spills,
         journal: journal.as_ref(),
@@ -272,6 +275,11 @@ pub(super) fn device_result(
         context_bytes: device.context,
         used_bytes: device.used,
     })
+}
+
+/// What counts, for the record of a partition.
+pub(super) fn counted_by(backend: &dyn Backend, device_memory: Bytes) -> CountedBy {
+    CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
 }
 
 /// The order in which partitions are counted: ascending, or with several devices the largest first.
@@ -391,7 +399,7 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
         let result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
         let result = PartitionResult { device, ..result };
         if let Some(journal) = work.journal {
-            journal.record(&result)?;
+            journal.record(&result, counted_by(backend, work.device_memory))?;
         }
         share.results.push(result);
         share.times.add_counted(&counted);

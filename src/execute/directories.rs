@@ -26,12 +26,12 @@ pub(super) fn cache(job: &Job) -> Result<Option<Cache>> {
 }
 
 /// Makes the directories for spills and for preparing, with access for the user only unless the user named them. In a run
-/// directory, the work files of an earlier start are removed.
+/// directory, the work files of an earlier start are removed; in one that several processes share nothing is made.
 pub(super) fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBuf, Option<TemporaryDir>)> {
     for dir in [&job.spill_dir, &job.work_dir].into_iter().flatten() {
         disk::make_dir(dir)?;
     }
-    let Some(run) = run else {
+    let Some(run) = run.filter(|run| !run.is_shared()) else {
         let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
         let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
         disk::make_dir(&spill)?;

@@ -30,7 +30,8 @@ use crate::stream::{Counted, Failed, count_on_edges};
 /// The sums of a job.
 pub(super) struct OnEdges<'g> {
     graph: &'g OrientedGraph,
-    sums: Sums,
+    /// None in a shard, whose counts are added elsewhere.
+    sums: Option<Sums>,
     files: PartFiles,
     /// Bytes of a block of rows in a pass over the graph.
     block: Bytes,
@@ -46,9 +47,10 @@ struct Counting {
 impl<'g> OnEdges<'g> {
     /// Zeros; in memory where they take no more than [`edges_in_memory`] allows.
     pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
-        let sums = match edges_in_memory(setup.host, graph.edges()) {
-            true => Sums::in_memory(graph.edges()),
-            false => Sums::in_file(graph.edges(), &setup.work_dir)?,
+        let sums = match (setup.is_shard(), edges_in_memory(setup.host, graph.edges())) {
+            (true, _) => None,
+            (false, true) => Some(Sums::in_memory(graph.edges())),
+            (false, false) => Some(Sums::in_file(graph.edges(), &setup.work_dir)?),
         };
         let files = PartFiles::new(setup, fingerprint);
         Ok(Self { graph, sums, files, block: setup.host_block(), unfinished: Unfinished::default() })
@@ -60,9 +62,10 @@ impl<'g> OnEdges<'g> {
 
     /// Adds what an earlier start counted on the edges of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        match self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))? {
-            Some(counts) => pool.install(|| counts.add_to(&self.sums)).map(|()| true),
-            None => Ok(false),
+        let found = self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))?;
+        match (found, &self.sums) {
+            (Some(counts), Some(sums)) => pool.install(|| counts.add_to(sums)).map(|()| true),
+            (found, _) => Ok(found.is_some()),
         }
     }
 
@@ -104,7 +107,7 @@ impl<'g> OnEdges<'g> {
             if let Some(file) = file {
                 file.add(first, counts)?;
             }
-            self.sums.add(first, counts)
+            self.sums.as_ref().map_or(Ok(()), |sums| sums.add(first, counts))
         };
         let mut sink = Sink::new((self.graph, pool, self.block), (ranks, locals_at), added, add)?;
         count_on_edges(source, backend, &mut sink, pool, control)
@@ -112,10 +115,14 @@ impl<'g> OnEdges<'g> {
 
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
-    pub(super) fn sums(&self) -> Vec<u32> {
-        let mut sums = vec![0; self.sums.arcs() as usize];
-        self.sums.read(0, &mut sums).unwrap();
+    pub(super) fn all(&self) -> Vec<u32> {
+        let mut sums = vec![0; self.graph.edges() as usize];
+        self.sums.as_ref().unwrap().read(0, &mut sums).unwrap();
         sums
+    }
+
+    fn sums(&self) -> Result<&Sums> {
+        self.sums.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
     /// Writes the file.
@@ -123,15 +130,15 @@ impl<'g> OnEdges<'g> {
     /// # Errors
     /// When the sums are not three times the triangles; when the file cannot be written.
     pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
-        let graph = self.graph;
+        let (graph, sums) = (self.graph, self.sums()?);
         let start = Instant::now();
         let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
-        let found = setup.pool.install(|| self.sums.total())?;
+        let found = setup.pool.install(|| sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));
         }
         let memory = edge_window_bytes(job, setup.host, (graph.vertices(), graph.edges()));
-        let counts = OfGraph { graph, sums: &self.sums, memory, control };
+        let counts = OfGraph { graph, sums, memory, control };
         setup.pool.install(|| job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         result.stages.push(Stage::since("edges", start, Sums::bytes(graph.edges()), Bytes(written)));
@@ -146,7 +153,7 @@ impl<'g> OnEdges<'g> {
         let size = (self.graph.vertices(), self.graph.edges());
         let vertices = AtVertices::new(self.graph, setup, 0)?;
         let memory = edge_window_bytes(job, setup.host, size);
-        vertices_of(self.graph, &self.sums, vertices.totals(), memory, &setup.pool, control)?;
+        vertices_of(self.graph, self.sums()?, vertices.totals()?, memory, &setup.pool, control)?;
         Ok(vertices)
     }
 }

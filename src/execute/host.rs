@@ -5,7 +5,9 @@
 //! is for counting (on GPUs five eighths of it) and for building more partitions at a time.
 
 use super::batch::{BUFFERS, HELD};
-use super::counters::{edges_while_counting, edges_while_writing, while_counting, while_writing};
+use super::counters::{
+    edges_while_counting, edges_while_writing, held_edges, held_vertices, while_counting, while_writing,
+};
 use crate::bytes::Bytes;
 use crate::count::cuda;
 use crate::error::Result;
@@ -49,12 +51,18 @@ pub(super) struct HostNeeds<'a> {
     host: HostMemory,
     size: GraphSize,
     held: Bytes,
+    shard: bool,
 }
 
 impl<'a> HostNeeds<'a> {
     /// For a graph of this size, of which `held` bytes are in memory.
     pub(super) fn new(job: &'a Job, host: HostMemory, (size, held): (GraphSize, Bytes)) -> Self {
-        Self { job, host, size, held }
+        Self { job, host, size, held, shard: false }
+    }
+
+    /// For a process that counts a shard of a prepared job: it builds no partitions and adds nothing up.
+    pub(super) fn of_shard(self, shard: bool) -> Self {
+        Self { shard, ..self }
     }
 
     /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
@@ -63,10 +71,13 @@ impl<'a> HostNeeds<'a> {
     /// [`crate::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
-        if let Some(writing) = self.writing() {
-            host.left(&writing)?;
-        }
         let counting = |needs: Needs| host.left(&needs.buffers(least));
+        if self.shard {
+            let needs =
+                if self.job.stream == Some(Stream::Partition) { self.spilled(gpus) } else { self.streaming(gpus) };
+            return Ok(Division { counting: counting(needs)?, building: None, spills: Bytes::ZERO });
+        }
+        self.can_write()?;
         let streaming = counting(self.streaming(gpus));
         if self.job.stream == Some(Stream::Graph) || self.job.kept_spills().is_some() {
             return Ok(Division { counting: streaming?, building: None, spills: Bytes::ZERO });
@@ -93,6 +104,14 @@ impl<'a> HostNeeds<'a> {
                 Ok(Division { counting, building: Some(self.least_building()), spills })
             }
         }
+    }
+
+    /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Resource`] below the floor.
+    pub(super) fn can_write(&self) -> Result<()> {
+        self.writing().map_or(Ok(()), |writing| self.host.left(&writing).map(drop))
     }
 
     /// The floors of all ways in which the job may count.
@@ -127,8 +146,14 @@ impl<'a> HostNeeds<'a> {
     fn with_details(&self, needs: Needs, gpus: u64) -> Needs {
         let GraphSize { vertices, edges, .. } = self.size;
         match (self.job.counts_edges(), self.job.counts_vertices()) {
-            (true, _) => needs.fixed("triangles on edges", edges_while_counting(self.host, edges, gpus)),
-            (false, true) => needs.fixed("triangles at vertices", while_counting(self.host, vertices, gpus)),
+            (true, _) => {
+                let held = if self.shard { Bytes::ZERO } else { held_edges(self.host, edges) };
+                needs.fixed("triangles on edges", held + edges_while_counting(self.host, gpus))
+            }
+            (false, true) => {
+                let held = if self.shard { Bytes::ZERO } else { held_vertices(self.host, vertices) };
+                needs.fixed("triangles at vertices", held + while_counting(self.host, vertices, gpus))
+            }
             (false, false) => needs,
         }
     }
@@ -157,9 +182,8 @@ impl<'a> HostNeeds<'a> {
         self.always(Needs::to("plan partitions")).array(PER_PLANNED, vertices).buffers(Bytes(3 * LEAST_BLOCK.get()))
     }
 
-    /// With the least that building takes, apart from `Self::always`.
-    fn building(&self, gpus: u64) -> Needs {
-        let (threads, n) = (self.host.threads(), self.size.vertices);
+    /// What counting spilled partitions needs.
+    fn spilled(&self, gpus: u64) -> Needs {
         // Of a partition on each device: the ranks of its vertices; with edges its locals, and the numbers of a row block.
         let (ranks, rows) = match (self.job.counts_edges(), self.job.counts_vertices()) {
             (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
@@ -167,9 +191,15 @@ impl<'a> HostNeeds<'a> {
             (false, false) => (0, Bytes::ZERO),
         };
         self.with_details(self.always(Needs::to("count by the partition stream")), gpus)
-            .array(ranks, (n.into(), "vertices"))
-            .array(PER_BUILT, (n.into(), "vertices"))
+            .array(ranks, (self.size.vertices.into(), "vertices"))
             .fixed("rows beside a row block", rows)
+    }
+
+    /// With the least that building takes, apart from `Self::always`.
+    fn building(&self, gpus: u64) -> Needs {
+        let (threads, n) = (self.host.threads(), self.size.vertices);
+        self.spilled(gpus)
+            .array(PER_BUILT, (n.into(), "vertices"))
             .fixed(format!("blocks of spills of {threads} threads"), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())
     }

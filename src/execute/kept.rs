@@ -4,29 +4,25 @@
 //! the graph itself gives. Each spill is checked against the manifest before it is counted, and is kept.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::build::Built;
-use super::counting::{Item, Work, count_all, together_of};
+use super::counting::{Work, count_all, together_of};
 use super::details::Details;
 use super::queue::Queue;
 use super::results::{Known, input_report};
-use super::setup::{Chosen, Setup, host_holds};
+use super::setup::{Chosen, Setup};
+use super::spilled::{self, On};
 use super::workers::all_or_first_error;
 use crate::machine;
 use trimill_kernels::Scope;
 
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
-use crate::count::Footprint;
 use crate::error::{Error, Result};
 use crate::job::{Job, Partitioner, Parts, Stream};
-use crate::partition::section::RowBlockSize;
-use crate::partition::sizes::PartitionSize;
-use crate::plan::predict::{Prediction, RowBlockTotals, predict};
 use crate::report::RunResult;
 use crate::spill::manifest::MANIFEST_NAME;
-use crate::spill::{Manifest, ManifestGraph, SpillReader};
+use crate::spill::{Manifest, ManifestGraph};
 
 /// Counts the spills of the manifest in `dir`.
 ///
@@ -56,45 +52,20 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
             .expected("a method that counts partitions"));
     }
     let footprint = backends[0].footprint();
-    let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, partition) in manifest.partitions.iter().enumerate() {
-        control.check()?;
-        if partition.id as usize != i {
-            return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
-                .expected("all partitions in their order"));
-        }
-        let spill = manifest.open(dir, partition)?;
-        let (size, predicted) = known(&spill, &footprint, device);
-        if gpus > 0 {
-            host_holds(predicted.largest_row_block, largest_row_block).map_err(|error| error.at(spill.path()))?;
-        }
-        if predicted.peak > device {
-            return Err(Error::resource(format!(
-                "partition {i} takes {} bytes ({})",
-                predicted.peak.get(),
-                predicted.peak
-            ))
-            .at(spill.path())
-            .expected(format!("at most {device}, the device budget"))
-            .advice("raise --device-memory, or partition the graph into more parts"));
-        }
-        let [inducing, pruning, spilling] = [Duration::ZERO; 3];
-        let part = partition.id;
-        let built = Built { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
-        items.push(Item::Built(Box::new(built)));
-        sizes.push(size);
-        predictions.push(predicted);
-    }
-    let (parts, together) = (items.len() as u64, control.part());
+    let largest_row_block = (gpus > 0).then_some(largest_row_block);
+    let on = On { footprint: &footprint, device, largest_row_block };
+    let mut spills = spilled::open(&manifest, dir, |_| true, &on, control)?;
+    let (parts, together) = (spills.items.len() as u64, control.part());
     if backends.len() > 1 {
-        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
+        spills.largest_first();
     }
-    let queue = Queue::of(items, backends.len());
+    let queue = Queue::of(spills.items, backends.len());
     let task = control.task("count", Some(parts), Unit::Partitions);
     let work = Work {
-        known: Known { sizes: &sizes, predictions: &predictions },
+        known: Known { sizes: &spills.sizes, predictions: &spills.predictions },
         ranges: None,
         setup: &setup,
+        device_memory: device,
         queue: &queue,
         spills: None,
         journal: None,
@@ -129,35 +100,6 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         ..RunResult::of(job)
     };
     Ok(result.complete())
-}
-
-/// What a spill holds, and what counting it takes.
-fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
-    let header = spill.header();
-    let size = PartitionSize {
-        locals: header.locals.into(),
-        resident_arcs: spill.resident_arcs(),
-        proxies_induced: header.proxies_induced,
-        arcs_induced: header.arcs_induced,
-        proxies_kept: header.proxies_kept,
-        arcs_kept: header.arcs_kept,
-    };
-    let row_blocks: Vec<Bytes> = (0..spill.row_blocks())
-        .map(|i| {
-            let row_block = spill.row_block_info(i);
-            RowBlockSize { range: row_block.range.len() as u32, rows: row_block.rows.into(), arcs: row_block.arcs }
-                .bytes()
-        })
-        .collect();
-    let largest_row_block = row_blocks.iter().copied().max().unwrap_or_default();
-    let layout = RowBlockTotals {
-        row_blocks: row_blocks.len() as u64,
-        largest_row_block,
-        two_row_blocks: Bytes(largest_row_block.get() * row_blocks.len().min(2) as u64),
-        all_row_blocks: row_blocks.into_iter().sum(),
-        spill: Bytes(spill.bytes()),
-    };
-    (size, predict(&size, footprint, &layout, budget))
 }
 
 /// Refuses settings that say how a graph is read or partitioned.

@@ -24,6 +24,15 @@ const AMPLE: Bytes = Bytes::mib(8 << 10);
 /// Page-locked memory of a GPU that was opened beside reading.
 const WARM_BYTES: u64 = trimill_kernels::STAGING_BYTES + RUNS_IN_FLIGHT * CHUNK.get();
 
+/// The settings of a job for the kernels.
+pub(super) fn settings(job: &Job) -> Settings {
+    Settings {
+        block_threads: job.block_threads,
+        tile: job.tile,
+        timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
+    }
+}
+
 /// Opened GPUs, with the same budget reserved on each.
 pub(super) struct Gpus {
     pub(super) workers: Vec<Cuda>,
@@ -48,11 +57,7 @@ impl Opening {
     /// Starts to open the GPUs of `job`, whose input needs at most `useful` bytes of each; with a budget of the host below [`AMPLE`], waits until
     /// they are open.
     pub(super) fn start(job: &Job, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
-        let settings = Settings {
-            block_threads: job.block_threads,
-            tile: job.tile,
-            timeout: job.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into())),
-        };
+        let settings = settings(job);
         let devices = job.devices.clone().unwrap_or_default();
         let asked = job.device_memory.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();

@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::build::file_name;
+use super::build::{Built, file_name};
 use super::building::{Builders, Building};
 use super::counting::builder;
 use super::graph::{Input, unless_damaged};
-use super::planned::{Planned, planned};
+use super::planned::{Planned, Wanted, planned};
 use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
@@ -18,8 +18,10 @@ use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
 use crate::job::{Job, SpillTo, Stream};
 use crate::machine;
+use crate::partition::locals::Locals;
 use crate::plan::Cut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
+use crate::spill::SpillSummary;
 
 /// Spills the partitions of a job.
 ///
@@ -42,12 +44,12 @@ pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result
     let prepared = input.graph(&setup, control, &mut stages)?;
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, true, control, &mut stages);
+    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
     let spilled = planned.and_then(|planned| spill(&planned, job, &setup, (&directory, control), stages));
     unless_damaged(spilled, path.as_deref())
 }
 
-/// Builds the partitions of a plan, spills them into `directory`, and writes the manifest.
+/// Spills the partitions of a plan into `directory`, and reports them.
 fn spill(
     planned: &Planned,
     job: &Job,
@@ -59,62 +61,83 @@ fn spill(
     let Cut::Sets(locals) = &plan.cut else {
         return Err(Error::defect("rank ranges that are to be spilled"));
     };
-    let mut dir = SpillDir::open(directory, true, *fingerprint)?;
-    let parts = plan.parts();
-    let order: Vec<u32> = (0..parts).collect();
-    let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
-    dir.check_space(building.disk_at_least())?;
-    let room = SpillMemory::new(Bytes::ZERO);
-    let builder = builder(planned, locals, job, (directory, &room));
-    let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
-    let (mut spills, mut partitions) = (Vec::new(), Vec::new());
-    let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
-    order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
-    Builders::new(builder, building, &setup.pool).build(
-        &order,
-        control,
-        |_| Ok(None),
-        |built| {
-            let part = built.part;
-            inducing += built.inducing;
-            pruning += built.pruning;
-            spilling += built.spilling;
-            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
-            partitions.push(SpilledPartition {
-                id: part,
-                file: built.spill.path.clone(),
-                local_vertices: size.locals,
-                proxies_induced: size.proxies_induced,
-                proxies_kept: size.proxies_kept,
-                arcs_induced: size.arcs_induced,
-                arcs_kept: size.arcs_kept,
-                resident_bytes: predicted.resident,
-                row_blocks: u64::from(built.spill.row_blocks),
-                largest_block_bytes: Bytes(built.spill.largest_block_bytes),
-                spill_bytes: Bytes(built.spill.bytes),
-                peak_bytes_predicted: predicted.peak,
-            });
-            spills.push(built.spill);
-            task.advance(1);
-            ControlFlow::Continue(())
-        },
-    )?;
-    let start = Instant::now();
-    dir.wrote(&planned.manifest(job, &spills).write(directory)?);
-    dir.complete();
-    let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
-    stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
-    stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
-    stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
+    let dir = SpillDir::open(directory, true, *fingerprint)?;
+    let spills = write_spills((planned, locals), job, setup, dir, control, &mut stages)?;
+    let reported = |spill: SpillSummary| {
+        let part = spill.header.partition;
+        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+        SpilledPartition {
+            id: part,
+            file: spill.path.clone(),
+            local_vertices: size.locals,
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+            resident_bytes: predicted.resident,
+            row_blocks: u64::from(spill.row_blocks),
+            largest_block_bytes: Bytes(spill.largest_block_bytes),
+            spill_bytes: Bytes(spill.bytes),
+            peak_bytes_predicted: predicted.peak,
+        }
+    };
     Ok(PartitionReport {
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        parts,
-        partitions,
+        parts: plan.parts(),
+        partitions: spills.into_iter().map(reported).collect(),
         stages,
         peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
         device_memory: planned.device,
         partitioner: planned.partitioner.to_string(),
         ..PartitionReport::of(job)
     })
+}
+
+/// Builds the partitions of a plan, spills those into `dir` that are not there, and writes the manifest.
+///
+/// # Errors
+/// Too little disk space; rows that cannot be read; when stopped.
+pub(super) fn write_spills(
+    (planned, locals): (&Planned, &Locals),
+    job: &Job,
+    setup: &Setup,
+    mut dir: SpillDir,
+    control: &Control,
+    stages: &mut Vec<Stage>,
+) -> Result<Vec<SpillSummary>> {
+    let Planned { graph, plan, fingerprint, .. } = planned;
+    let (parts, directory) = (plan.parts(), dir.path().to_path_buf());
+    let order: Vec<u32> = (0..parts).collect();
+    // All of them are on disk in the end.
+    let job = &Job { keep_spill: true, ..job.clone() };
+    let building = Building::choose((graph, plan, order.len()), job, (1, planned.building, Bytes::ZERO), setup)?;
+    dir.check_space(building.disk_at_least())?;
+    let room = SpillMemory::new(Bytes::ZERO);
+    let builder = builder(planned, locals, job, (&directory, &room));
+    let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
+    let mut spills = Vec::new();
+    let [mut inducing, mut pruning, mut spilling] = [Duration::ZERO; 3];
+    order.iter().for_each(|&part| dir.wrote(&directory.join(file_name(part))));
+    let found = |part| match dir.lasts() {
+        true => Built::found(&directory, part, *fingerprint),
+        false => Ok(None),
+    };
+    Builders::new(builder, building, &setup.pool).build(&order, control, found, |built| {
+        inducing += built.inducing;
+        pruning += built.pruning;
+        spilling += built.spilling;
+        spills.push(built.spill);
+        task.advance(1);
+        ControlFlow::Continue(())
+    })?;
+    let start = Instant::now();
+    spills.sort_by_key(|spill| spill.header.partition);
+    dir.wrote(&planned.manifest(job, &spills).write(&directory)?);
+    dir.complete();
+    let spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
+    stages.push(Stage::new("induce", inducing, graph.stored_bytes(), Bytes::ZERO));
+    stages.push(Stage::new("prune", pruning, graph.stored_bytes(), Bytes::ZERO));
+    stages.push(Stage::new("spill", spilling + start.elapsed(), graph.stored_bytes(), spilled));
+    Ok(spills)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::building::Building;
 use super::graph::{Input, unless_damaged};
-use super::planned::{Planning, planned};
+use super::planned::{Planning, Wanted, planned};
 use super::setup::Setup;
 use crate::assign::Helper;
 use crate::bytes::Bytes;
@@ -33,14 +33,14 @@ use crate::report::{PlanReport, PlannedPartition};
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
 pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
-    let setup = Setup::new(job, helper)?;
+    let setup = Setup::new(job, helper)?.for_planning();
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;
     setup.open_gpus(job, input.device_bytes_at_most())?;
     let prepared = input.graph(&setup, control, &mut stages)?;
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let planned = planned(prepared, job, &setup, job.keep_spill, control, &mut stages);
+    let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);
     let planned = unless_damaged(planned, path.as_deref())?;
     let (graph, plan, footprint) = (&planned.graph, &planned.plan, planned.backends[0].footprint());
     let spills = plan.cut.stream() == Stream::Partition;

@@ -90,13 +90,29 @@ impl Planned {
     }
 }
 
+/// What a plan is made for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Whether a graph that is one partition is spilled, too.
+    pub(super) spills_whole: bool,
+    /// The least number of partitions if the job names none; there is one for each device in any case.
+    pub(super) parts: u32,
+}
+
+impl Wanted {
+    /// For counting here.
+    pub(super) fn by(job: &Job) -> Self {
+        Self { spills_whole: job.keep_spill, parts: 1 }
+    }
+}
+
 /// Plans a job whose graph is prepared, or takes the plan that an earlier start recorded in the run directory. `origin` identifies
-/// the input. `spills_whole`: whether a graph that is one partition is spilled, too.
+/// the input.
 pub(super) fn planned(
     (graph, origin): (OrientedGraph, Option<Origin>),
     job: &Job,
     setup: &Setup,
-    spills_whole: bool,
+    wanted: Wanted,
     control: &Control,
     stages: &mut Vec<Stage>,
 ) -> Result<Planned> {
@@ -111,7 +127,9 @@ pub(super) fn planned(
     let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
     let chosen = setup.backend(&sharing, of_graph)?;
     let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
-    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph).floors(chosen.least_on_host, chosen.gpus() as u64);
+    let host_floors = HostNeeds::new(&sharing, setup.host, of_graph)
+        .of_shard(setup.is_shard())
+        .floors(chosen.least_on_host, chosen.gpus() as u64);
     let building = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
     let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
     let (rates, cores) = (setup.rates, setup.pool.current_num_threads());
@@ -126,10 +144,10 @@ pub(super) fn planned(
         largest_row_block,
         row_block: job.block_bytes,
         prune: job.prune,
-        parts: backends.len() as u32,
+        parts: wanted.parts.max(backends.len() as u32),
         machine,
         whole,
-        spills_whole,
+        spills_whole: wanted.spills_whole,
         host_block: setup.host_block(),
     };
     let until_here = machine::peak_memory();
@@ -180,7 +198,11 @@ pub(super) fn planned(
     stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));
     let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
     let partitioner = resolved(&job.partitioner, plan.cut.stream()).clone();
-    let fingerprint = fingerprint(&partitioner, job.seed, job.prune, &identity, &plan);
+    let fingerprint = match before {
+        // The plan of a prepared job is used as it is; its input need not be there.
+        Some(recorded) if setup.is_shard() => recorded,
+        _ => fingerprint(&partitioner, job.seed, job.prune, &identity, &plan),
+    };
     if let Some(run) = setup.run.as_ref().filter(|_| before != Some(fingerprint)) {
         run.record_plan(fingerprint, &plan)?;
     }

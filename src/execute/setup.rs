@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
+use super::absent::absent;
 use super::counters::on_the_way;
 use super::directories::{cache, cache_dir, places};
 use super::host::{
@@ -16,11 +17,11 @@ use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::cache::Cache;
 use crate::clean::Workspace;
-use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
+use crate::count::{Backend, Footprint};
 use crate::disk::faults::hook;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
@@ -62,6 +63,8 @@ pub struct Setup {
     device_memory: Option<Bytes>,
     /// Bytes of the host's memory that the oriented graph may take where it is not cached.
     graph_memory: Bytes,
+    /// Whether anything is counted.
+    counts: bool,
     /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
 }
@@ -104,9 +107,16 @@ impl Setup {
     /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
     /// ([`crate::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
+        Self::in_run(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)
+    }
+
+    /// The same in a run directory that is open.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn in_run(job: &Job, helper: Option<Helper>, run: Option<RunDir>) -> Result<Self> {
         let pool = threads::pool(job.threads)?;
         let host = HostMemory::new(job.host_memory.unwrap_or(default_host_memory()), pool.current_num_threads());
-        let run = job.run_dir.as_deref().map(RunDir::open).transpose()?;
         let (spill_dir, work_dir, work) = places(job, run.as_ref())?;
         for dir in [&spill_dir, &work_dir] {
             if Directory::survey(dir.clone()).in_ram {
@@ -123,7 +133,7 @@ impl Setup {
         };
         let cache = match (cache, &run) {
             // Without the cache the graph is kept for the later starts of this job.
-            (None, Some(run)) => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
+            (None, Some(run)) if !run.is_shared() => Some(Cache::open(&run.graphs(), Some(Bytes(u64::MAX)))?),
             (cache, _) => cache,
         };
         let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host.usable()));
@@ -140,8 +150,20 @@ impl Setup {
             _work: work,
             device_memory,
             graph_memory,
+            counts: true,
             gpus: Mutex::default(),
         })
+    }
+
+    /// For a command that plans and does not count: GPUs need not be there, if their memory is named.
+    #[must_use]
+    pub fn for_planning(self) -> Self {
+        Self { counts: false, ..self }
+    }
+
+    /// Whether this process counts a shard of a prepared job.
+    pub fn is_shard(&self) -> bool {
+        self.run.as_ref().is_some_and(RunDir::is_shared)
     }
 
     /// Starts to open the GPUs of a job that will count on them, and may prepare its graph there, which needs at most `useful`
@@ -188,7 +210,7 @@ impl Setup {
     /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
     /// [`crate::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
-        let asked = HostNeeds::new(job, self.host, graph);
+        let asked = HostNeeds::new(job, self.host, graph).of_shard(self.is_shard());
         match Choice::of(job.backend, job.method.as_deref())? {
             Choice::Cpu(method) => self.cpu(method, job, &graph.0, &asked),
             Choice::Cuda(method) => self.cuda(method, job, (&graph.0, graph.1), &asked),
@@ -260,6 +282,9 @@ impl Setup {
         (graph, held): (&GraphSize, Bytes),
         asked: &HostNeeds<'_>,
     ) -> Result<Chosen> {
+        if !self.counts && !trimill_kernels::has_driver() && job.device_memory.is_some() {
+            return absent(self, method, job, graph, asked);
+        }
         let opening = lock(&self.gpus).take();
         let opening = opening.unwrap_or_else(|| Opening::start(job, method, Bytes::ZERO, Bytes(u64::MAX)));
         let beside = opening.is_beside();
@@ -288,7 +313,8 @@ impl Setup {
         let device =
             if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.device_memory), least)? };
         // All GPUs have the same budget, so the same method suits all.
-        let (chosen, methods) = self.chosen(&workers[0], graph, (device, largest_row_block));
+        let choices = workers[0].choices(graph.vertices, graph.edges);
+        let (chosen, methods) = self.chosen(&choices, graph, (device, largest_row_block));
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
@@ -313,13 +339,12 @@ impl Setup {
     }
 
     /// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
-    fn chosen(
+    pub(super) fn chosen(
         &self,
-        worker: &Cuda,
+        choices: &[(CudaMethod, Footprint)],
         graph: &GraphSize,
         (device, largest_row_block): (Bytes, Bytes),
     ) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
-        let choices = worker.choices(graph.vertices, graph.edges);
         let candidates: Vec<Candidate<'_>> = choices
             .iter()
             .map(|(method, footprint)| {

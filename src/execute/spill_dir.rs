@@ -83,6 +83,11 @@ impl SpillDir {
         }
     }
 
+    /// Whether it belongs to a run directory, so that spills of an earlier start may be in it.
+    pub fn lasts(&self) -> bool {
+        matches!(self, Self::Lasting { .. })
+    }
+
     /// Whether spills stay.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })

@@ -30,7 +30,8 @@ use crate::vertices::{Places, Totals};
 /// The sums of a job.
 pub(super) struct AtVertices<'g> {
     graph: &'g OrientedGraph,
-    totals: Totals,
+    /// None in a shard, whose counts are added elsewhere.
+    totals: Option<Totals>,
     files: PartFiles,
     unfinished: Unfinished<Counting>,
 }
@@ -47,9 +48,10 @@ struct Counting {
 impl<'g> AtVertices<'g> {
     /// Zeros; in memory where they take no more than [`in_memory`] allows.
     pub(super) fn new(graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
-        let totals = match in_memory(setup.host, graph.vertices()) {
-            true => Totals::in_memory(graph.vertices()),
-            false => Totals::in_file(graph.vertices(), &setup.work_dir)?,
+        let totals = match (setup.is_shard(), in_memory(setup.host, graph.vertices())) {
+            (true, _) => None,
+            (false, true) => Some(Totals::in_memory(graph.vertices())),
+            (false, false) => Some(Totals::in_file(graph.vertices(), &setup.work_dir)?),
         };
         let files = PartFiles::new(setup, fingerprint);
         Ok(Self { graph, totals, files, unfinished: Unfinished::default() })
@@ -61,9 +63,10 @@ impl<'g> AtVertices<'g> {
 
     /// Adds what an earlier start counted at the vertices of a partition. `false`: that is missing or damaged.
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
-        match self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))? {
-            Some(counts) => counts.add_to(&self.totals, pool).map(|()| true),
-            None => Ok(false),
+        let found = self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))?;
+        match (found, &self.totals) {
+            (Some(counts), Some(totals)) => counts.add_to(totals, pool).map(|()| true),
+            (found, _) => Ok(found.is_some()),
         }
     }
 
@@ -145,7 +148,7 @@ impl<'g> AtVertices<'g> {
             if let Some(file) = &mut file {
                 pool.install(|| file.add(places, counts))?;
             }
-            self.totals.add(pool, places, counts)
+            self.totals.as_ref().map_or(Ok(()), |totals| totals.add(pool, places, counts))
         };
         let numbers = window.start.min(numbered.into())..window.end.min(numbered.into());
         let (of_numbers, of_locals) = counts.split_at((numbers.end - numbers.start) as usize);
@@ -165,18 +168,18 @@ impl<'g> AtVertices<'g> {
 
     #[cfg(test)]
     #[allow(clippy::unwrap_used)]
-    pub(super) fn sums(&self) -> Vec<u64> {
-        self.totals.each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
+    pub(super) fn all(&self) -> Vec<u64> {
+        self.totals().unwrap().each_block(|_, sums| Ok(sums.to_vec())).unwrap().concat()
     }
 
     /// The sums.
-    pub(super) fn totals(&self) -> &Totals {
-        &self.totals
+    pub(super) fn totals(&self) -> Result<&Totals> {
+        self.totals.as_ref().ok_or_else(|| Error::defect("the counts of a shard are not added"))
     }
 
     /// Completes the result: the summary and the files.
     pub(super) fn finish(&self, job: &Job, setup: &Setup, result: &mut RunResult) -> Result<()> {
-        let Self { graph, totals, .. } = self;
+        let (graph, totals) = (self.graph, self.totals()?);
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
         let memory = window_bytes(job, setup.host, graph.vertices());

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::counting::device_result;
+use super::counting::{counted_by, device_result};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::{Known, partition_result};
@@ -66,7 +66,7 @@ pub(super) fn count_shares(
     let devices: Vec<DeviceResult> = devices.collect();
     let result = result(&all);
     if let Some(journal) = &journal {
-        journal.record(&result)?;
+        journal.record(&result, counted_by(backends[0].as_ref(), planned.device))?;
     }
     Ok((vec![result], devices))
 }

@@ -193,7 +193,6 @@ pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
 ///
 /// # Errors
 /// As [`open_temporary`].
-#[cfg(feature = "testing")]
 pub fn open(path: &Path) -> Result<OrientedGraph> {
     open_file(&File::open(path).map_err(|e| Error::read(path, e))?, path)
 }

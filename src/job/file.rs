@@ -17,6 +17,7 @@ use super::devices::{Devices, SpillTo};
 use super::limits::{budget, tile};
 use super::suggest;
 use crate::bytes::Bytes;
+use crate::cluster::Scheduler;
 use crate::error::{Error, Result};
 use crate::input::Header;
 use crate::input::format::Format;
@@ -55,6 +56,8 @@ pub struct Tables {
     pub work: WorkTable,
     /// Where the job is resumed.
     pub run: RunTable,
+    /// The cluster that counts the job.
+    pub cluster: ClusterTable,
 }
 
 /// One job: the tables, and a name.
@@ -82,6 +85,8 @@ pub struct JobEntry {
     pub work: WorkTable,
     /// Where the job is resumed.
     pub run: RunTable,
+    /// The cluster that counts the job.
+    pub cluster: ClusterTable,
 }
 
 /// `[job.input]`
@@ -231,6 +236,30 @@ pub struct RunTable {
     /// The directory that holds what is done, so that the job goes on there after any end; default: none.
     #[schemars(length(min = 1))]
     pub dir: Option<PathBuf>,
+}
+
+/// `[job.cluster]`; the job is then prepared in its run directory, and scripts for the scheduler are written there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClusterTable {
+    /// The scheduler; default: none, the job is counted at once.
+    pub engine: Option<Scheduler>,
+    /// How many tasks count; default: one for each partition of the plan.
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    pub shards: Option<NonZeroU32>,
+    /// GPUs of a task, 0 for a count on the CPU; default 1.
+    pub gpus_per_task: Option<u32>,
+    /// Cores of a task; default 4.
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    pub cpus_per_task: Option<NonZeroU32>,
+    /// The most time of a task, as Slurm writes it; default: the cluster's.
+    pub time: Option<String>,
+    /// The partition of the cluster; default: its own.
+    pub partition: Option<String>,
+    /// The account that is charged; default: the user's.
+    pub account: Option<String>,
+    /// The host's memory of a task, as Slurm writes it; default: the cluster's.
+    pub memory: Option<String>,
 }
 
 /// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag).

@@ -7,14 +7,15 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trimill_kernels::Shape;
 
 use super::choices::{Backend, Partitioner, Parts, Prepare, Stream};
 use super::devices::{Devices, SpillTo};
-use super::file::Tables;
+use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::bytes::Bytes;
+use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::input::{Header, Reading};
@@ -26,8 +27,8 @@ use crate::threads;
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A job, resolved and checked. Serialised, it is what `trimill run --check --json` prints, and what a prepared run directory records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The name in the job file; none on the command line.
     pub name: Option<String>,
@@ -97,6 +98,8 @@ pub struct Job {
     pub by_degree: Option<PathBuf>,
     /// The file for the triangles on each edge.
     pub per_edge: Option<PathBuf>,
+    /// The cluster that counts the job; none: this process.
+    pub cluster: Option<Cluster>,
 }
 
 impl Job {
@@ -176,20 +179,18 @@ impl Job {
         let usual = Shape::default();
         Shape::new(block_threads.unwrap_or(usual.block_threads()), tile.unwrap_or(usual.tile()))
             .map_err(|error| refuse(error.to_string()))?;
-        threads::check(typed.count.threads).map_err(|error| match &name {
+        let in_job = |error: Error| match &name {
             Some(name) => error.while_doing(&format!("job '{name}'")),
             None => error,
-        })?;
+        };
+        threads::check(typed.count.threads).map_err(in_job)?;
         let spill_to = typed.spill.to.unwrap_or_default();
         let files = Asked {
             per_vertex: dir(&typed.output.per_vertex, "the file of the vertices")?,
             by_degree: dir(&typed.output.by_degree, "the file of the degrees")?,
             per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
         };
-        files.check_names().map_err(|error| match &name {
-            Some(name) => error.while_doing(&format!("job '{name}'")),
-            None => error,
-        })?;
+        files.check_names().map_err(in_job)?;
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
         }
@@ -220,13 +221,14 @@ impl Job {
             spill_dir: dir(&typed.spill.dir, "the directory of the spill")?,
             spill_to,
             keep_spill,
-            run_dir,
             output: dir(&typed.output.dir, "the directory of the output")?,
             force: typed.output.force.unwrap_or(false),
             clustering: typed.output.clustering.unwrap_or(false),
             per_vertex: files.per_vertex,
             by_degree: files.by_degree,
             per_edge: files.per_edge,
+            cluster: cluster_of(&typed.cluster, run_dir.is_some()).map_err(in_job)?,
+            run_dir,
             name,
         })
     }
@@ -290,6 +292,28 @@ impl Job {
             (None, []) => String::new(),
         }
     }
+}
+
+/// The cluster of a job; none where no scheduler is named.
+fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
+    let Some(engine) = typed.engine else { return Ok(None) };
+    if !has_run_dir {
+        return Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
+            .advice("name a directory that all nodes see with `run.dir`"));
+    }
+    let usual = Cluster::new(engine);
+    let cluster = Cluster {
+        engine,
+        shards: typed.shards,
+        gpus_per_task: typed.gpus_per_task.unwrap_or(usual.gpus_per_task),
+        cpus_per_task: typed.cpus_per_task.unwrap_or(usual.cpus_per_task),
+        time: typed.time.clone(),
+        partition: typed.partition.clone(),
+        account: typed.account.clone(),
+        memory: typed.memory.clone(),
+    };
+    cluster.check()?;
+    Ok(Some(cluster))
 }
 
 fn readable(path: &Path, what: &str) -> Result<()> {

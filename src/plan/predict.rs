@@ -11,7 +11,7 @@ use crate::partition::sizes::PartitionSize;
 use crate::spill;
 
 /// Bytes of one partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Prediction {
     /// The resident section on the device.
     pub resident: Bytes,

@@ -63,7 +63,7 @@ pub fn result(result: &RunResult, short: bool) -> String {
     let mut text = answer(result);
     if !result.partitions.is_empty() {
         text.push_str("\nPartition memory\n");
-        text.push_str(&partitions(&result.partitions, result.stream, short));
+        text.push_str(&partitions(&result.partitions, result.stream, "all", short));
         text.push_str(&totals(result));
     }
     if !result.devices.is_empty() {
@@ -165,12 +165,13 @@ pub(super) fn method(name: &str, of: &[MethodEstimate]) -> String {
     }
 }
 
-fn partitions(partitions: &[PartitionResult], stream: Stream, short: bool) -> String {
+/// The partition-memory report; `of_all` is the name of the row of sums.
+pub(super) fn partitions(partitions: &[PartitionResult], stream: Stream, of_all: &str, short: bool) -> String {
     let sum = |field: fn(&PartitionResult) -> u64| -> u128 { partitions.iter().map(|p| u128::from(field(p))).sum() };
     let largest =
         |field: fn(&PartitionResult) -> Bytes| partitions.iter().map(field).max().unwrap_or_default().to_string();
     let totals = vec![
-        "all".into(),
+        of_all.into(),
         thousands(sum(|p| p.local_vertices)),
         thousands(sum(|p| p.proxies_induced)),
         thousands(sum(|p| p.proxies_kept)),

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::hex;
 use crate::report::PartitionResult;
 
 /// The kind of a record, with its version.
-const KIND: &str = "trimill partition result 1";
+const KIND: &str = "trimill partition result 2";
 
 /// A partition's result, and the partitioning that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,16 +28,25 @@ pub struct PartitionRecord {
     pub fingerprint: u128,
     /// The number of partitions of the partitioning.
     pub parts: u32,
+    /// What counted.
+    pub by: CountedBy,
     /// The result.
     pub result: PartitionResult,
 }
 
-impl PartitionRecord {
-    /// The record of a result.
-    pub fn new(fingerprint: u128, parts: u32, result: PartitionResult) -> Self {
-        Self { kind: KIND.into(), fingerprint, parts, result }
-    }
+/// What counted a partition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountedBy {
+    /// The backend.
+    pub backend: String,
+    /// Its method.
+    pub method: String,
+    /// The budget of the device.
+    pub device_memory: Bytes,
+}
 
+impl PartitionRecord {
     /// Writes it to `dir`, in place of one of the same partition.
     ///
     /// # Errors
@@ -79,7 +89,7 @@ impl Journal {
     pub fn counted(&self) -> Result<BTreeMap<u32, PartitionResult>> {
         let mut counted = BTreeMap::new();
         for part in 0..self.parts {
-            let read = PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts);
+            let read = self.read(part);
             let then = format!("partition {part} is counted again");
             if let Some(record) = sealed_file::unless_damaged(read, &then)? {
                 counted.insert(part, PartitionResult { resumed: true, ..record.result });
@@ -92,8 +102,17 @@ impl Journal {
     ///
     /// # Errors
     /// [`crate::error::Kind::Resource`].
-    pub fn record(&self, result: &PartitionResult) -> Result<()> {
-        PartitionRecord::new(self.fingerprint, self.parts, result.clone()).write(&self.dir)
+    pub fn record(&self, result: &PartitionResult, by: CountedBy) -> Result<()> {
+        let Self { fingerprint, parts, .. } = *self;
+        PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)
+    }
+
+    /// The record of a partition; none where there is none.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
+    pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
+        PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts)
     }
 }
 
@@ -103,15 +122,19 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
+    fn by() -> CountedBy {
+        CountedBy { backend: "cpu".into(), method: "bitmap".into(), device_memory: Bytes(1) }
+    }
+
     #[test]
     fn records_come_back_and_what_is_damaged_or_foreign_does_not() {
         let dir = tempfile::tempdir().unwrap();
         let journal = Journal { dir: dir.path().into(), fingerprint: 1 << 100, parts: 4 };
         let result = |id, triangles| PartitionResult { id, triangles, seconds: 0.1, ..Default::default() };
         for id in [0, 2, 3] {
-            journal.record(&result(id, 7)).unwrap();
+            journal.record(&result(id, 7), by()).unwrap();
         }
-        journal.record(&result(2, u64::MAX)).unwrap();
+        journal.record(&result(2, u64::MAX), by()).unwrap();
         let counted = journal.counted().unwrap();
         assert_eq!(counted.keys().copied().collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(counted[&2], PartitionResult { resumed: true, ..result(2, u64::MAX) });

@@ -9,6 +9,7 @@ use std::path::Path;
 use rayon::ThreadPool;
 
 use super::totals::{BLOCK, Places, Totals};
+use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::part_file::{Kind, Owner, Verified, Writer};
 
@@ -16,6 +17,11 @@ use crate::part_file::{Kind, Owner, Verified, Writer};
 pub const SUFFIX: &str = "vertices";
 
 const KIND: Kind = Kind { magic: b"TRIMVERT", version: 2, suffix: SUFFIX, longest_frame: 2 * 8 * BLOCK };
+
+/// The most bytes of a file with the counts at `vertices` vertices of a partition: as a rule it takes far less, since counts compress.
+pub fn bytes_at_most(vertices: u64) -> Bytes {
+    Bytes(8 * vertices + (vertices / u64::from(BLOCK) + 2) * 64)
+}
 
 /// What the file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

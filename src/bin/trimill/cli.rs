@@ -8,15 +8,18 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use trimill::Bytes;
 use trimill::program::Override;
+use trimill::program::ShardChoice;
 use trimill::program::{OutputTable, RunTable, SpillTable, Tables};
 
 mod args;
 mod bench;
+mod cluster;
 mod generate;
 pub(crate) mod help;
 
 pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
 pub(crate) use bench::BenchCommand;
+pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use generate::GenerateCommand;
 
 /// Counts triangles exactly in graphs bigger than GPU memory.
@@ -73,6 +76,15 @@ pub(crate) enum Command {
     /// Run the jobs of a TOML file
     #[command(after_help = help::RUN)]
     Run(RunCommand),
+    /// Prepare a graph once, so that several processes or nodes can count shares of it
+    #[command(after_help = help::PREPARE)]
+    Prepare(PrepareCommand),
+    /// Add what the shards of a prepared job have counted
+    #[command(after_help = help::MERGE)]
+    Merge(MergeCommand),
+    /// Write scripts that have a prepared job counted by Slurm or HyperQueue
+    #[command(subcommand, after_help = help::CLUSTER)]
+    Cluster(ClusterCommand),
     /// Predict what each partition takes and whether it fits; counts nothing
     #[command(after_help = help::PLAN)]
     Plan(PlanCommand),
@@ -125,6 +137,7 @@ pub(crate) enum Command {
 /// `trimill count`
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("files").multiple(true)))]
+#[command(mut_arg("inputs", |inputs| inputs.required(false).required_unless_present("shard")))]
 pub(crate) struct CountCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -142,6 +155,20 @@ pub(crate) struct CountCommand {
     #[arg(long, value_name = "DIR", help_heading = "Resume")]
     pub(crate) run_dir: Option<PathBuf>,
 
+    /// Count a share of the partitions of a job that `trimill prepare` made in the run directory: I/N, or auto for the one that the
+    /// scheduler's environment names
+    #[arg(
+        long,
+        value_name = "I/N|auto",
+        help_heading = "Resume",
+        requires = "run_dir",
+        conflicts_with_all = [
+            "inputs", "format", "header", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
+            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "files", "force",
+        ]
+    )]
+    pub(crate) shard: Option<ShardChoice>,
+
     /// Also write result.json and partitions.tsv into DIR, which is made where it is missing
     #[arg(long, value_name = "DIR", group = "files", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
@@ -157,6 +184,7 @@ pub(crate) struct CountCommand {
 
 /// `trimill plan`
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("files").multiple(true)))]
 pub(crate) struct PlanCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -165,6 +193,10 @@ pub(crate) struct PlanCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub(crate) spill: SpillArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) counts: CountArgs,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -331,6 +363,9 @@ impl Command {
         match self {
             Self::Count(command) => command.json,
             Self::Run(command) => command.json,
+            Self::Prepare(command) => command.json,
+            Self::Merge(command) => command.json,
+            Self::Cluster(command) => command.json(),
             Self::Plan(command) => command.json,
             Self::Partition(command) => command.json,
             Self::Inspect(command) => command.json,
@@ -348,8 +383,12 @@ impl Command {
 }
 
 impl CountCommand {
-    /// The same as a job's tables.
+    /// The same as a job's tables. The input of a shard is its run directory.
     pub(crate) fn tables(&self) -> Tables {
+        if let (Some(_), Some(run)) = (&self.shard, &self.run_dir) {
+            let tables = Tables { input: cluster::input_of(run), ..self.job.tables() };
+            return Tables { run: RunTable { dir: Some(run.clone()) }, ..tables };
+        }
         let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
         self.counts.fill(&mut output);
         Tables { spill: self.spill.table(), run: RunTable { dir: self.run_dir.clone() }, output, ..self.job.tables() }
@@ -359,7 +398,9 @@ impl CountCommand {
 impl PlanCommand {
     /// The same as a job's tables.
     pub(crate) fn tables(&self) -> Tables {
-        Tables { spill: self.spill.table(), ..self.job.tables() }
+        let mut output = OutputTable::default();
+        self.counts.fill(&mut output);
+        Tables { spill: self.spill.table(), output, ..self.job.tables() }
     }
 }
 

@@ -22,6 +22,7 @@ use trimill::{Error, Kind, Result};
 pub(crate) mod bench;
 pub(crate) mod cache;
 mod checks;
+pub(crate) mod cluster;
 pub(crate) mod count;
 pub(crate) mod generate;
 pub(crate) mod inspect;
@@ -58,6 +59,9 @@ pub(crate) fn run(engine: &dyn Engine, command: Command, context: &mut Context<'
     match command {
         Command::Count(command) => count::run(engine, &command, context),
         Command::Run(command) => run::run(engine, &command, context),
+        Command::Prepare(command) => cluster::prepare(engine, &command, context),
+        Command::Merge(command) => cluster::merge(engine, &command, context),
+        Command::Cluster(command) => cluster::cluster(engine, &command, context),
         Command::Plan(command) => plan::run(engine, &command, context),
         Command::Partition(command) => partition::run(engine, &command, context),
         Command::Inspect(command) => inspect::run(engine, &command, context),

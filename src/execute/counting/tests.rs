@@ -14,7 +14,7 @@ use crate::count::{
 };
 use crate::error::Error;
 use crate::execute::graph::Input;
-use crate::execute::planned::planned;
+use crate::execute::planned::{Wanted, planned};
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
 
@@ -130,7 +130,7 @@ fn count_on(
     let setup = Setup::new(&job, None)?;
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
-    let planned = planned(prepared, &job, &setup, true, &control, &mut stages)?;
+    let planned = planned(prepared, &job, &setup, Wanted { spills_whole: true, parts: 1 }, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     let backends = behaviours
@@ -154,13 +154,13 @@ fn count_on(
         Details::Vertices(vertices) => {
             // Each vertex of a complete graph has the pairs of its neighbours.
             let expected: Vec<u64> = degrees.map(crate::vertices::pairs).collect();
-            assert_eq!(vertices.sums(), expected, "{behaviours:?} {more}");
+            assert_eq!(vertices.all(), expected, "{behaviours:?} {more}");
         }
         Details::Edges(edges) => {
             // Each edge has all other vertices.
             let lengths = planned.graph.out_degrees()?;
             let others = degrees.zip(lengths).flat_map(|(degree, length)| vec![degree - 1; length as usize]);
-            assert!(edges.sums().into_iter().eq(others), "{behaviours:?} {more}");
+            assert!(edges.all().into_iter().eq(others), "{behaviours:?} {more}");
         }
     }
     Ok((results, devices, stages))
@@ -313,7 +313,8 @@ fn with_several_devices_the_largest_partition_comes_first() {
     let setup = Setup::new(&job, None).unwrap();
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stages).unwrap();
-    let planned = planned(prepared, &job, &setup, true, &control, &mut stages).unwrap();
+    let planned =
+        planned(prepared, &job, &setup, Wanted { spills_whole: true, parts: 1 }, &control, &mut stages).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();

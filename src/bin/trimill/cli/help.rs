@@ -50,13 +50,42 @@ taken from the folder of the file, in --set as well. A job that fails does not s
 table at the end says how each of them went, and the exit code is the highest of all. Ctrl-C stops
 the batch.";
 
+/// Under `trimill prepare --help`.
+pub(crate) const PREPARE: &str = "\
+Examples:
+  trimill prepare crawl.graph --run-dir /shared/crawl --shards 16 --backend cuda --device-memory 70GiB
+  trimill count --run-dir /shared/crawl --shard 0/16
+  trimill merge /shared/crawl
+
+Shards 0 to 15 may be counted by any processes, on any nodes that see the directory, at any time, and
+again: what is there is not counted twice. A machine without a GPU can prepare for GPUs: name the memory of one
+with --device-memory. docs/clusters.md has the details.";
+
+/// Under `trimill merge --help`.
+pub(crate) const MERGE: &str = "\
+Examples:
+  trimill merge /shared/crawl
+  trimill merge /shared/crawl --json
+
+Prints what `trimill count` would have printed, and writes the files that `trimill prepare` was asked for.
+Where partitions are missing, the exit code is 3, and the message names them and what counts them.";
+
+/// Under `trimill cluster --help`.
+pub(crate) const CLUSTER: &str = "\
+Examples:
+  trimill cluster slurm /shared/crawl --shards 16 --time 4:00:00
+  trimill cluster hq /shared/crawl --shards 16 --gpus-per-task 0 --cpus-per-task 16
+
+The scripts are text that may be changed before it is submitted.";
+
 /// Under `trimill plan --help`.
 pub(crate) const PLAN: &str = "\
 Examples:
   trimill plan crawl.graph --device-memory 16GB
   trimill plan crawl.graph --device-memory 16GB --parts 64 --prune none --json
 
-The graph is read and prepared (and kept in the cache), but nothing is spilled or counted. The exit
+The graph is read and prepared (and kept in the cache), but nothing is spilled or counted, and no file of
+vertices or edges is written. Without a GPU, --backend cuda plans for one of --device-memory. The exit
 code is 3 when something does not fit, and the plan says what to change.";
 
 /// Under `trimill partition --help`.

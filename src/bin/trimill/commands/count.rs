@@ -2,6 +2,7 @@
 
 use super::{Context, Outcome, checks, job_of};
 use crate::cli::CountCommand;
+use std::path::Path;
 use trimill::Control;
 use trimill::Result;
 use trimill::RunResult;
@@ -12,11 +13,24 @@ use trimill::program::{WORKER, guarded};
 use trimill::program::{files, result_table};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
+    if let Some(shard) = command.shard {
+        let mut how = Job::resolve(None, &command.tables(), Path::new(""))?;
+        checks::check(&mut how, &command.tables())?;
+        let report =
+            guarded(WORKER, || engine.count_shard(&how, shard, &context.control)).and_then(|counted| counted)?;
+        let short = context.terminal;
+        return context.report(command.json, &report, |report| report.table(short));
+    }
     let job = job_of(&command.tables())?;
     checks::check_output_is_free(&job)?;
-    let Counted { result, written } = count(engine, &job, &context.control)?;
+    report(count(engine, &job, &context.control)?, command.json, context)
+}
+
+/// Prints a result, and what went wrong with its files.
+pub(super) fn report(counted: Counted, as_json: bool, context: &mut Context<'_>) -> Result<Outcome> {
+    let Counted { result, written } = counted;
     let short = context.terminal;
-    let said = context.report(command.json, &result, |result| result_table::result(result, short));
+    let said = context.report(as_json, &result, |result| result_table::result(result, short));
     let unwritten = written.err().inspect(|error| context.tell("", error));
     said?;
     Ok(unwritten.map(|error| error.kind()))
@@ -36,7 +50,14 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
     let result = guarded(WORKER, || engine.count(job, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))??;
-    let write = |dir| guarded(WORKER, || files::write(dir, &result)).and_then(|written| written);
-    let written = job.output.as_deref().map_or(Ok(()), write);
-    Ok(Counted { result, written })
+    Ok(Counted::new(result, job.output.as_deref()))
+}
+
+impl Counted {
+    /// Writes the files of a result into `dir`, if there is one.
+    pub(super) fn new(result: RunResult, dir: Option<&Path>) -> Self {
+        let write = |dir| guarded(WORKER, || files::write(dir, &result)).and_then(|written| written);
+        let written = dir.map_or(Ok(()), write);
+        Self { result, written }
+    }
 }

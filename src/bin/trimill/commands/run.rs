@@ -12,12 +12,14 @@ use crate::cli::RunCommand;
 use trimill::Bytes;
 use trimill::program::Engine;
 use trimill::program::{Batch, BatchJob, Job};
+use trimill::program::{Cluster, ClusterRequest, PreparedReport};
 use trimill::program::{Column, grid, or_dash};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{SummaryLine, summary};
+use trimill::program::{WORKER, guarded};
 use trimill::program::{json, result_table};
 use trimill::program::{printable, shown};
-use trimill::{Kind, Result};
+use trimill::{Error, Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Context<'_>) -> Result<Outcome> {
     let mut batch = Batch::read(&command.file, &command.overrides()?, &command.only)?;
@@ -34,6 +36,21 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
             continue;
         }
         let begun = Instant::now();
+        if let Some(cluster) = &job.cluster {
+            let outcome = for_cluster(engine, job, cluster, command.json, context);
+            worst = worst.max(outcome.as_ref().err().map(Error::kind));
+            let outcome = match outcome {
+                Ok(command) => format!("prepared: {command}"),
+                Err(error) => failed(name, &error, command.json, context)?,
+            };
+            lines.push(SummaryLine {
+                job: name.clone(),
+                counted: None,
+                seconds: begun.elapsed().as_secs_f64(),
+                outcome,
+            });
+            continue;
+        }
         let result = job.check_files().and_then(|()| count::count(engine, job, &context.control));
         let mut line = SummaryLine {
             job: name.clone(),
@@ -55,14 +72,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
             }
             Err(error) => {
                 worst = worst.max(Some(error.kind()));
-                line.outcome = match error.kind() {
-                    Kind::Interrupted => "interrupted".into(),
-                    kind => format!("{}: {error}", kind_name(kind)),
-                };
-                context.tell(&of, &error);
-                if command.json {
-                    json::write_line(context.out, &Failure::new(Some(name), &error))?;
-                }
+                line.outcome = failed(name, &error, command.json, context)?;
             }
         }
         lines.push(line);
@@ -75,6 +85,35 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
         context.say(&summary)?;
     }
     Ok(worst)
+}
+
+/// Prepares a job for its cluster and writes the scripts; returns the command that submits them.
+fn for_cluster(
+    engine: &dyn Engine,
+    job: &Job,
+    cluster: &Cluster,
+    as_json: bool,
+    context: &mut Context<'_>,
+) -> Result<String> {
+    job.check_files()?;
+    let prepared = guarded(WORKER, || engine.prepare(job, cluster.shards, &context.control)).and_then(|done| done)?;
+    let run = job.run_dir.clone().unwrap_or_default();
+    let written = engine.cluster(&ClusterRequest { run, cluster: cluster.clone() })?;
+    context.report(as_json, &prepared, PreparedReport::table)?;
+    context.report(as_json, &written, |written| format!("{}\n", written.table()))?;
+    Ok(written.commands.first().cloned().unwrap_or_default())
+}
+
+/// Reports the failure of a job; returns its outcome for the summary.
+fn failed(name: &str, error: &Error, as_json: bool, context: &mut Context<'_>) -> Result<String> {
+    context.tell(&format!("job '{}': ", printable(name)), error);
+    if as_json {
+        json::write_line(context.out, &Failure::new(Some(name), error))?;
+    }
+    Ok(match error.kind() {
+        Kind::Interrupted => "interrupted".into(),
+        kind => format!("{}: {error}", kind_name(kind)),
+    })
 }
 
 /// Prints what would run; checks the files of every job.

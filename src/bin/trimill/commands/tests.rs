@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
@@ -14,10 +15,11 @@ use trimill::Control;
 use trimill::program::Engine;
 use trimill::program::Job;
 use trimill::program::{
-    BenchReport, CacheReport, DoctorReport, GenerateReport, InputReport, PartitionReport, PlannedPartition,
-    VerifyReport,
+    BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
+    PlannedPartition, PreparedReport, ShardReport, VerifyReport,
 };
-use trimill::program::{BenchRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use trimill::program::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
+use trimill::program::{ShardChoice, Stream};
 use trimill::{Error, Kind, Result};
 use trimill::{PartitionResult, PlanReport, RunResult};
 
@@ -53,6 +55,22 @@ impl Engine for Fake {
         (result.vertices, result.edges, result.wedges) = (6, 10, 42);
         result.partitions = vec![PartitionResult { triangles: 7, arcs_kept: 10, ..PartitionResult::default() }];
         Ok(result.complete())
+    }
+    fn prepare(&self, job: &Job, shards: Option<NonZeroU32>, _: &Control) -> Result<PreparedReport> {
+        self.note(format!("prepare {} for {shards:?}", job.title()));
+        Ok(PreparedReport { parts: 3, ..PreparedReport::of(job) })
+    }
+    fn count_shard(&self, how: &Job, shard: ShardChoice, _: &Control) -> Result<ShardReport> {
+        self.note(format!("count {shard:?} of {} on {}", how.run_dir.as_ref().unwrap().display(), how.backend));
+        Ok(ShardReport::new("run".into(), "0/2".into(), (3, Stream::Graph)))
+    }
+    fn merge(&self, how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
+        self.note(format!("merge {}", how.run_dir.as_ref().unwrap().display()));
+        Ok((self.count(how, control)?, None))
+    }
+    fn cluster(&self, request: &ClusterRequest) -> Result<ClusterReport> {
+        self.note(format!("cluster {} {:?}", request.run.display(), request.cluster.engine));
+        Ok(ClusterReport::new("run".into(), NonZeroU32::MIN, vec!["run/a".into()], vec!["submit".into()]))
     }
     fn plan(&self, job: &Job, _: &Control) -> Result<PlanReport> {
         let mut plan = PlanReport::of(job);

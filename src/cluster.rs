@@ -1,0 +1,208 @@
+//! Scripts that have the shards of a prepared job counted by a scheduler, and merged afterwards.
+//!
+//! Input: a run directory, and what each task gets. Output: files in that directory, which a user can read and change, and the command that
+//! submits them. The templates are in `src/cluster/`, each of them a file as the scheduler reads it: `@NAME@` stands for a value, and a
+//! line whose value was not given is left out.
+
+mod template;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::report::ClusterReport;
+use template::Values;
+
+/// A scheduler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Slurm.
+    Slurm,
+    /// HyperQueue.
+    Hq,
+}
+
+/// What a job asks of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cluster {
+    /// The scheduler.
+    pub engine: Scheduler,
+    /// How many tasks count; none: as many as the job was prepared for.
+    pub shards: Option<NonZeroU32>,
+    /// GPUs of a task; 0: the CPU counts.
+    pub gpus_per_task: u32,
+    /// Cores of a task.
+    pub cpus_per_task: NonZeroU32,
+    /// The most time of a task, as Slurm writes it.
+    pub time: Option<String>,
+    /// The partition of the cluster.
+    pub partition: Option<String>,
+    /// The account that is charged.
+    pub account: Option<String>,
+    /// The host's memory of a task, as Slurm writes it.
+    pub memory: Option<String>,
+}
+
+/// GPUs of a task, where the user does not say.
+pub const USUAL_GPUS: u32 = 1;
+/// Cores of a task, where the user does not say.
+pub const USUAL_CPUS: NonZeroU32 = NonZeroU32::new(4).unwrap();
+
+impl Cluster {
+    /// Tasks with the usual resources.
+    pub fn new(engine: Scheduler) -> Self {
+        Self {
+            engine,
+            shards: None,
+            gpus_per_task: USUAL_GPUS,
+            cpus_per_task: USUAL_CPUS,
+            time: None,
+            partition: None,
+            account: None,
+            memory: None,
+        }
+    }
+
+    /// Refuses values that scripts would misread.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`].
+    pub fn check(&self) -> Result<()> {
+        let values = [
+            ("time", &self.time),
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("memory", &self.memory),
+        ];
+        values.into_iter().try_for_each(|(name, value)| value.as_ref().map_or(Ok(()), |value| plain(name, value)))
+    }
+}
+
+/// Writes the files for `shards` shards of the job in `run`, counted by `program`.
+///
+/// # Errors
+/// Paths that scripts would misread ([`crate::error::Kind::Usage`]); files that cannot be written ([`crate::error::Kind::Resource`]).
+pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) -> Result<ClusterReport> {
+    cluster.check()?;
+    let [run, program] = [run, program].map(|path| {
+        let path = std::path::absolute(path).map_err(|error| Error::write(path, error))?;
+        let text = path.display().to_string();
+        plain("the path", &text).map(|()| text)
+    });
+    let (run, program) = (run?, program?);
+    let values = Values::new(cluster, &run, &program, shards);
+    let (folder, files, command): (_, &[(&str, &str)], _) = match cluster.engine {
+        Scheduler::Slurm => (
+            "slurm",
+            &[
+                ("count.sbatch", include_str!("cluster/count.sbatch")),
+                ("merge.sbatch", include_str!("cluster/merge.sbatch")),
+                ("submit", include_str!("cluster/submit")),
+            ],
+            "sh @RUN@/slurm/submit",
+        ),
+        Scheduler::Hq => (
+            "hq",
+            &[("job.toml", include_str!("cluster/job.toml")), ("submit.py", include_str!("cluster/submit.py"))],
+            "hq job submit-file @RUN@/hq/job.toml",
+        ),
+    };
+    let folder = PathBuf::from(&run).join(folder);
+    disk::make_dir(&folder)?;
+    let mut written = Vec::new();
+    for (name, text) in files {
+        let path = folder.join(name);
+        disk::replace(&path, values.fill(text).as_bytes())?;
+        written.push(path);
+    }
+    let without_hq = (cluster.engine == Scheduler::Hq).then(|| values.fill("python3 @RUN@/hq/submit.py"));
+    let commands = std::iter::once(values.fill(command)).chain(without_hq);
+    Ok(ClusterReport::new(
+        PathBuf::from(run),
+        shards,
+        written,
+        commands.map(|command| command.trim_end().into()).collect(),
+    ))
+}
+
+/// Refuses what a shell, a TOML file or Slurm's patterns would not read as it is.
+fn plain(what: &str, text: &str) -> Result<()> {
+    let fits = |letter: char| letter.is_alphanumeric() || "_./,:+@=-".contains(letter);
+    match text.chars().find(|&letter| !fits(letter)) {
+        None if !text.is_empty() => Ok(()),
+        found => {
+            let found = found.map_or_else(|| "is empty".into(), |letter| format!("has the character '{letter}'"));
+            Err(Error::usage(format!("{what} '{text}' {found}, which job scripts may misread"))
+                .expected("letters, digits and _ . / , : + @ = -"))
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(cluster: &Cluster, shards: u32) -> (tempfile::TempDir, ClusterReport) {
+        let dir = tempfile::Builder::new().prefix("run").tempdir().unwrap();
+        let report =
+            write(cluster, dir.path(), Path::new("/usr/bin/trimill"), NonZeroU32::new(shards).unwrap()).unwrap();
+        (dir, report)
+    }
+
+    #[test]
+    fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
+        for engine in [Scheduler::Slurm, Scheduler::Hq] {
+            let all = Cluster {
+                time: Some("1:00:00".into()),
+                partition: Some("gpu".into()),
+                account: Some("graphs".into()),
+                memory: Some("64G".into()),
+                ..Cluster::new(engine)
+            };
+            let none = Cluster { gpus_per_task: 0, ..Cluster::new(engine) };
+            for cluster in [all, none] {
+                let (dir, report) = written(&cluster, 3);
+                let texts: Vec<String> =
+                    report.files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+                for text in &texts {
+                    assert!(!text.contains('@'), "{text}");
+                }
+                let all = texts.concat();
+                assert!(all.contains(&dir.path().display().to_string()));
+                if engine == Scheduler::Slurm {
+                    let given = cluster.time.is_some();
+                    for option in ["--time=1:00:00", "--partition=gpu", "--account=graphs", "--mem=64G", "--gres=gpu:1"]
+                    {
+                        assert_eq!(all.contains(option), given, "{option}");
+                    }
+                    assert!(all.contains("--array=0-2"));
+                } else {
+                    let file: toml::Table = texts[0].parse().unwrap();
+                    assert_eq!(file["task"].as_array().unwrap().len(), 4);
+                    assert_eq!(all.contains("gpus/nvidia\" = "), cluster.gpus_per_task > 0);
+                    let last = &file["task"][3];
+                    assert_eq!(last["deps"].as_array().unwrap().len(), 3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_scripts_would_misread_is_refused() {
+        let shards = NonZeroU32::MIN;
+        let cluster = Cluster::new(Scheduler::Slurm);
+        let dir = tempfile::tempdir().unwrap();
+        let error = write(&cluster, &dir.path().join("my run"), Path::new("trimill"), shards).unwrap_err();
+        assert!(error.to_string().contains("character ' '"), "{error}");
+        let cluster = Cluster { partition: Some("a;rm".into()), ..cluster };
+        let error = write(&cluster, dir.path(), Path::new("trimill"), shards).unwrap_err();
+        assert!(error.to_string().contains("partition 'a;rm'"), "{error}");
+        assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
+    }
+}

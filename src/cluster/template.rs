@@ -1,0 +1,68 @@
+//! Templates: `@NAME@` stands for a value; a line whose value was not given is left out.
+
+use std::num::NonZeroU32;
+
+use super::Cluster;
+
+/// The values, by their names.
+pub(super) struct Values(Vec<(&'static str, Option<String>)>);
+
+/// A task that counts a shard, in a job file of HyperQueue.
+const TASK: &str = include_str!("task.toml");
+
+/// The options that say what counts: with GPUs nothing else, so that a task whose GPU is missing fails instead of counting slowly.
+fn on(gpus: u32) -> Vec<&'static str> {
+    match gpus {
+        0 => vec!["--backend", "cpu"],
+        1 => vec!["--backend", "cuda"],
+        _ => vec!["--backend", "cuda", "--devices", "all"],
+    }
+}
+
+impl Values {
+    pub(super) fn new(cluster: &Cluster, run: &str, program: &str, shards: NonZeroU32) -> Self {
+        let gpus = cluster.gpus_per_task;
+        let ids = (0..shards.get()).map(|id| id.to_string()).collect::<Vec<_>>().join(", ");
+        let mut values = Self(vec![
+            ("RUN", Some(run.into())),
+            ("PROGRAM", Some(program.into())),
+            ("SHARDS", Some(shards.to_string())),
+            ("LAST", Some((shards.get() - 1).to_string())),
+            ("IDS", Some(ids)),
+            ("GPUS", (gpus > 0).then(|| gpus.to_string())),
+            ("GPUS_OR_0", Some(gpus.to_string())),
+            ("ON", Some(on(gpus).join(" "))),
+            ("ON_LIST", Some(on(gpus).iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", "))),
+            ("CPUS", Some(cluster.cpus_per_task.to_string())),
+            ("TIME", cluster.time.clone()),
+            ("PARTITION", cluster.partition.clone()),
+            ("ACCOUNT", cluster.account.clone()),
+            ("MEMORY", cluster.memory.clone()),
+        ]);
+        let of_shard = |shard: u32| {
+            values.0.push(("SHARD", Some(shard.to_string())));
+            let task = values.fill(TASK);
+            values.0.pop();
+            task
+        };
+        let tasks = (0..shards.get()).map(of_shard).collect();
+        values.0.push(("TASKS", Some(tasks)));
+        values
+    }
+
+    /// The text with all values.
+    pub(super) fn fill(&self, template: &str) -> String {
+        template.lines().filter_map(|line| self.line(line)).map(|line| line + "\n").collect()
+    }
+
+    fn line(&self, line: &str) -> Option<String> {
+        let mut line = line.to_owned();
+        for (name, value) in &self.0 {
+            let place = format!("@{name}@");
+            if line.contains(&place) {
+                line = line.replace(&place, value.as_ref()?);
+            }
+        }
+        Some(line)
+    }
+}

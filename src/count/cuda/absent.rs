@@ -1,0 +1,90 @@
+//! A GPU that is not here: plans are made for it, on a machine that has none.
+
+use trimill_kernels::{
+    ALIGNMENT, COUNTER_BYTES, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes, packed_takes_edges,
+    scratch_bytes,
+};
+
+use super::super::method::CudaMethod;
+use super::super::translated::translated;
+use super::super::{Backend, Detail, Footprint, PartitionCounter, vertex_counters};
+use super::{Settings, footprint};
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::graph::GraphSize;
+use crate::partition::section::Resident;
+
+/// A GPU with a budget of some bytes, and what methods would take of it.
+#[derive(Debug)]
+pub struct Absent {
+    name: CudaMethod,
+    footprint: Footprint,
+    scope: Scope,
+}
+
+impl Absent {
+    /// The methods that could count a graph of this size on a GPU with `budget` bytes: the named one, or those of `auto`. `edges`:
+    /// whether triangles are counted on edges; `vertices`: the most bytes of counters, where they are counted at vertices.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`]: block threads or a tile out of bounds.
+    pub fn choices(
+        name: CudaMethod,
+        settings: &Settings,
+        graph: &GraphSize,
+        budget: Bytes,
+        (edges, vertices): (bool, Option<Bytes>),
+    ) -> Result<Vec<Self>> {
+        let usual = Shape::default();
+        let of_block = (settings.block_threads.unwrap_or(usual.block_threads()), settings.tile.unwrap_or(usual.tile()));
+        let shape = Shape::new(of_block.0, of_block.1).map_err(translated)?;
+        let half = budget.get() / 2 / ALIGNMENT * ALIGNMENT;
+        let counters = vertices.map_or(0, |most| {
+            let within = budget.min(Bytes(4 * most.get()));
+            (COUNTER_BYTES * vertex_counters(graph.vertices, within)).min(half)
+        });
+        let absent = |name: CudaMethod, method: &dyn Method<Resident>| {
+            let scratch = if method.takes_stored_rows() { scratch_bytes(budget.get()) } else { 0 };
+            Self { name, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
+        };
+        let (lstc, packed) = (absent(CudaMethod::Lstc, &Lstc { shape }), absent(CudaMethod::Packed, &Packed));
+        Ok(match name {
+            CudaMethod::Lstc => vec![lstc],
+            CudaMethod::Packed => vec![packed],
+            CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
+            CudaMethod::Auto => {
+                let asked = settings.block_threads.is_some() || settings.tile.is_some();
+                let takes = packed_takes(graph.vertices, graph.edges, budget.get())
+                    && (!edges || packed_takes_edges(graph.edges, budget.get()));
+                if takes && !asked { vec![lstc, packed] } else { vec![lstc] }
+            }
+        })
+    }
+
+    /// The method.
+    pub fn choice(&self) -> CudaMethod {
+        self.name
+    }
+}
+
+impl Backend for Absent {
+    fn name(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn method(&self) -> &'static str {
+        self.name.name()
+    }
+
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    fn footprint(&self) -> Footprint {
+        self.footprint
+    }
+
+    fn begin<'a>(&'a mut self, _: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        Err(Error::defect("a GPU that is not here was to count"))
+    }
+}

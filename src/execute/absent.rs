@@ -1,0 +1,63 @@
+//! Plans for a GPU on a machine that has none, whose memory the job names.
+
+use super::counters::on_the_way;
+use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
+use super::opening::settings;
+use super::setup::{Chosen, Setup, host_holds};
+use crate::bytes::Bytes;
+use crate::count::Backend;
+use crate::count::cuda::Absent;
+use crate::count::method::CudaMethod;
+use crate::error::{Error, Result};
+use crate::graph::GraphSize;
+use crate::job::{Devices, Job};
+use crate::plan::floor;
+
+/// What [`Setup::backend`] would choose on a machine with such GPUs; they cannot count.
+///
+/// # Errors
+/// A budget of the host below the floor ([`crate::error::Kind::Resource`]); block threads or a tile out of bounds.
+pub(super) fn absent(
+    setup: &Setup,
+    method: CudaMethod,
+    job: &Job,
+    graph: &GraphSize,
+    asked: &HostNeeds<'_>,
+) -> Result<Chosen> {
+    let device = job.device_memory.unwrap_or_default();
+    let gpus = match &job.devices {
+        Some(Devices::List(list)) => list.len() as u64,
+        Some(Devices::All) | None => 1,
+    };
+    let shape = (gpus, blocks_of_gpu(job));
+    let least_on_host = least_on_gpus(shape, graph.longest_row);
+    let division = asked.divided(least_on_host, gpus)?;
+    let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(shape, division.counting);
+    host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
+    let settings = settings(job);
+    let vertices = (job.counts_vertices() && !job.counts_edges()).then(|| on_the_way(setup.host, gpus));
+    let details = (job.counts_edges(), vertices);
+    let of_each = |_| Absent::choices(method, &settings, graph, device, details);
+    let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
+    let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
+    let (chosen, methods) = setup.chosen(compared, graph, (device, largest_row_block));
+    let backend = |i| {
+        let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
+        let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;
+        Ok(Box::new(found) as Box<dyn Backend>)
+    };
+    let backends = (0..gpus).map(backend).collect::<Result<Vec<_>>>()?;
+    let floor = floor(graph, &backends[0].footprint());
+    Ok(Chosen {
+        backends,
+        device,
+        largest_row_block,
+        floor,
+        methods,
+        on_host,
+        division,
+        least_on_host,
+        driver: Bytes::ZERO,
+        beside: false,
+    })
+}

@@ -1,0 +1,28 @@
+//! What `trimill cluster` does: writes scripts for a scheduler beside a prepared job.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use crate::cluster;
+use crate::error::{Error, Result};
+use crate::report::ClusterReport;
+use crate::request::ClusterRequest;
+use crate::run_dir::RunDir;
+
+/// Writes the scripts, in which `program` counts.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
+pub fn cluster(request: &ClusterRequest, program: Option<&Path>) -> Result<ClusterReport> {
+    let ClusterRequest { run, cluster } = request;
+    let prepared = RunDir::share(run)?.1;
+    let parts = NonZeroU32::new(prepared.parts()).unwrap_or(NonZeroU32::MIN);
+    let shards = cluster.shards.or(prepared.shards).unwrap_or(parts);
+    if shards > parts {
+        tracing::warn!(
+            "{shards} shards of {parts} partitions: some have nothing to count; 'trimill prepare --shards {shards}' makes more"
+        );
+    }
+    let program = program.ok_or_else(|| Error::usage("the program that counts is not known"))?;
+    cluster::write(cluster, run, program, shards)
+}

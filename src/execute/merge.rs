@@ -1,0 +1,130 @@
+//! What `trimill merge` does: checks that every partition of a prepared job was counted, by the same plan, and adds them to the result that
+//! `trimill count` would give.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::details::{self, Details};
+use super::host::HostNeeds;
+use super::results::input_report;
+use super::setup::Setup;
+use crate::bytes::Bytes;
+use crate::control::{Control, Unit};
+use crate::error::{Error, Result};
+use crate::graph::file as graph_file;
+use crate::job::Job;
+use crate::machine;
+use crate::report::{PartitionResult, RunResult, Stage};
+use crate::run_dir::{PartitionRecord, Prepared, RunDir};
+use crate::shards::{Shard, shards_of};
+
+/// Adds the partitions of the job that is prepared in the run directory of `how`, which says within which budgets. Files of the job's
+/// shards are removed afterwards. Also returns the directory that the job names for its result.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written.
+pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
+    machine::reset_peak();
+    let begin = Instant::now();
+    let Some(path) = &how.run_dir else {
+        return Err(Error::usage("no run directory"));
+    };
+    let prepared = RunDir::share(path)?.1;
+    let job = prepared.counted_as(how);
+    let setup = Setup::new(&job, None)?;
+    let Some(run) = &setup.run else { return Err(Error::defect("a merge without a run directory")) };
+    if let Some(result) = run.finished()?.filter(|result| details::holds_all(&job, result)) {
+        tracing::info!(target: crate::control::NOTE, "{}: merged on an earlier start", path.display());
+        return Ok((result, job.output));
+    }
+    details::check(&job)?;
+    let graph = graph_file::open(&run.graphs().join(&prepared.graph))?;
+    HostNeeds::new(&job, setup.host, (graph.size(), graph.held_bytes())).can_write()?;
+    let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
+
+    let start = Instant::now();
+    let records = records(run, &prepared)?;
+    let added = added(&details, &records, &setup, control)?;
+    let missing: Vec<u32> = (0..prepared.parts()).filter(|part| !added.contains(part)).collect();
+    if !missing.is_empty() {
+        return Err(not_counted(path, &missing, &prepared));
+    }
+    let of_all = |name: fn(&PartitionRecord) -> &str| {
+        let names: BTreeSet<&str> = records.iter().map(name).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let result = RunResult {
+        vertices: u64::from(graph.vertices()),
+        edges: graph.edges(),
+        wedges: graph.wedges(),
+        input: input_report(graph.report()),
+        stream: prepared.stream,
+        partitioner: prepared.partitioner.to_string(),
+        backend: of_all(|record| &record.by.backend),
+        method: of_all(|record| &record.by.method),
+        stages: vec![Stage::since("merge", start, Bytes::ZERO, Bytes::ZERO)],
+        device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
+        partitions: records.into_iter().map(|record| PartitionResult { resumed: true, ..record.result }).collect(),
+        host_memory: setup.host.budget(),
+        ..RunResult::of(&job)
+    };
+    let mut result = result.complete();
+    details.finish(&job, &setup, control, &mut result)?;
+    result.seconds = begin.elapsed().as_secs_f64();
+    result.peak_host_bytes = machine::peak_memory();
+    run.finish(&result)?;
+    setup.tidy(&job);
+    Ok((result, job.output))
+}
+
+/// The records of all partitions that were counted.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`] for a record of another plan, or of another version of the program.
+fn records(run: &RunDir, prepared: &Prepared) -> Result<Vec<PartitionRecord>> {
+    let journal = run.journal(prepared.fingerprint, prepared.parts());
+    let advice = "remove it, and count its partition again";
+    let read = |part| journal.read(part).map_err(|error| error.advice(advice)).transpose();
+    (0..prepared.parts()).filter_map(read).collect()
+}
+
+/// Adds the counts of partitions besides their totals; returns the partitions of which they are there.
+fn added(
+    details: &Details<'_>,
+    records: &[PartitionRecord],
+    setup: &Setup,
+    control: &Control,
+) -> Result<BTreeSet<u32>> {
+    let task = control.task("merge", Some(records.len() as u64), Unit::Partitions);
+    let mut added = BTreeSet::new();
+    for record in records {
+        control.check()?;
+        if details.resume(record.result.id, &setup.pool)? {
+            added.insert(record.result.id);
+        }
+        task.advance(1);
+    }
+    Ok(added)
+}
+
+/// Which partitions are missing, and what counts them.
+fn not_counted(run: &Path, missing: &[u32], prepared: &Prepared) -> Error {
+    const MOST: usize = 16;
+    let mut which = String::new();
+    for part in missing.iter().take(MOST) {
+        let _ = write!(which, "{}{part}", if which.is_empty() { "" } else { ", " });
+    }
+    if missing.len() > MOST {
+        which.push_str(", ...");
+    }
+    let shards = shards_of(missing, &prepared.costs, prepared.shards.unwrap_or(NonZeroU32::MIN));
+    let command = |shard: &Shard| format!("'trimill count --run-dir {} --shard {shard}'", run.display());
+    let commands = shards.iter().take(MOST).map(command).collect::<Vec<_>>().join(", ");
+    let more = if shards.len() > MOST { ", ..." } else { "" };
+    Error::resource(format!("{} of {} partitions are not counted: {which}", missing.len(), prepared.parts()))
+        .at(run)
+        .advice(format!("count them with {commands}{more}"))
+}

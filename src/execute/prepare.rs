@@ -1,0 +1,188 @@
+//! What `trimill prepare` does: everything up to the plan, and in the partition stream the spills, once for all shards of a job. Nothing is
+//! counted.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Instant;
+
+use super::details;
+use super::graph::{Input, unless_damaged};
+use super::partition::write_spills;
+use super::planned::{Planned, Wanted, planned};
+use super::setup::Setup;
+use super::spill_dir::SpillDir;
+use crate::assign::Helper;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::edges;
+use crate::error::{Error, Result};
+use crate::graph::file as graph_file;
+use crate::job::{Job, Stream};
+use crate::machine;
+use crate::plan::costs::costs;
+use crate::plan::{Cut, Plan};
+use crate::report::{PreparedReport, Stage};
+use crate::run_dir::{JobRecord, Prepared, RunDir};
+use crate::vertices;
+
+/// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
+///
+/// # Errors
+/// The error of any stage; a job without a run directory ([`crate::error::Kind::Usage`]).
+pub fn prepare(
+    job: &Job,
+    shards: Option<NonZeroU32>,
+    helper: Option<Helper>,
+    control: &Control,
+) -> Result<PreparedReport> {
+    machine::reset_peak();
+    let begin = Instant::now();
+    refuse(job)?;
+    details::check(job)?;
+    // The graph and the spills are where all nodes find them: in the run directory.
+    let job = &Job { cache: false, ..job.clone() };
+    let setup = Setup::new(job, helper)?.for_planning();
+    let Some(run) = &setup.run else { return Err(Error::usage("no run directory").advice("name it with --run-dir")) };
+    let input = Input::open(job, &setup, control)?;
+    let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
+    setup.pool.install(|| run.claim(&mut claimed, control))?;
+    if let Some(report) = earlier(run, job)? {
+        return Ok(report);
+    }
+    setup.open_gpus(job, input.device_bytes_at_most())?;
+    let mut stages = Vec::new();
+    let prepared = input.graph(&setup, control, &mut stages)?;
+    if let Some(origin) = &prepared.1 {
+        run.record(&claimed.with_input(&origin.identity))?;
+    }
+    drop(input);
+    let path = prepared.0.path().map(Path::to_path_buf);
+    let wanted = Wanted { spills_whole: false, parts: shards.map_or(1, NonZeroU32::get) };
+    let made = planned(prepared, job, &setup, wanted, control, &mut stages)
+        .and_then(|planned| made(&planned, (job, shards), (&setup, run), control, &mut stages));
+    let mut report = unless_damaged(made, path.as_deref())?;
+    run.remove_work();
+    report.stages = stages;
+    report.seconds = begin.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Refuses settings that belong to a count in one process.
+fn refuse(job: &Job) -> Result<()> {
+    let refused = [
+        (job.kept_spills().is_some(), "kept spills as the input", "the graph itself"),
+        (job.keep_spill, "to keep the spills", "'trimill partition', which keeps them"),
+        (job.spill_dir.is_some(), "a directory for spills", "no such directory: spills are in the run directory"),
+    ];
+    match refused.into_iter().find(|(named, ..)| *named) {
+        Some((_, what, expected)) => {
+            Err(Error::usage(format!("a job that is prepared for shards, and {what}")).expected(expected))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The report of an earlier start, if that was complete.
+fn earlier(run: &RunDir, job: &Job) -> Result<Option<PreparedReport>> {
+    if !run.is_prepared() {
+        return Ok(None);
+    }
+    let prepared = run.prepared()?;
+    let same = Job { run_dir: job.run_dir.clone(), ..prepared.counted_as(job) };
+    if prepared.job.output_files() != job.output_files() || prepared.job.clustering != job.clustering {
+        return Err(Error::resource("is prepared for other files of vertices and edges")
+            .at(run.path())
+            .advice("ask for the same ones, name another --run-dir, or remove this one"));
+    }
+    let graph = graph_file::open(&run.graphs().join(&prepared.graph))?;
+    tracing::info!(target: crate::control::NOTE, "{}: prepared on an earlier start", run.path().display());
+    Ok(Some(PreparedReport {
+        vertices: graph.vertices().into(),
+        edges: graph.edges(),
+        parts: prepared.parts(),
+        shards: prepared.shards,
+        costs: prepared.costs.clone(),
+        graph_bytes: graph.stored_bytes(),
+        ..PreparedReport::of(&same)
+    }))
+}
+
+/// Spills the partitions, if the stream is that, and records the plan for shards.
+fn made(
+    planned: &Planned,
+    (job, shards): (&Job, Option<NonZeroU32>),
+    (setup, run): (&Setup, &RunDir),
+    control: &Control,
+    stages: &mut Vec<Stage>,
+) -> Result<PreparedReport> {
+    let Planned { graph, plan, fingerprint, partitioner, .. } = planned;
+    let start = Instant::now();
+    let gpus = planned.backends[0].name() != "cpu";
+    let block = planned.limits.host_block;
+    let costs = setup.pool.install(|| costs((graph, plan), (&setup.rates, gpus), block, control))?;
+    stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
+    let mut spilled = Bytes::ZERO;
+    if let Cut::Sets(locals) = &plan.cut {
+        let dir = SpillDir::lasting(&run.spills(None), true, *fingerprint)?;
+        let spills = write_spills((planned, locals), job, setup, dir, control, stages)?;
+        spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
+    }
+    let name = graph.path().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let Some(name) = name else { return Err(Error::defect("a prepared graph without a file")) };
+    let record = Prepared::new(
+        (absolute(job)?, *fingerprint),
+        (partitioner.clone(), plan.cut.stream()),
+        name,
+        (shards, costs.clone()),
+    );
+    run.record_prepared(&record)?;
+    Ok(PreparedReport {
+        vertices: graph.vertices().into(),
+        edges: graph.edges(),
+        stream: plan.cut.stream(),
+        partitioner: partitioner.to_string(),
+        parts: plan.parts(),
+        shards,
+        costs,
+        graph_bytes: graph.stored_bytes(),
+        spilled_bytes: spilled,
+        counts_bytes: counts_bytes(job, plan),
+        device_memory: planned.device,
+        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
+        ..PreparedReport::of(job)
+    })
+}
+
+/// Bytes that the counts of all partitions take in the run directory, at most, until they are added.
+fn counts_bytes(job: &Job, plan: &Plan) -> Bytes {
+    let of = |part: usize| {
+        let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
+        if job.counts_edges() {
+            // Every arc that is read is in a row.
+            edges::part::bytes_at_most(predicted.stream.get() / size_of::<u32>() as u64)
+        } else if job.counts_vertices() {
+            vertices::part::bytes_at_most(match plan.cut.stream() {
+                Stream::Graph => plan.sizes[..=part].iter().map(|size| size.locals).sum(),
+                Stream::Partition => size.numbered(),
+            })
+        } else {
+            Bytes::ZERO
+        }
+    };
+    (0..plan.sizes.len()).map(of).sum()
+}
+
+/// The job with absolute paths of its output: other processes may start elsewhere.
+fn absolute(job: &Job) -> Result<Job> {
+    let absolute = |path: &Option<std::path::PathBuf>| match path {
+        Some(path) => std::path::absolute(path).map(Some).map_err(|error| Error::write(path, error)),
+        None => Ok(None),
+    };
+    Ok(Job {
+        per_vertex: absolute(&job.per_vertex)?,
+        by_degree: absolute(&job.by_degree)?,
+        per_edge: absolute(&job.per_edge)?,
+        output: absolute(&job.output)?,
+        ..job.clone()
+    })
+}

@@ -1,0 +1,123 @@
+//! Partitions that were spilled before and are counted now: what each takes, from its spill and the manifest alone.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::build::Built;
+use super::counting::Item;
+use super::setup::host_holds;
+use crate::bytes::Bytes;
+use crate::control::Control;
+use crate::count::Footprint;
+use crate::error::{Error, Result};
+use crate::partition::section::RowBlockSize;
+use crate::partition::sizes::PartitionSize;
+use crate::plan::predict::{Prediction, RowBlockTotals, predict};
+use crate::spill::manifest::MANIFEST_NAME;
+use crate::spill::{Manifest, SpillReader};
+
+/// Spills that are to be counted.
+#[derive(Default)]
+pub(super) struct Spills {
+    /// In the order of the partitions.
+    pub(super) items: Vec<Item>,
+    /// Of all partitions; zeros of those that are not to be counted.
+    pub(super) sizes: Vec<PartitionSize>,
+    pub(super) predictions: Vec<Prediction>,
+}
+
+/// The device that counts them.
+pub(super) struct On<'a> {
+    pub(super) footprint: &'a Footprint,
+    /// Its budget.
+    pub(super) device: Bytes,
+    /// The largest row block that the host holds for it; none where the host itself counts.
+    pub(super) largest_row_block: Option<Bytes>,
+}
+
+/// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`crate::error::Kind::Resource`] when a
+/// partition does not fit the device; when stopped.
+pub(super) fn open(
+    manifest: &Manifest,
+    dir: &Path,
+    wanted: impl Fn(u32) -> bool,
+    on: &On<'_>,
+    control: &Control,
+) -> Result<Spills> {
+    let mut spills = Spills::default();
+    for (i, partition) in manifest.partitions.iter().enumerate() {
+        control.check()?;
+        if partition.id as usize != i {
+            return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
+                .expected("all partitions in their order"));
+        }
+        let (mut size, mut predicted) = (PartitionSize::default(), Prediction::default());
+        if wanted(partition.id) {
+            let spill = manifest.open(dir, partition)?;
+            (size, predicted) = known(&spill, on.footprint, on.device);
+            on.check(&spill, &predicted)?;
+            let (part, [inducing, pruning, spilling]) = (partition.id, [Duration::ZERO; 3]);
+            let built = Built { part, spill: spill.summary(), _held: None, inducing, pruning, spilling };
+            spills.items.push(Item::Built(Box::new(built)));
+        }
+        spills.sizes.push(size);
+        spills.predictions.push(predicted);
+    }
+    Ok(spills)
+}
+
+impl Spills {
+    /// Has the largest counted first, so that several devices finish at about the same time.
+    pub(super) fn largest_first(&mut self) {
+        let Self { items, predictions, .. } = self;
+        items.sort_by_key(|item| std::cmp::Reverse(predictions[item.part() as usize].stream));
+    }
+}
+
+impl On<'_> {
+    fn check(&self, spill: &SpillReader, predicted: &Prediction) -> Result<()> {
+        if let Some(largest) = self.largest_row_block {
+            host_holds(predicted.largest_row_block, largest).map_err(|error| error.at(spill.path()))?;
+        }
+        if predicted.peak <= self.device {
+            return Ok(());
+        }
+        let (part, peak) = (spill.header().partition, predicted.peak);
+        Err(Error::resource(format!("partition {part} takes {} bytes ({peak})", peak.get()))
+            .at(spill.path())
+            .expected(format!("at most {}, the device budget", self.device))
+            .advice("raise --device-memory, or partition the graph into more parts"))
+    }
+}
+
+/// What a spill holds, and what counting it takes.
+fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
+    let header = spill.header();
+    let size = PartitionSize {
+        locals: header.locals.into(),
+        resident_arcs: spill.resident_arcs(),
+        proxies_induced: header.proxies_induced,
+        arcs_induced: header.arcs_induced,
+        proxies_kept: header.proxies_kept,
+        arcs_kept: header.arcs_kept,
+    };
+    let row_blocks: Vec<Bytes> = (0..spill.row_blocks())
+        .map(|i| {
+            let row_block = spill.row_block_info(i);
+            RowBlockSize { range: row_block.range.len() as u32, rows: row_block.rows.into(), arcs: row_block.arcs }
+                .bytes()
+        })
+        .collect();
+    let largest_row_block = row_blocks.iter().copied().max().unwrap_or_default();
+    let layout = RowBlockTotals {
+        row_blocks: row_blocks.len() as u64,
+        largest_row_block,
+        two_row_blocks: Bytes(largest_row_block.get() * row_blocks.len().min(2) as u64),
+        all_row_blocks: row_blocks.into_iter().sum(),
+        spill: Bytes(spill.bytes()),
+    };
+    (size, predict(&size, footprint, &layout, budget))
+}

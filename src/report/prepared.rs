@@ -1,0 +1,124 @@
+//! The report of `trimill prepare`: the partitions of a job that is ready for shards, and the disk that it needs.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::result_table::stages;
+use super::table::{list, thousands};
+use super::{SCHEMA_VERSION, Stage};
+use crate::bytes::Bytes;
+use crate::job::{Job, Stream};
+use crate::path_text;
+use crate::shards::Shard;
+
+/// What `trimill prepare` made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PreparedReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The run directory.
+    #[serde(serialize_with = "path_text::shown")]
+    pub directory: PathBuf,
+    /// Vertices of the clean graph.
+    pub vertices: u64,
+    /// Edges of the clean graph.
+    pub edges: u64,
+    /// The partitioner, as on the command line.
+    pub partitioner: String,
+    /// The stream: `graph` or `partition`.
+    pub stream: Stream,
+    /// The number of partitions.
+    pub parts: u32,
+    /// How many shards were asked for; null where none were.
+    pub shards: Option<NonZeroU32>,
+    /// What each partition is expected to cost, in nanoseconds on some machine: only their ratios matter.
+    pub costs: Vec<u64>,
+    /// The prepared graph on disk.
+    pub graph_bytes: Bytes,
+    /// The spilled partitions on disk; 0 in the graph stream.
+    pub spilled_bytes: Bytes,
+    /// What the counts at vertices or on edges of all partitions take on disk until they are added, at most.
+    pub counts_bytes: Bytes,
+    /// The budget on the device that the partitions were cut for.
+    pub device_memory: Bytes,
+    /// The process's high-water mark of memory.
+    pub peak_host_bytes: Bytes,
+    /// The stages; none where an earlier start had prepared the job.
+    pub stages: Vec<Stage>,
+    /// Time for all of it.
+    pub seconds: f64,
+}
+
+impl PreparedReport {
+    /// A report with the settings of its job only.
+    pub fn of(job: &Job) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            directory: job.run_dir.clone().unwrap_or_default(),
+            vertices: 0,
+            edges: 0,
+            partitioner: job.partitioner.to_string(),
+            stream: job.stream.unwrap_or(Stream::Graph),
+            parts: 0,
+            shards: None,
+            costs: Vec::new(),
+            graph_bytes: Bytes::ZERO,
+            spilled_bytes: Bytes::ZERO,
+            counts_bytes: Bytes::ZERO,
+            device_memory: Bytes::ZERO,
+            peak_host_bytes: Bytes::ZERO,
+            stages: Vec::new(),
+            seconds: 0.0,
+        }
+    }
+
+    /// What the costliest shard is expected to take, as a multiple of the mean.
+    fn imbalance(&self, shards: NonZeroU32) -> f64 {
+        let load = |index| {
+            let parts = Shard::new(index, shards).map_or_else(Vec::new, |shard| shard.partitions(&self.costs));
+            parts.into_iter().map(|part| self.costs[part as usize]).sum::<u64>()
+        };
+        let loads: Vec<u64> = (0..shards.get()).map(load).collect();
+        let (most, sum) = (loads.iter().max().copied().unwrap_or(0), loads.iter().sum::<u64>());
+        if sum == 0 { 1.0 } else { most as f64 * f64::from(shards.get()) / sum as f64 }
+    }
+
+    /// The report as text.
+    pub fn table(&self) -> String {
+        let directory = self.directory.display();
+        let mut lines = vec![
+            ("run directory", directory.to_string()),
+            ("vertices", thousands(self.vertices)),
+            ("edges", thousands(self.edges)),
+            ("partitions", format!("{} by {}, counted by the {} stream", self.parts, self.partitioner, self.stream)),
+        ];
+        if let Some(shards) = self.shards {
+            let costliest =
+                format!("{shards}; the costliest is expected to take {:.2} times the mean", self.imbalance(shards));
+            lines.push(("shards", costliest));
+        }
+        let sizes = [("graph", self.graph_bytes), ("spilled", self.spilled_bytes)];
+        lines.extend(
+            sizes.into_iter().filter(|(_, bytes)| *bytes > Bytes::ZERO).map(|(name, bytes)| (name, bytes.to_string())),
+        );
+        if self.counts_bytes > Bytes::ZERO {
+            lines.push(("counts of partitions", format!("at most {} on disk until they are added", self.counts_bytes)));
+        }
+        let mut text = list(&lines);
+        if !self.stages.is_empty() {
+            text.push('\n');
+            text.push_str(&stages(&self.stages));
+        }
+        let of = self.shards.map_or_else(|| "N".into(), |shards| shards.to_string());
+        text.push_str(&format!(
+            "\nto count shard I, from 0 on: trimill count --run-dir {directory} --shard I/{of}\n\
+             to add all of them:          trimill merge {directory}\n"
+        ));
+        text
+    }
+}

@@ -1,0 +1,86 @@
+//! The report of `trimill count --shard`: the partitions of one shard. It has no total, so that it cannot be taken for one.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::result_table::partitions;
+use super::table::{list, thousands};
+use super::{PartitionResult, SCHEMA_VERSION};
+use crate::job::Stream;
+use crate::path_text;
+
+/// What a shard counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShardReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
+    /// The version of the program.
+    pub version: String,
+    /// The run directory.
+    #[serde(serialize_with = "path_text::shown")]
+    pub directory: PathBuf,
+    /// The shard, such as 3/16.
+    pub shard: String,
+    /// The backend that counted.
+    pub backend: String,
+    /// The method that counted.
+    pub method: String,
+    /// The stream: `graph` or `partition`.
+    pub stream: Stream,
+    /// The partitions of this shard, as in a result; `resumed` says which were counted before.
+    pub partitions: Vec<PartitionResult>,
+    /// The number of partitions of the whole job.
+    pub parts: u32,
+    /// How many of these are not counted yet, in all shards.
+    pub missing: u32,
+    /// Whether the job is merged already; nothing was counted then.
+    pub merged: bool,
+    /// Time for all of it.
+    pub seconds: f64,
+}
+
+impl ShardReport {
+    /// A report without partitions.
+    pub fn new(directory: PathBuf, shard: String, (parts, stream): (u32, Stream)) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            directory,
+            shard,
+            backend: String::new(),
+            method: String::new(),
+            stream,
+            partitions: Vec::new(),
+            parts,
+            missing: 0,
+            merged: false,
+            seconds: 0.0,
+        }
+    }
+
+    /// The report as text.
+    pub fn table(&self, short: bool) -> String {
+        let directory = self.directory.display();
+        if self.merged {
+            return format!("{directory} is merged: there is nothing to count\n");
+        }
+        let resumed = self.partitions.iter().filter(|partition| partition.resumed).count();
+        let mut lines = vec![
+            ("shard", self.shard.clone()),
+            ("partitions", format!("{} of {}, {resumed} of them counted before", self.partitions.len(), self.parts)),
+        ];
+        if !self.method.is_empty() {
+            lines.push(("counted by", format!("{}, method {}", self.backend, self.method)));
+        }
+        lines.push(("seconds", format!("{:.3}", self.seconds)));
+        let mut text = list(&lines);
+        text.push('\n');
+        text.push_str(&partitions(&self.partitions, self.stream, "shard", short));
+        text.push_str(&match self.missing {
+            0 => format!("\nall partitions are counted; to add them: trimill merge {directory}\n"),
+            missing => format!("\n{} partitions of other shards are not counted yet\n", thousands(missing)),
+        });
+        text
+    }
+}

@@ -1,0 +1,93 @@
+//! A job that is prepared for shards: `prepared.json`. With the plan, the graph and the spills beside it, a process needs nothing else to
+//! count some of the partitions, or to add all of them.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::sealed_file;
+use crate::error::{Error, Result};
+use crate::hex;
+use crate::job::{Job, Partitioner, Stream};
+
+/// The kind of the record, with its version.
+const KIND: &str = "trimill prepared job 1";
+/// The name of its file.
+pub(super) const NAME: &str = "prepared.json";
+
+/// A prepared job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prepared {
+    kind: String,
+    /// Identifies the partitions, as in the plan.
+    #[serde(with = "hex::of_u128")]
+    pub fingerprint: u128,
+    /// The job. What says how it is counted (budgets, devices, method, threads) is chosen anew by each process.
+    pub job: Job,
+    /// The partitioner; never `auto`.
+    pub partitioner: Partitioner,
+    /// The stream that the partitions are counted by.
+    pub stream: Stream,
+    /// The name of the graph's file in [`super::RunDir::graphs`].
+    pub graph: String,
+    /// How many shards were asked for.
+    pub shards: Option<NonZeroU32>,
+    /// What each partition is expected to cost, in nanoseconds on some machine.
+    pub costs: Vec<u64>,
+}
+
+impl Prepared {
+    /// The record of a job with this fingerprint.
+    pub fn new(
+        (job, fingerprint): (Job, u128),
+        (partitioner, stream): (Partitioner, Stream),
+        graph: String,
+        (shards, costs): (Option<NonZeroU32>, Vec<u64>),
+    ) -> Self {
+        Self { kind: KIND.into(), fingerprint, job, partitioner, stream, graph, shards, costs }
+    }
+
+    /// The number of partitions.
+    pub fn parts(&self) -> u32 {
+        self.costs.len() as u32
+    }
+
+    /// The job as `how` says that it is to be counted: within its budgets, by its method, on its devices.
+    #[must_use]
+    pub fn counted_as(&self, how: &Job) -> Job {
+        let how = how.clone();
+        Job {
+            device_memory: how.device_memory,
+            host_memory: how.host_memory,
+            backend: how.backend,
+            devices: how.devices,
+            method: how.method,
+            block_threads: how.block_threads,
+            tile: how.tile,
+            device_timeout: how.device_timeout,
+            threads: how.threads,
+            work_dir: how.work_dir,
+            run_dir: how.run_dir,
+            partitioner: self.partitioner.clone(),
+            stream: Some(self.stream),
+            cache: false,
+            ..self.job.clone()
+        }
+    }
+
+    pub(super) fn write(&self, dir: &Path) -> Result<()> {
+        sealed_file::write(&dir.join(NAME), self)
+    }
+
+    pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(NAME);
+        match sealed_file::read::<Self>(&path)? {
+            Some(prepared) if prepared.kind != KIND => {
+                Err(Error::data(path, format!("is a '{}'", prepared.kind)).expected(format!("a '{KIND}'")))
+            }
+            other => Ok(other),
+        }
+    }
+}

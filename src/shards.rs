@@ -1,0 +1,163 @@
+//! Shards: the partitions of a prepared job, divided among processes that know nothing of each other.
+//!
+//! Input: what each partition is expected to cost, as it was recorded when the job was prepared, and a [`Shard`], typed or found in the
+//! environment of a scheduler ([`environment`]). Output: the partitions of that shard. Every process computes the same division, so none
+//! has to be told, and no two count the same partition.
+
+pub mod environment;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// One of several shards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 0.
+    index: u32,
+    /// How many there are.
+    of: NonZeroU32,
+}
+
+impl Shard {
+    /// Shard `index` of `of`; none unless it is below.
+    pub fn new(index: u32, of: NonZeroU32) -> Option<Self> {
+        (index < of.get()).then_some(Self { index, of })
+    }
+
+    /// How many shards there are.
+    pub fn of(self) -> NonZeroU32 {
+        self.of
+    }
+
+    /// The partitions of this shard, ascending. `costs`: of each partition, in any unit.
+    ///
+    /// Partitions are assigned by longest processing time first: in falling order of cost, each to the shard with the least so far. The
+    /// costliest shard then takes at most 4/3 of what the best division would (Graham, Bounds on Multiprocessing Timing Anomalies,
+    /// 1969). Time: O(p log p + p s) for p partitions and s shards.
+    pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
+        let assigned = assigned(costs, self.of);
+        (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()
+    }
+}
+
+/// The shard of each partition.
+fn assigned(costs: &[u64], shards: NonZeroU32) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    order.sort_by_key(|&part| std::cmp::Reverse(costs[part]));
+    let mut loads = vec![0u128; shards.get() as usize];
+    let mut assigned = vec![0; costs.len()];
+    for part in order {
+        let least = (0..loads.len()).min_by_key(|&shard| loads[shard]).unwrap_or(0);
+        // Without a cost of its own, partitions would all go to the same shard.
+        loads[least] += u128::from(costs[part].max(1));
+        assigned[part] = least as u32;
+    }
+    assigned
+}
+
+/// The shards that have any of these partitions, ascending.
+pub fn shards_of(parts: &[u32], costs: &[u64], shards: NonZeroU32) -> Vec<Shard> {
+    let assigned = assigned(costs, shards);
+    let mut found: Vec<u32> = parts.iter().filter_map(|&part| assigned.get(part as usize).copied()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.into_iter().map(|index| Shard { index, of: shards }).collect()
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+/// A shard as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShardChoice {
+    /// The one that the environment names.
+    Auto,
+    /// This one.
+    This(Shard),
+}
+
+impl FromStr for ShardChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let wrong = || format!("'{text}' is no shard; expected `auto`, or I/N such as 0/16, the first of 16");
+        let (index, of) = text.split_once('/').ok_or_else(wrong)?;
+        let (index, of): (u32, NonZeroU32) = (index.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+        let last = of.get() - 1;
+        Shard::new(index, of)
+            .map(Self::This)
+            .ok_or_else(|| format!("there is no shard {index} of {of}; expected 0/{of} to {last}/{of}"))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shards(of: u32) -> impl Iterator<Item = Shard> {
+        let of = NonZeroU32::new(of).unwrap();
+        (0..of.get()).map(move |index| Shard::new(index, of).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn shards_have_each_partition_once_and_are_as_even_as_promised(
+            costs in prop::collection::vec(0u64..1000, 0..60),
+            of in 1u32..20,
+        ) {
+            let all: Vec<Vec<u32>> = shards(of).map(|shard| shard.partitions(&costs)).collect();
+            let mut parts = all.concat();
+            parts.sort_unstable();
+            prop_assert!(parts.into_iter().eq(0..costs.len() as u32));
+            // Any division has a shard of at least the mean, of the largest cost, and of two of the of + 1 largest.
+            let counted: Vec<u64> = costs.iter().map(|&cost| cost.max(1)).collect();
+            let mut sorted = counted.clone();
+            sorted.sort_unstable_by(|a, b| b.cmp(a));
+            let mean = counted.iter().sum::<u64>().div_ceil(of.into());
+            let pair = sorted.get(of as usize).map_or(0, |least| 2 * least);
+            let best = mean.max(sorted.first().copied().unwrap_or(0)).max(pair);
+            let load = |parts: &Vec<u32>| parts.iter().map(|&part| counted[part as usize]).sum::<u64>();
+            let most = all.iter().map(load).max().unwrap();
+            // Longest processing time first never exceeds the mean by more than a partition that it placed last.
+            prop_assert!(most <= best.max(mean + sorted.get(of as usize).copied().unwrap_or(0)), "{most} of {best}");
+            let few: Vec<u32> = (0..costs.len() as u32).step_by(3).collect();
+            let named = shards_of(&few, &costs, NonZeroU32::new(of).unwrap());
+            for (shard, parts) in shards(of).zip(&all) {
+                prop_assert_eq!(named.contains(&shard), parts.iter().any(|part| few.contains(part)));
+            }
+        }
+    }
+
+    #[test]
+    fn known_costs_are_divided_as_by_hand() {
+        // 7 and 2, 6 and 3, 5 and 4.
+        let of = |shard: &str| match shard.parse().unwrap() {
+            ShardChoice::This(shard) => shard.partitions(&[2, 3, 4, 5, 6, 7]),
+            ShardChoice::Auto => unreachable!(),
+        };
+        assert_eq!([of("0/3"), of("1/3"), of("2/3")], [vec![0, 5], vec![1, 4], vec![2, 3]]);
+        assert_eq!(of("0/1"), [0, 1, 2, 3, 4, 5]);
+        assert!(of("6/9").is_empty());
+    }
+
+    #[test]
+    fn a_shard_that_is_not_there_is_refused() {
+        assert_eq!("auto".parse(), Ok(ShardChoice::Auto));
+        for (text, word) in
+            [("3/3", "0/3 to 2/3"), ("0/0", "no shard"), ("1", "I/N"), ("-1/4", "I/N"), ("1/4/2", "I/N")]
+        {
+            let error = text.parse::<ShardChoice>().unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}
