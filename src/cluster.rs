@@ -79,7 +79,9 @@ impl Cluster {
             ("account", &self.account),
             ("memory", &self.memory),
         ];
-        values.into_iter().try_for_each(|(name, value)| value.as_ref().map_or(Ok(()), |value| plain(name, value)))
+        values.into_iter().try_for_each(|(name, value)| {
+            value.as_ref().map_or(Ok(()), |value| plain(name, value, |letter| letter.is_ascii_alphanumeric()))
+        })
     }
 }
 
@@ -92,7 +94,7 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) 
     let [run, program] = [run, program].map(|path| {
         let path = std::path::absolute(path).map_err(|error| Error::write(path, error))?;
         let text = path.display().to_string();
-        plain("the path", &text).map(|()| text)
+        plain("the path", &text, char::is_alphanumeric).map(|()| text)
     });
     let (run, program) = (run?, program?);
     let values = Values::new(cluster, &run, &program, shards);
@@ -130,15 +132,17 @@ pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) 
     ))
 }
 
-/// Refuses what a shell, a TOML file or Slurm's patterns would not read as it is.
-fn plain(what: &str, text: &str) -> Result<()> {
-    let fits = |letter: char| letter.is_alphanumeric() || "_./,:+@=-".contains(letter);
-    match text.chars().find(|&letter| !fits(letter)) {
+/// Characters that a shell, a TOML file and Slurm's patterns read as they are.
+const PLAIN: &str = "_./,:+@=-";
+
+/// Refuses other ones; those of paths may be letters of any alphabet.
+fn plain(what: &str, text: &str, letters: fn(char) -> bool) -> Result<()> {
+    match text.chars().find(|&letter| !letters(letter) && !PLAIN.contains(letter)) {
         None if !text.is_empty() => Ok(()),
         found => {
             let found = found.map_or_else(|| "is empty".into(), |letter| format!("has the character '{letter}'"));
             Err(Error::usage(format!("{what} '{text}' {found}, which job scripts may misread"))
-                .expected("letters, digits and _ . / , : + @ = -"))
+                .expected(format!("letters, digits and {PLAIN}")))
         }
     }
 }

@@ -76,6 +76,15 @@ fn floor(input: &Path, dir: &Path, options: &str) -> u64 {
     floors.iter().map(|floor| floor.bytes.get()).max().unwrap()
 }
 
+/// Counts, and checks the triangles and the peak of the host's memory.
+fn within_budget(input: &Path, dir: &Path, options: &str, triangles: u128) -> RunResult {
+    let result: RunResult = answer("count", input, dir, options);
+    assert_eq!(result.triangles, triangles, "{options}");
+    let (found, most) = (result.peak_host_bytes, result.host_memory);
+    assert!(Bytes::ZERO < found && found <= most, "{options}: {found} of {most}");
+    result
+}
+
 /// The budget holds from the floor on, while the input is read, cleaned, oriented, partitioned, built and counted.
 #[test]
 fn no_stage_takes_more_than_the_budget() {
@@ -150,15 +159,44 @@ fn counting_a_cached_graph_takes_no_more_than_the_budget() {
         "--host-memory 32MiB",
     ] {
         let plan: PlanReport = answer("plan", &file, dir.path(), options);
-        let result: RunResult = answer("count", &file, dir.path(), options);
-        assert_eq!(result.triangles, triangles);
-        let (found, most) = (result.peak_host_bytes, result.host_memory);
-        assert!(found <= most, "{options}: {found} of {most}");
+        let result = within_budget(&file, dir.path(), options, triangles);
         assert_eq!((plan.parts, plan.stream), (result.parts, result.stream));
         for (partition, planned) in result.partitions.iter().zip(&plan.partitions) {
             let (found, planned) = (partition.peak_bytes, planned.peak_bytes_predicted);
             assert!(found <= planned && planned <= result.device_memory, "{options}: {planned} planned, {found} found");
         }
+    }
+}
+
+/// The sums on all edges take 15 MiB, which is more than what the smaller budgets leave.
+#[test]
+fn counting_on_edges_takes_no_more_than_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = generated("gap-kron --scale 18", dir.path());
+    let edges = format!("--force --per-edge {}", dir.path().join("edges.tsv").display());
+    for options in [
+        "--host-memory 80MiB --clustering",
+        "--host-memory 96MiB",
+        "--host-memory 96MiB --device-memory 48MiB --partitioner random --parts 3",
+        "--host-memory 1GiB",
+    ] {
+        within_budget(&graph, dir.path(), &format!("{options} {edges}"), 82_728_031);
+    }
+}
+
+/// The sums at all vertices take 31 MiB; they are in a file with the two smaller budgets, and in memory with the others.
+#[test]
+fn counting_at_vertices_takes_no_more_than_the_budget() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = generated("ring-lattice --vertices 4000000 --k 2", dir.path());
+    let vertices = format!("--per-vertex {}", dir.path().join("vertices.tsv").display());
+    for options in [
+        "--host-memory 96MiB --clustering",
+        "--host-memory 112MiB --partitioner random --parts 5 --clustering",
+        "--host-memory 160MiB --partitioner rank --parts 3 --clustering",
+        &format!("--host-memory 192MiB --partitioner random --spill memory --parts 5 {vertices}"),
+    ] {
+        within_budget(&graph, dir.path(), options, 4_000_000);
     }
 }
 

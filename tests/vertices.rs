@@ -7,11 +7,11 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
-use std::process::Command;
 
 use common::base::Base;
-use common::job::{SETTINGS, count, data, job, listing, program};
+use common::job::{SETTINGS, count, data, job, listing};
 use common::published::{Published, published};
+use common::refusals::Place;
 use common::simple;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -308,37 +308,19 @@ fn resumed_jobs_have_the_same_counts() {
 
 #[test]
 fn what_cannot_be_counted_or_written_is_refused_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("g.txt"), "0 1\n1 2\n2 0\n").unwrap();
-    std::fs::write(dir.path().join("there.tsv"), "kept").unwrap();
-    std::fs::create_dir(dir.path().join("dir.tsv")).unwrap();
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(program());
-        command
-            .current_dir(dir.path())
-            .args(["count", "g.txt", "--no-cache", "--backend", "cpu", "--json"])
-            .args(arguments);
-        let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
-    };
+    let place = Place::new();
     for (arguments, code, words) in [
-        (&["--per-vertex", "v.csv"][..], 2, &["v.csv", ".tsv.zst", ".npy", ".parquet"][..]),
-        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv.gz"]),
+        (&["--per-vertex", "v.csv"][..], 2, &["v.csv", ".tsv, .tsv.gz, .tsv.zst, .npy or .parquet"][..]),
+        (&["--by-degree", "d.npy"], 2, &["d.npy", ".tsv, .tsv.gz or .tsv.zst"]),
         (&["--per-vertex", "there.tsv"], 2, &["there.tsv", "--force"]),
         (&["--per-vertex", "dir.tsv"], 2, &["dir.tsv", "directory"]),
-        (&["--per-vertex", "no/such/v.tsv"], 3, &["no/such", "v.tsv"]),
+        (&["--per-vertex", "no/such/v.tsv"], 3, &["no/such/v.tsv", "cannot be written"]),
         (&["--clustering", "--method", "forward"], 2, &["forward", "total only", "bitmap"]),
-        (&["--force"], 2, &["--force"]),
+        (&["--force"], 2, &["required arguments", "--per-vertex", "--by-degree", "--output"]),
     ] {
-        let (status, said) = run(arguments);
-        assert_eq!(status, Some(code), "{arguments:?}: {said}");
-        assert!(words.iter().any(|word| said.contains(word)), "{arguments:?}: {said}");
+        place.refuses(arguments, code, words);
     }
-    assert_eq!(std::fs::read_to_string(dir.path().join("there.tsv")).unwrap(), "kept");
-    assert_eq!(run(&["--per-vertex", "there.tsv", "--force"]).0, Some(0));
-    assert_eq!(rows(&std::fs::read_to_string(dir.path().join("there.tsv")).unwrap())[&2], (2, 1));
-    let names = ["dir.tsv", "g.txt", "there.tsv"];
-    assert_eq!(listing(dir.path()), names, "nothing else was written");
+    assert_eq!(rows(&place.replaced_by("--per-vertex"))[&2], (2, 1));
 }
 
 #[test]

@@ -6,17 +6,17 @@
 // row is the same for many streamed ones, so its counters are added up in shared memory, up to a bound. The counter of the arc between
 // both rows is added to once.
 //
-// Few lanes find common successors at a time, so what they find waits until there are as many finds as lanes. If the words have few
-// common bits, a lane takes a find, bit after bit. If they have many, as on crawls, 16 lanes take a find, a bit each: the counters of a
-// word are next to each other, and one access of memory adds to several.
+// A word of the owner's row and one of a streamed row with common successors are a match. Few lanes have one at a time, so matches wait
+// until there are as many as lanes. If the words have few common bits, a lane takes a match, bit after bit. If they have many, as on
+// crawls, 16 lanes take a match, a bit each: the counters of a word are next to each other, and one access of memory adds to several.
 
-// What two words have in common. `own_at`: arcs of the owner's row before its word; `other_at`: the counter of the first arc of the other
-// word.
+// A match. `own_at`: arcs of the owner's row before its word; `other_at`: the counter of the first arc of the other word; `both`: what
+// the two words have in common.
 struct Find {
     u32 own, own_at, other, other_at, both;
 };
 
-// Where the finds of an owner are added: `row` is the counter of its first arc, `near` has sums of its first `nears` arcs.
+// Where the matches of an owner are added: `row` is the counter of its first arc, `near` has sums of its first `nears` arcs.
 struct Counters {
     u32 *on_arcs, *near;
     u32 nears, row;
@@ -44,7 +44,7 @@ __device__ __forceinline__ u32 warp_total(u32 value) {
 #endif
 }
 
-// Finds of a warp in shared memory, three words each.
+// Matches of a warp in shared memory, three words each.
 constexpr u32 MOST_FINDS = 2 * WARP;
 constexpr u32 FINDS_WORDS = 3 * MOST_FINDS;
 
@@ -59,7 +59,7 @@ __device__ __forceinline__ Find get(const u32 *finds, u32 i) {
     return {a & 0xffff, b & 0xffff, b >> 16, finds[2 * MOST_FINDS + i], a >> 16};
 }
 
-// Adds `many` finds, at most one for each lane, from place `first` on. The whole warp.
+// Adds `many` matches, at most one for each lane, from place `first` on. The whole warp.
 __device__ __noinline__ void credit_finds(Counters counters, const u32 *finds, u32 first, u32 many) {
     constexpr u32 FEW = 3; // common bits
     const u32 lane = threadIdx.x % WARP;
@@ -99,7 +99,7 @@ struct OnArcs {
         }
     }
 
-    // Adds the finds that wait. The whole warp.
+    // Adds the matches that wait. The whole warp.
     __device__ __forceinline__ void finish() const {
         if (*many) credit_finds(counters, finds, 0, *many);
         *many = 0;

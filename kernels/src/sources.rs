@@ -34,6 +34,8 @@ pub static PACKED: Source = Source {
         part!("packed_stream.cuh"),
         part!("packed_by_thread.cuh"),
         part!("packed.cu"),
+        part!("packed_by_block.cuh"),
+        part!("packed_by_warp.cuh"),
     ],
     images: IMAGES,
 };

@@ -18,7 +18,7 @@ mod vertices;
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
 use trimill_kernels::{
-    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, RowBlockSlices, Shape, Share, Size,
+    Counted, Counter, Error, Footprint, Form, Gpu, Lstc, Method, Packed, RowBlockSlices, Shape, Share, Size,
 };
 
 /// Begins a partition, for runs of type [`OwnedRun`].
@@ -55,11 +55,10 @@ fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32], shape: Shape) -> Co
 
 /// Counts in an arena of exactly the bytes that the footprint promises.
 fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock], shape: Shape) -> Counted {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     let bytes = footprint().least(&size);
     gpu.reserve(bytes).unwrap();
-    let mut counter = begun(gpu, shape, partition, limit);
+    let mut counter = begun(gpu, shape, partition, size.row_block_limit);
     for row_block in row_blocks {
         counter.row_block(&row_block.slices()).unwrap();
     }
@@ -74,6 +73,14 @@ fn count_with(gpu: &mut Gpu, partition: &Partition, row_blocks: &[OwnedRowBlock]
 fn shapes() -> impl Iterator<Item = Shape> {
     let tiles = [0, 64, 100, 128, 1024];
     tiles.into_iter().flat_map(|tile| [32, 96, 128, 256, 1024].map(|threads| Shape::new(threads, tile).unwrap()))
+}
+
+/// Method `packed`, and `lstc` with tiles and blocks of all sizes and without tiles.
+fn methods() -> Vec<Box<dyn Method<OwnedRun>>> {
+    let shapes = [(128, 128), (32, 64), (1024, 1024), (256, 0)];
+    let lstc = shapes.map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
+    let lstc = lstc.into_iter().map(|method| Box::new(method) as Box<dyn Method<OwnedRun>>);
+    std::iter::once(Box::new(Packed) as _).chain(lstc).collect()
 }
 
 #[test]
@@ -196,7 +203,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
     for cuts in [vec![], vec![n / 3, n / 2, n - 100]] {
         assert_eq!(count(&mut gpu, &partition, &cuts, Shape::default()).triangles, expected);
         let row_blocks = partition.row_blocks(&cuts);
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
+        let limit = partition.size_with(&row_blocks).row_block_limit;
         let mut successors = gpu.pinned::<u32>(limit as usize / 4).unwrap();
         let mut words = gpu.pinned::<u64>(limit as usize / 8).unwrap();
         let mut counter = begun(&mut gpu, Shape::default(), &partition, limit);
@@ -220,9 +227,8 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = random(4, 2000, 40, 2, 0.5);
     let row_blocks = partition.row_blocks(&[1000]);
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
-    let needed = footprint().least(&size);
+    let size = partition.size_with(&row_blocks);
+    let (limit, needed) = (size.row_block_limit, footprint().least(&size));
     let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| c.bytes());
     // Nothing reserved, far too little, and slightly too little.
     assert!(matches!(begin(&mut gpu, limit), Err(Error::Budget { capacity: 0, .. })));

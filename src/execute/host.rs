@@ -93,6 +93,8 @@ impl<'a> HostNeeds<'a> {
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
+            // The floor of the stream that takes less.
+            (Err(_), Err(error)) if self.job.stream.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
                 let spills = match self.job.spill_to {

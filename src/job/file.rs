@@ -253,12 +253,16 @@ pub struct ClusterTable {
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub cpus_per_task: Option<NonZeroU32>,
     /// The most time of a task, as Slurm writes it; default: the cluster's.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
     pub time: Option<String>,
     /// The partition of the cluster; default: its own.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
     pub partition: Option<String>,
     /// The account that is charged; default: the user's.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
     pub account: Option<String>,
     /// The host's memory of a task, as Slurm writes it; default: the cluster's.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]
     pub memory: Option<String>,
 }
 

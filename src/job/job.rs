@@ -15,7 +15,7 @@ use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
 use crate::bytes::Bytes;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Scheduler};
 use crate::error::{Error, Result};
 use crate::input::format::Format;
 use crate::input::{Header, Reading};
@@ -296,24 +296,25 @@ impl Job {
 
 /// The cluster of a job; none where no scheduler is named.
 fn cluster_of(typed: &ClusterTable, has_run_dir: bool) -> Result<Option<Cluster>> {
-    let Some(engine) = typed.engine else { return Ok(None) };
-    if !has_run_dir {
-        return Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
-            .advice("name a directory that all nodes see with `run.dir`"));
-    }
-    let usual = Cluster::new(engine);
+    let ClusterTable { engine, shards, gpus_per_task, cpus_per_task, time, partition, account, memory } = typed.clone();
+    let usual = Cluster::new(engine.unwrap_or(Scheduler::Slurm));
     let cluster = Cluster {
-        engine,
-        shards: typed.shards,
-        gpus_per_task: typed.gpus_per_task.unwrap_or(usual.gpus_per_task),
-        cpus_per_task: typed.cpus_per_task.unwrap_or(usual.cpus_per_task),
-        time: typed.time.clone(),
-        partition: typed.partition.clone(),
-        account: typed.account.clone(),
-        memory: typed.memory.clone(),
+        shards,
+        gpus_per_task: gpus_per_task.unwrap_or(usual.gpus_per_task),
+        cpus_per_task: cpus_per_task.unwrap_or(usual.cpus_per_task),
+        time,
+        partition,
+        account,
+        memory,
+        ..usual
     };
     cluster.check()?;
-    Ok(Some(cluster))
+    match (engine, has_run_dir) {
+        (None, _) => Ok(None),
+        (Some(_), true) => Ok(Some(cluster)),
+        (Some(_), false) => Err(Error::usage("a cluster, and no run directory, where its nodes find the job")
+            .advice("name a directory that all nodes see with `run.dir`")),
+    }
 }
 
 fn readable(path: &Path, what: &str) -> Result<()> {

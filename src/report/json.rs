@@ -42,7 +42,10 @@ pub fn read_result(path: &Path) -> Result<RunResult> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod tests {
     use super::*;
+    use crate::job::file::{InputTable, Tables};
+    use crate::job::{Job, Stream};
     use crate::report::result::tests::example;
+    use crate::report::{ClusterReport, PreparedReport, ShardReport};
 
     /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
@@ -171,5 +174,31 @@ pub(crate) mod tests {
             std::fs::write(file.path(), text).unwrap();
             assert_eq!(read_result(file.path()).unwrap_err().kind(), crate::error::Kind::Data);
         }
+    }
+
+    #[test]
+    fn the_fields_of_shards_are_documented() {
+        let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
+        let one = std::num::NonZeroU32::MIN;
+        let job = Job::resolve(None, &Tables { input: path("g.txt"), ..Tables::default() }, Path::new("")).unwrap();
+        let fields = [
+            ("trimill prepare --json", keys_of(&PreparedReport::of(&job))),
+            (
+                "trimill count --shard --json",
+                keys_of(&ShardReport::new("run".into(), "0/1".into(), (1, Stream::Graph))),
+            ),
+            ("trimill cluster --json", keys_of(&ClusterReport::new("run".into(), one, Vec::new(), Vec::new()))),
+        ];
+        for (command, keys) in fields {
+            let listed = documented.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();
+            // In parentheses is what they mean.
+            let outside: String = listed.split(['(', ')']).step_by(2).collect();
+            let names: Vec<&str> = outside.split('`').skip(1).step_by(2).collect();
+            assert_eq!(keys, names, "{command}");
+        }
+    }
+
+    fn path(path: &str) -> InputTable {
+        InputTable { path: Some(path.into()), ..InputTable::default() }
     }
 }

@@ -4,6 +4,7 @@
 pub(crate) mod base;
 pub(crate) mod job;
 pub(crate) mod published;
+pub(crate) mod refusals;
 pub(crate) mod sections;
 
 use std::collections::BTreeSet;

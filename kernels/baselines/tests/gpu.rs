@@ -42,8 +42,7 @@ fn count(
     partition: &Partition,
     (row_blocks, bytes): (&[OwnedRowBlock], Option<u64>),
 ) -> Result<Counted, Error> {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     // Some can begin with less than their footprint.
     let bytes = bytes.unwrap_or_else(|| method.footprint().least(&size)).next_multiple_of(256);
     gpu.reserve(bytes).unwrap();

@@ -27,8 +27,7 @@ fn count_with(
     pace: Pace,
     longest_grid: u64,
 ) -> Counted {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     let arena = FOOTPRINT.least(&size);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
     let mut counting = Counting::begin(&mut double, shape, size, longest_grid as u32).unwrap();
@@ -219,9 +218,8 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
         let all_cuts = cuts(seed, 300);
         for (i, pace) in Pace::all(seed).into_iter().enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-            let (size, shape) = (partition.size(limit), shapes[(i + seed as usize) % shapes.len()]);
+            let (row_blocks, size) = partition.case(i, cuts);
+            let shape = shapes[(i + seed as usize) % shapes.len()];
             let found = partition.in_passes([1000, 100][i % 2], |counters| {
                 let bytes = COUNTER_BYTES * counters.held();
                 let mut double = Double::new(FOOTPRINT.least(&size), pace).unwrap().with_counters(bytes);
@@ -253,9 +251,8 @@ fn triangles_are_counted_on_each_of_their_arcs() {
         let all_cuts = cuts(seed, 300);
         for (i, pace) in Pace::all(seed).into_iter().enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-            let (size, shape) = (partition.size(limit), shapes[(i + seed as usize) % shapes.len()]);
+            let (row_blocks, size) = partition.case(i, cuts);
+            let shape = shapes[(i + seed as usize) % shapes.len()];
             let mut double = Double::new(FOOTPRINT_WITH_EDGES.least(&size), pace).unwrap();
             let counting = Counting::begin(&mut double, shape, size, LONGEST_GRID as u32).unwrap();
             let counting = Box::new(counting.with(Detail::Edges, &size).unwrap());

@@ -17,8 +17,7 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
     let stored = partition.shared_row_blocks(cuts).iter().map(|row_block| row_block.as_stored(3)).collect();
     let all = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts), stored];
     let in_all = |row_blocks: &Vec<OwnedRowBlock>| {
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-        arenas(&partition.size(limit)).map(|arena| count_with(partition, row_blocks, pace, rows, arena))
+        arenas(&partition.size_with(row_blocks)).map(|arena| count_with(partition, row_blocks, pace, rows, arena))
     };
     let counts: Vec<u64> = all.iter().flat_map(in_all).collect();
     assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?} {cuts:?} {pace:?}");
@@ -27,8 +26,7 @@ fn count(partition: &Partition, cuts: &[u32], pace: Pace, rows: usize) -> u64 {
 
 /// Counts in an arena of `arena` bytes, with runs of `rows` resident rows.
 fn count_with(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, rows: usize, arena: u64) -> u64 {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
     let mut counter = Box::new(Owning::new(Counting::begin(&mut double, size, u64::MAX, Detail::Total).unwrap()));
     let stored = row_blocks.iter().any(|row_block| row_block.stored.is_some());
@@ -72,8 +70,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
     let expected = partition.triangles();
     for cuts in [vec![], vec![70, 3000], vec![5999, 6001]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-        let size = partition.size(limit);
+        let size = partition.size_with(&row_blocks);
         let orders = |space| {
             let mut double = Double::new(preferred_bytes(&size), Pace::Late).unwrap();
             let mut counting = Counting::begin(&mut double, size, space, Detail::Total).unwrap();
@@ -87,7 +84,7 @@ fn little_space_cuts_row_blocks_into_pieces_and_locals_into_batches() {
             assert_eq!(counting.end().unwrap().triangles, expected, "{cuts:?}");
             (steps, batches)
         };
-        let [tight, roomy] = [LEAST + limit, u64::MAX].map(orders);
+        let [tight, roomy] = [LEAST + size.row_block_limit, u64::MAX].map(orders);
         assert!(tight.0 > roomy.0 && tight.1 > 5 * roomy.1, "{tight:?} {roomy:?}");
         assert_eq!(roomy.1, row_blocks.len());
     }
@@ -131,8 +128,7 @@ fn rows_on_both_sides_of_the_last_hub_are_counted() {
     assert!(expected > 10_000);
     for cuts in [vec![], vec![65_535], vec![65_536], vec![65_537], vec![65_520, 65_536, 65_540]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-        let arena = preferred_bytes(&partition.size(limit));
+        let arena = preferred_bytes(&partition.size_with(&row_blocks));
         assert_eq!(count_with(&partition, &row_blocks, Pace::Late, 1 << 20, arena), expected, "{cuts:?}");
     }
 }
@@ -235,13 +231,12 @@ fn counters_go_from_thread_to_thread() {
 
 /// Counts at each number, with `held` counters at a time, in an arena of `arena` bytes; also checks the totals of all passes.
 fn at_vertices(partition: &Partition, row_blocks: &[OwnedRowBlock], pace: Pace, (held, arena): (u64, u64)) -> Vec<u64> {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
+    let size = partition.size_with(row_blocks);
     let total = partition.triangles();
     partition.in_passes(held, |counters| {
         let mut double = Double::new(arena, pace).unwrap().with_counters(COUNTER_BYTES * counters.held());
         let mut into = vec![7; counters.held() as usize];
-        let counting =
-            Counting::begin(&mut double, partition.size(limit), u64::MAX, Detail::Vertices(counters)).unwrap();
+        let counting = Counting::begin(&mut double, size, u64::MAX, Detail::Vertices(counters)).unwrap();
         let mut counter = Box::new(Owning::new(counting));
         partition.runs(133).into_iter().for_each(|run| drop(counter.resident(run).unwrap()));
         row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.slices()).unwrap());
@@ -263,9 +258,8 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
         let all_cuts = cuts(seed, 300);
         for (i, pace) in Pace::all(seed).into_iter().enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-            let arena = arenas(&partition.size(limit))[i % 3];
+            let (row_blocks, size) = partition.case(i, cuts);
+            let arena = arenas(&size)[i % 3];
             let held = [1024, 96][i % 2];
             assert_eq!(at_vertices(&partition, &row_blocks, pace, (held, arena)), expected, "{seed} {cuts:?} {pace:?}");
         }
@@ -290,8 +284,7 @@ fn corners_beyond_the_counters_of_a_block_and_of_long_rows_are_counted() {
     assert!(expected[..4096].iter().sum::<u64>() > 1000 && expected[4096..60_000].iter().all(|&count| count == 0));
     for cuts in [vec![], vec![65_100, 65_536]] {
         let row_blocks = partition.row_blocks(&cuts);
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-        let arena = preferred_bytes(&partition.size(limit));
+        let arena = preferred_bytes(&partition.size_with(&row_blocks));
         assert_eq!(at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena)), expected, "{cuts:?}");
     }
 }
@@ -315,7 +308,7 @@ fn bytes_that_are_full_are_added_to_their_counters() {
     }
     let partition = random(0, 9000, 90, 4, 0.5);
     let row_blocks = partition.row_blocks(&[]);
-    let arena = preferred_bytes(&partition.size(row_blocks[0].bytes()));
+    let arena = preferred_bytes(&partition.size_with(&row_blocks));
     let found = at_vertices(&partition, &row_blocks, Pace::Late, (1 << 20, arena));
     let expected = partition.at_vertices();
     let wrong: Vec<_> = (0..).zip(found.iter().zip(&expected)).filter(|(_, (a, b))| a != b).collect();
@@ -334,9 +327,7 @@ fn triangles_are_counted_on_each_of_their_arcs() {
         let cases = if vertices > 300 { 3 } else { paces.len() };
         for (i, pace) in paces.into_iter().take(cases).enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(cuts) } else { partition.shared_row_blocks(cuts) };
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-            let size = partition.size(limit);
+            let (row_blocks, size) = partition.case(i, cuts);
             let (least, most) = (FOOTPRINT_WITH_EDGES.least(&size), preferred_bytes_with_edges(&size));
             let arena = [least, most, least + (most - least) / 8][i % 3];
             let mut double = Double::new(arena, pace).unwrap();

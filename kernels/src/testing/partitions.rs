@@ -187,6 +187,11 @@ impl Partition {
         Size { locals, arcs, numbered: self.numbered(), row_block_limit }
     }
 
+    /// The same where the limit is the largest of these row blocks.
+    pub fn size_with(&self, row_blocks: &[OwnedRowBlock]) -> Size {
+        self.size(row_blocks.iter().map(OwnedRowBlock::bytes).max().unwrap_or(0))
+    }
+
     /// Locals and proxies.
     pub fn numbered(&self) -> u32 {
         self.rows.len() as u32
@@ -261,6 +266,13 @@ impl Partition {
         ranges(cuts, self.numbered())
             .map(|range| OwnedRowBlock { first_local: first_local(&range), ..nothing_local.row_block(range) })
             .collect()
+    }
+
+    /// The row blocks of case number `i` of a test, of the proxies' rows and of all rows in turn; and the size with them.
+    pub fn case(&self, i: usize, cuts: &[u32]) -> (Vec<OwnedRowBlock>, Size) {
+        let row_blocks = if i.is_multiple_of(2) { self.row_blocks(cuts) } else { self.shared_row_blocks(cuts) };
+        let size = self.size_with(&row_blocks);
+        (row_blocks, size)
     }
 
     fn row_block(&self, range: Range<u32>) -> OwnedRowBlock {

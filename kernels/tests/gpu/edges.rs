@@ -2,22 +2,19 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, Detail, Lstc, Method, Packed, Shape};
+use trimill_kernels::{ALIGNMENT, Detail, Lstc, Method, Packed};
+
+use crate::methods;
 
 #[test]
 fn triangles_are_counted_on_each_of_their_arcs() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    let lstc = [(128, 128), (32, 64), (1024, 1024), (256, 0)]
-        .map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
-    let methods: [&dyn Method<OwnedRun>; 5] = [&Packed, &lstc[0], &lstc[1], &lstc[2], &lstc[3]];
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.9)] {
         let partition = random(seed, 9000, 90, 4, share);
         let expected = (partition.on_arcs(), partition.triangles());
         for (i, cuts) in cuts(seed, 9000).into_iter().enumerate() {
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(&cuts) } else { partition.shared_row_blocks(&cuts) };
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-            let size = partition.size(limit);
-            for method in methods {
+            let (row_blocks, size) = partition.case(i, &cuts);
+            for method in methods() {
                 let least = method.footprint_with_edges().least(&size).next_multiple_of(ALIGNMENT);
                 for arena in [least, 8 * least] {
                     gpu.reserve(arena).unwrap();

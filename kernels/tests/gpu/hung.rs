@@ -25,8 +25,7 @@ fn child() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = Partition::new(random(1, 20_000, 200, 3, 0.0).rows, vec![true; 20_000]);
     let row_blocks = partition.row_blocks(&[]);
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
+    let size = partition.size_with(&row_blocks);
     let count = |gpu: &mut Gpu| {
         gpu.reserve(footprint().least(&size))?;
         let mut counter = begin(&Lstc::default(), gpu, size)?;

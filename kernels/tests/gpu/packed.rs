@@ -17,8 +17,7 @@ fn least_and_preferred(size: &Size) -> (u64, u64) {
 fn count(gpu: &mut Gpu, partition: &Partition, cuts: &[u32]) -> u64 {
     let kinds = [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)];
     let mut counts = kinds.iter().flat_map(|row_blocks| {
-        let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-        let size = partition.size(limit);
+        let size = partition.size_with(row_blocks);
         let (least, preferred) = least_and_preferred(&size);
         [least, least + (preferred - least) / 5, preferred]
             .map(|arena| count_with(gpu, partition, row_blocks, size, arena).triangles)

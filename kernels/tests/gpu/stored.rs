@@ -34,8 +34,7 @@ fn stored_rows_count_as_plain_ones_do() {
         let expected = partition.triangles();
         for cuts in cuts(seed, 3000) {
             let row_blocks = row_blocks(&partition, first, &cuts, in_part);
-            let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-            let size = partition.size(limit);
+            let size = partition.size_with(&row_blocks);
             let runs = partition.stored_runs(size.locals as usize / 3 + 1, in_part);
             gpu.reserve_for_stored_rows(ARENA).unwrap();
             assert!(gpu.scratch_bytes() > 0);
@@ -58,8 +57,7 @@ fn stored_rows_that_are_none_are_refused() {
     let Some((mut gpu, _alone)) = gpu() else { return };
     let partition = range(7, 2000, 500);
     let row_blocks = row_blocks(&partition, 500, &[100], 40);
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
+    let size = partition.size_with(&row_blocks);
     gpu.reserve_for_stored_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
         let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();

@@ -2,7 +2,9 @@
 
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{OwnedRowBlock, OwnedRun, Partition, cuts, random};
-use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Detail, Gpu, Lstc, Method, Packed, Shape};
+use trimill_kernels::{ALIGNMENT, COUNTER_BYTES, Detail, Gpu, Lstc, Method, Packed};
+
+use crate::methods;
 
 /// Counts with `held` counters at a time, in an arena of the least size and a piece for the counters; also checks the totals.
 fn at_vertices(
@@ -12,8 +14,7 @@ fn at_vertices(
     row_blocks: &[OwnedRowBlock],
     (held, total): (u64, u64),
 ) -> Vec<u64> {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     let piece = (COUNTER_BYTES * held).next_multiple_of(ALIGNMENT);
     partition.in_passes(held, |counters| {
         gpu.reserve(method.footprint().least(&size).next_multiple_of(ALIGNMENT) + piece).unwrap();
@@ -31,17 +32,14 @@ fn at_vertices(
 #[test]
 fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    let lstc = [(128, 128), (32, 64), (1024, 1024), (256, 0)]
-        .map(|(threads, tile)| Lstc { shape: Shape::new(threads, tile).unwrap() });
-    let methods: [&dyn Method<OwnedRun>; 5] = [&Packed, &lstc[0], &lstc[1], &lstc[2], &lstc[3]];
     for (seed, share) in [(0, 0.5), (1, 1.0), (2, 0.9)] {
         let partition = random(seed, 9000, 90, 4, share);
         let (expected, total) = (partition.at_vertices(), partition.triangles());
         for (i, cuts) in cuts(seed, 9000).into_iter().enumerate() {
-            let row_blocks = if i % 2 == 0 { partition.row_blocks(&cuts) } else { partition.shared_row_blocks(&cuts) };
-            for method in methods {
+            let (row_blocks, _) = partition.case(i, &cuts);
+            for method in methods() {
                 for held in [1 << 20, 4992] {
-                    let found = at_vertices(&mut gpu, method, &partition, &row_blocks, (held, total));
+                    let found = at_vertices(&mut gpu, &*method, &partition, &row_blocks, (held, total));
                     assert!(
                         found == expected,
                         "{method:?}, seed {seed}, {held} counters, {} row blocks",

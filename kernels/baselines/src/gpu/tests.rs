@@ -18,8 +18,7 @@ fn count(
     row_blocks: &[OwnedRowBlock],
     spare: u64,
 ) -> Result<Counted> {
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap_or(0);
-    let size = partition.size(limit);
+    let size = partition.size_with(row_blocks);
     let bytes = (method.least_bytes(&size) + spare).next_multiple_of(256);
     let mut double = Double::new(bytes, Pace::Late).unwrap();
     let mut counting =
@@ -206,9 +205,8 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
     }
     let partition = random(1, 100, 5, 0, 0.5);
     let row_blocks = partition.row_blocks(&[50]);
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
     let method = GpuMethod::ReverseEdge(Default::default());
-    let size = partition.size(limit);
+    let size = partition.size_with(&row_blocks);
     let mut double = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late).unwrap();
     let mut counting: Box<dyn Counter<OwnedRun>> =
         Box::new(Counting::begin(&mut double, &method, size, Share::ALL).unwrap());
@@ -257,8 +255,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     }
     let partition = random(5, 150, 30, 2, 0.5);
     let row_blocks = partition.row_blocks(&[70]);
-    let limit = row_blocks.iter().map(|row_block| row_block.bytes()).max().unwrap();
-    let size = partition.size(limit);
+    let size = partition.size_with(&row_blocks);
     let streams = GpuMethod::ReverseEdge(reverse_edge::Options { block_threads: 32, streams: 5 });
     for method in [streams, skiffs(None)[2]] {
         for pace in Pace::all(1) {
