@@ -151,7 +151,7 @@ fn orient(arcs: Vec<(u64, u64)>, dir: &Path) -> (OrientedGraph, Duration) {
 fn resident(graph: &OrientedGraph) -> Resident {
     let mut resident = Resident::default();
     let blocks = RowBlocks::default();
-    let mut all = RankRange::new(graph, &blocks, 0..graph.vertices()).unwrap();
+    let mut all = RankRange::new(graph, &blocks, &Ranks::of(0..graph.vertices())).unwrap();
     assert!(!all.read_resident(None, &mut resident).unwrap(), "all rows in one run");
     resident
 }

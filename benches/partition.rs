@@ -91,6 +91,7 @@ fn limits() -> Limits {
         row_block: None,
         prune: Prune::Direct,
         parts: 1,
+        shards: 1,
         machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
         whole: None,
         spills_whole: false,

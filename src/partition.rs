@@ -8,6 +8,7 @@ pub mod locals;
 mod masks;
 pub mod numbers;
 pub mod prune;
+pub mod ranks;
 pub mod section;
 pub mod sizes;
 pub mod words;

@@ -18,13 +18,13 @@ pub mod auto;
 pub mod choose;
 pub mod costs;
 pub mod estimate;
+mod heads;
 pub mod predict;
 pub mod ranges;
 mod replan;
 pub mod sets;
 mod space;
 
-use std::ops::Range;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -38,6 +38,7 @@ use crate::job::Stream;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
+use crate::partition::ranks::Ranks;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
 use crate::partition::sizes::PartitionSize;
 use crate::stream::row_blocks::RowBlocks;
@@ -93,6 +94,8 @@ pub struct Limits {
     pub prune: Prune,
     /// The least number of partitions where the user gave none: one for each device.
     pub parts: u32,
+    /// For how many shards rank ranges are cut into pieces by their heads; 1: they are not.
+    pub shards: u32,
     /// The machine that estimates are for.
     pub machine: Machine,
     /// The name of the method, where it needs the whole graph as one partition.
@@ -122,8 +125,8 @@ pub trait Assign: Sync {
 /// How the graph is cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cut {
-    /// Into rank ranges, which tile the ranks; with each of them, blocks of the graph's own rows are streamed.
-    Ranges(Vec<Range<u32>>, RowBlocks),
+    /// Into rank ranges, which [tile](Ranks::tile) the ranks; with each of them, blocks of the graph's own rows are streamed.
+    Ranges(Vec<Ranks>, RowBlocks),
     /// Into any sets of locals; with each of them, the rows of its proxies are streamed.
     Sets(Locals),
 }

@@ -463,6 +463,7 @@ fn a_plan_fits_the_device_and_the_row_blocks_of_the_host() {
             row_block: None,
             prune: Prune::Direct,
             parts: 1,
+            shards: 1,
             machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 1, gpus: 0, cached: true },
             whole: None,
             spills_whole: true,

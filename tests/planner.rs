@@ -29,6 +29,7 @@ use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::batch::kept;
 use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::ranks::Ranks;
 use trimill::testing::partition::section::{Resident, ResidentSize, RowBlockView};
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::pipeline::Pipeline;
@@ -201,7 +202,7 @@ impl Known {
     /// Streams a rank range through `backend`.
     fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn Backend) -> Counted {
         let Cut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
-        let source = RankRange::new(&self.graph, blocks, ranges[part as usize].clone()).unwrap();
+        let source = RankRange::new(&self.graph, blocks, &ranges[part as usize]).unwrap();
         passed(Box::new(source), backend)
     }
 
@@ -323,6 +324,7 @@ fn check(case: u64, graphs: &[Known]) {
         row_block,
         prune,
         parts: 1,
+        shards: 1,
         machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
         host_block: Bytes(1 << (10 + draws.below(12))),
     };
@@ -338,12 +340,17 @@ fn check(case: u64, graphs: &[Known]) {
         let more = Footprint { of_budget: Some(|size, budget| budget.min(9 * size.arcs + (1 << 30))), ..footprint };
         assert!(!is_ample(&graph.size(), &more, device), "{told}: the method prefers a GiB more");
     }
+    // Cut further by heads, for shards.
+    let shards = 2 + draws.below(40) as u32;
+    let for_shards = planned(ranges(graph, None, &footprint, &Limits { shards, ..limits }, &control));
+    assert!(for_shards.parts() >= shards, "{told}: {} parts for {shards} shards", for_shards.parts());
+    check_ranges(known, &for_shards, counts, backend.as_mut(), &format!("{told}, for {shards} shards"));
     let vertices = Vertices::of(graph).unwrap();
     let cut = Partitioner { vertices: &vertices, way, parts };
     let cut = assigned(graph, &vertices, &cut, &footprint, &limits, &control);
     let of_sets = planned(cut.and_then(|cut| sets(graph, cut, &footprint, &limits, &control)));
     check_sets(known, &of_sets, prune, backend.as_mut(), &told);
-    for plan in [of_ranges, of_sets] {
+    for plan in [of_ranges, for_shards, of_sets] {
         assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
         // Parts that do not fit are split; parts are never joined.
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
@@ -361,13 +368,13 @@ fn check(case: u64, graphs: &[Known]) {
 fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Backend, told: &str) {
     let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{told}: no ranges") };
     let chunk = backend.resident_chunk().map(|chunk| chunk.get());
-    let (mut end, mut triangles) = (0, 0);
+    let mut triangles = 0;
+    assert!(Ranks::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
     // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
     let step = plan.parts().div_ceil(300);
-    for (part, (range, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
-        let told = format!("{told}: part {part} of {}, {range:?}, {predicted:?}", plan.parts());
-        assert_eq!(range.start, end, "{told}");
-        end = range.end;
+    for (part, (ranks, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
+        let told = format!("{told}: part {part} of {}, {ranks:?}, {predicted:?}", plan.parts());
+        let range = &ranks.locals;
         let arcs: usize = known.rows[range.start as usize..range.end as usize].iter().map(Vec::len).sum();
         assert_eq!(*size, PartitionSize::of_rows(range.len() as u64, arcs as u64), "{told}");
         let resident = backend.footprint().resident(size.locals, size.resident_arcs);
@@ -391,7 +398,6 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Ba
         }
         triangles += counted.triangles;
     }
-    assert_eq!(end, known.graph.vertices(), "{told}");
     let all = counts == Device::Cpu && step == 1;
     assert!(!all || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
@@ -467,12 +473,14 @@ fn ranges_of_many_file_blocks_are_kept_too() {
             row_block: row_block.map(Bytes),
             prune: Prune::Direct,
             parts: 1,
+            shards: 1,
             machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes::mib(1),
         };
         let plan = ranges(graph, Some(2), &backend.footprint(), &limits, &Control::silent()).unwrap();
         let Cut::Ranges(ranges, _) = &plan.cut else { panic!("{row_block:?}") };
         let [first, second] = &ranges[..] else { panic!("{ranges:?}") };
+        let [first, second] = [&first.locals, &second.locals];
         assert!(graph.begins_block(second.start) && first.len().abs_diff(second.len()) < 60_000, "{ranges:?}");
         check_ranges(&known, &plan, counts, backend.as_mut(), &format!("{counts:?}, row blocks of {row_block:?}"));
     }
@@ -503,6 +511,7 @@ fn bounds_of_larger_graphs_are_near() {
             row_block: Some(limit),
             prune,
             parts: 1,
+            shards: 1,
             machine: Machine { rates: trimill::testing::rates::Rates::default(), cores: 2, gpus: 0, cached: true },
             host_block: Bytes(64 << 10),
         };

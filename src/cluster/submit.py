@@ -1,54 +1,58 @@
 #!/usr/bin/env python3
-"""Counts the @SHARDS@ shards of a run with HyperQueue, each as one task, merges them, and waits for that.
+"""Counts the @SHARDS@ shards of a run with HyperQueue, each as one task, then merges them; waits for the end.
 
-    pip install hyperqueue
-    python3 submit.py [SERVER-DIRECTORY]
+    pip install 'hyperqueue>=0.23'
+    python3 submit.py [SERVER-DIRECTORY]      without it, that of the user: ~/.hq-server
 
-A task whose worker is lost starts again elsewhere. Tasks that fail are submitted again, TRIES times in all; what is counted stays.
+A task whose worker is lost starts again elsewhere, up to `crashes` - 1 times. If tasks fail, all are submitted again, up to `tries` times:
+what is counted stays, so only those that failed have something to do. Logs are in job-ID/ beside this file.
 """
 
 import sys
 
 from hyperqueue import Client, Job
+from hyperqueue.client import FailedJobsException
 from hyperqueue.ffi.protocol import ResourceRequest
 
-PROGRAM = "@PROGRAM@"
-RUN = "@RUN@"
-SHARDS = @SHARDS@
-CPUS = @CPUS@
-GPUS = @GPUS_OR_0@
-ON = [@ON_LIST@]
-TRIES = 3
-CRASHES = 5
+program = "@PROGRAM@"
+run = "@RUN@"
+shards = @SHARDS@
+cpus = @CPUS@
+gpus = @GPUS_OR_0@
+on = [@ON_LIST@]
+tries = 3
+crashes = 5
 
 
-def task(job, words, resources, deps=()):
-    log = "%{CWD}/job-%{JOB_ID}/%{TASK_ID}"
-    return job.program(
-        [PROGRAM, *words], resources=resources, deps=deps, crash_limit=CRASHES, stdout=f"{log}.stdout", stderr=f"{log}.stderr"
-    )
+def new_job():
+    job = Job(name="trimill", default_workdir=run + "/hq", max_fails=None)
 
+    def task(words, resources, after=()):
+        log = "%{CWD}/job-%{JOB_ID}/%{TASK_ID}"
+        settings = {"stdout": log + ".stdout", "stderr": log + ".stderr", "crash_limit": crashes}
+        return job.program([program, *words], resources=resources, deps=after, **settings)
 
-def run():
-    """The job: a task a shard, and the merge, which starts when all of them have succeeded."""
-    job = Job(name="trimill", default_workdir=f"{RUN}/hq", max_fails=None)
-    # A worker lends each task other GPUs and sets CUDA_VISIBLE_DEVICES.
-    resources = ResourceRequest(cpus=CPUS, resources={"gpus/nvidia": GPUS} if GPUS else {})
-    counts = [
-        task(job, ["count", "--run-dir", RUN, "--shard", f"{shard}/{SHARDS}", *ON, "--threads", str(CPUS)], resources)
-        for shard in range(SHARDS)
-    ]
-    task(job, ["merge", RUN], ResourceRequest(cpus=1), counts)
+    counts = []
+    for shard in range(shards):
+        # For gpus/nvidia HyperQueue sets CUDA_VISIBLE_DEVICES.
+        resources = ResourceRequest(cpus=cpus, resources={"gpus/nvidia": gpus} if gpus else None)
+        words = ["count", "--run-dir", run, "--shard", f"{shard}/{shards}", *on, "--threads", str(cpus)]
+        counts.append(task(words, resources))
+    # It starts when all of them have succeeded.
+    task(["merge", run], ResourceRequest(cpus=1), counts)
     return job
 
 
 def main():
     client = Client(*sys.argv[1:])
-    for left in reversed(range(TRIES)):
-        submitted = client.submit(run())
-        if client.wait_for_jobs([submitted], raise_on_error=left == 0):
-            break
-        print(f"job {submitted.id}: tasks failed; what is missing is submitted again", file=sys.stderr)
+    for _ in range(tries):
+        job = client.submit(new_job())
+        try:
+            client.wait_for_jobs([job])
+            return
+        except FailedJobsException as error:
+            print(f"job {job.id}: {error}", file=sys.stderr)
+    sys.exit(1)
 
 
 main()

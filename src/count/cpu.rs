@@ -52,7 +52,7 @@ use capacity::Capacity;
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
 use vertices::{Counters, RowCounters, bytes_of_worker};
-use worker::{RowBlockContext, Run, Worker, count_postponed, count_run, count_run_at_vertices};
+use worker::{RowBlockContext, Run, Worker, before, count_postponed, count_run, count_run_at_vertices};
 
 /// The least number of runs for each thread: enough for the threads to end at about the same time.
 const RUNS_PER_THREAD: u64 = 16;
@@ -233,6 +233,9 @@ impl PartitionCounter for Counting {
         let Self { resident, numbered, work } = self;
         pool.install(|| {
             let range = &row_block.range;
+            if row_block.is_empty() {
+                return Ok(pass_over(resident, &mut work.cursors, range.end));
+            }
             let whole = resident.numbers.len() == *numbered as usize;
             let end_of_hubs =
                 end_of_hubs(resident, range, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
@@ -358,6 +361,15 @@ fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);
     all.map(|w| &workers[w]).find_map(|worker| worker.try_lock().ok()).unwrap_or_else(|| lock(&workers[mine]))
+}
+
+/// Advances the cursors past a row block without arcs, which has no triangles.
+fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
+    runs(resident, cursors).into_par_iter().for_each(|run| {
+        for (local, cursor) in (run.first..).zip(run.cursors) {
+            *cursor = before(resident.row(local), *cursor as usize, end) as u32;
+        }
+    });
 }
 
 /// Cuts the locals into runs of about equal numbers of arcs and locals.

@@ -70,11 +70,6 @@ impl Sums {
         Ok(Self { arcs, blocks: Blocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
     }
 
-    /// The number of arcs.
-    pub fn arcs(&self) -> u64 {
-        self.arcs
-    }
-
     /// Adds the counts at consecutive arcs from `first` on, all below the number of arcs. Several threads may add at once; runs in the
     /// current thread pool.
     ///
@@ -210,7 +205,7 @@ mod tests {
     }
 
     fn all(sums: &Sums) -> Vec<u32> {
-        let mut all = vec![u32::MAX; sums.arcs() as usize];
+        let mut all = vec![u32::MAX; sums.arcs as usize];
         sums.read(0, &mut all).unwrap();
         all
     }
@@ -263,6 +258,6 @@ mod tests {
     fn a_graph_without_edges_has_no_sums() {
         let sums = Sums::in_memory(0);
         sums.add(0, &[]).unwrap();
-        assert_eq!((sums.arcs(), sums.total().unwrap()), (0, 0));
+        assert_eq!((sums.arcs, sums.total().unwrap()), (0, 0));
     }
 }

@@ -7,7 +7,7 @@
 //! all devices finish at about the same time; `super::workers` says what happens when a device fails. With a run directory each
 //! result is recorded, partitions that earlier starts counted are skipped, and spills that they finished are reused.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -34,6 +34,7 @@ use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::lock;
 use crate::partition::locals::Locals;
+use crate::partition::ranks::Ranks;
 use crate::plan::{Cut, Plan};
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::{CountedBy, Journal};
@@ -79,7 +80,7 @@ impl Item {
 /// The graph and how its rows are cut, where partitions are rank ranges.
 pub(super) struct Ranges<'a> {
     pub(super) graph: &'a OrientedGraph,
-    pub(super) ranges: &'a [Range<u32>],
+    pub(super) ranges: &'a [Ranks],
     pub(super) blocks: &'a RowBlocks,
 }
 
@@ -132,17 +133,7 @@ pub(super) fn count_partitions(
     };
     let path = place.as_ref().map(|(_, dir)| dir.path().to_path_buf()).unwrap_or_default();
     let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
-    // The progress of a single partition is that of its arcs, where the backend reports it.
-    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
-    let per_partition = u64::from(single.is_none());
-    let task = match single {
-        Some(progress) => {
-            let task = control.task("count", Some(planned.graph.edges()), Unit::Arcs);
-            *progress = Some(task.progress(control));
-            task
-        }
-        None => control.task("count", Some(u64::from(parts)), Unit::Partitions),
-    };
+    let (task, per_partition) = task_of(&mut backends, u64::from(parts), planned.graph.edges(), control);
     let mut before = Outcome::default();
     if let Some(journal) = &journal {
         let spills = keeps.then_some((path.as_path(), planned.fingerprint));
@@ -277,6 +268,20 @@ pub(super) fn device_result(
     })
 }
 
+/// The task of counting `parts` partitions, and its units of each; that of a single partition of so many arcs is in arcs, where the
+/// backend reports these itself.
+pub(super) fn task_of(backends: &mut [Box<dyn Backend>], parts: u64, arcs: u64, control: &Control) -> (Task, u64) {
+    let single = backends.first_mut().filter(|_| parts == 1).and_then(|backend| backend.progress());
+    match single {
+        Some(progress) => {
+            let task = control.task("count", Some(arcs), Unit::Arcs);
+            *progress = Some(task.progress(control));
+            (task, 0)
+        }
+        None => (control.task("count", Some(parts), Unit::Partitions), 1),
+    }
+}
+
 /// What counts, for the record of a partition.
 pub(super) fn counted_by(backend: &dyn Backend, device_memory: Bytes) -> CountedBy {
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
@@ -355,7 +360,7 @@ impl<'a> Work<'a> {
                 Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored)))
             }
             (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
-                let range = RankRange::new(graph, blocks, ranges[*part as usize].clone())?;
+                let range = RankRange::new(graph, blocks, &ranges[*part as usize])?;
                 Ok(Box::new(range.stored(stored)))
             }
             (Item::Range(_), None) => Err(Error::defect("a rank range that was not planned")),

@@ -19,6 +19,7 @@ use crate::job::{Job, Partitioner, Parts, Prune, Stream};
 use crate::machine;
 use crate::mapped::trim_heap;
 use crate::memory::HostFloor;
+use crate::partition::ranks::Ranks;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Machine as Estimating;
@@ -95,14 +96,14 @@ impl Planned {
 pub(super) struct Wanted {
     /// Whether a graph that is one partition is spilled, too.
     pub(super) spills_whole: bool,
-    /// The least number of partitions if the job names none; there is one for each device in any case.
-    pub(super) parts: u32,
+    /// The number of shards: there are at least as many partitions if the job names no number.
+    pub(super) shards: u32,
 }
 
 impl Wanted {
     /// For counting here.
     pub(super) fn by(job: &Job) -> Self {
-        Self { spills_whole: job.keep_spill, parts: 1 }
+        Self { spills_whole: job.keep_spill, shards: 1 }
     }
 }
 
@@ -144,7 +145,8 @@ pub(super) fn planned(
         largest_row_block,
         row_block: job.block_bytes,
         prune: job.prune,
-        parts: wanted.parts.max(backends.len() as u32),
+        parts: backends.len() as u32,
+        shards: wanted.shards,
         machine,
         whole,
         spills_whole: wanted.spills_whole,
@@ -324,7 +326,10 @@ fn fingerprint(partitioner: &Partitioner, seed: u64, prune: Prune, identity: &st
     );
     let mut key = text.into_bytes();
     match &plan.cut {
-        Cut::Ranges(ranges, _) => ranges.iter().for_each(|range| key.extend_from_slice(&range.end.to_le_bytes())),
+        Cut::Ranges(all, _) => {
+            let ends = |ranks: &Ranks| [ranks.locals.end, ranks.heads.start, ranks.heads.end];
+            all.iter().flat_map(ends).for_each(|rank| key.extend_from_slice(&rank.to_le_bytes()));
+        }
         Cut::Sets(locals) => key.extend_from_slice(bytemuck::cast_slice(locals.part_of())),
     }
     xxh3_128(&key)

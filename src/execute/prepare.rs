@@ -57,7 +57,7 @@ pub fn prepare(
     }
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
-    let wanted = Wanted { spills_whole: false, parts: shards.map_or(1, NonZeroU32::get) };
+    let wanted = Wanted { spills_whole: false, shards: shards.map_or(1, NonZeroU32::get) };
     let made = planned(prepared, job, &setup, wanted, control, &mut stages)
         .and_then(|planned| made(&planned, (job, shards), (&setup, run), control, &mut stages));
     let mut report = unless_damaged(made, path.as_deref())?;

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use super::counting::{Item, Ranges, Work, count_all, together_of};
+use super::counting::{Item, Ranges, Work, count_all, task_of, together_of};
 use super::details::Details;
 use super::planned::{Wanted, planned};
 use super::queue::Queue;
@@ -12,7 +12,7 @@ use super::setup::{Chosen, Setup};
 use super::spilled::{self, On, Spills};
 use super::workers::all_or_first_error;
 use crate::bytes::Bytes;
-use crate::control::{Control, NOTE, Unit};
+use crate::control::{Control, NOTE};
 use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::graph::{OrientedGraph, file as graph_file};
@@ -164,7 +164,9 @@ impl Counting<'_> {
         (backends, device_memory): (&mut [Box<dyn Backend>], Bytes),
     ) -> Result<Counted> {
         let Self { setup, journal, control, .. } = *self;
-        let (task, together) = (control.task("count", Some(items.len() as u64), Unit::Partitions), control.part());
+        let arcs = items.first().map_or(0, |item| known.sizes[item.part() as usize].resident_arcs);
+        let (task, per_partition) = task_of(backends, items.len() as u64, arcs, control);
+        let together = control.part();
         let queue = Queue::of(items, backends.len());
         let work = Work {
             known,
@@ -176,7 +178,7 @@ impl Counting<'_> {
             journal: Some(journal),
             details,
             task: &task,
-            per_partition: 1,
+            per_partition,
             control: &together,
         };
         let (backend, method) = (backends[0].name(), backends[0].method());

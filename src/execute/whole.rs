@@ -19,6 +19,7 @@ use crate::count::Backend;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Stream;
+use crate::partition::ranks::Ranks;
 use crate::report::{DeviceResult, PartitionResult, Stage};
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
@@ -83,7 +84,7 @@ fn counted_together(
     let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(taken) = queue.take() {
             let blocks = RowBlocks::default();
-            let mut source = RankRange::new(graph, &blocks, 0..graph.vertices())?;
+            let mut source = RankRange::new(graph, &blocks, &Ranks::of(0..graph.vertices()))?;
             let share = Share { index: taken.item, of: shares };
             match count_partition(&mut source, backend, share, &setup.pool, &together) {
                 Ok(share) => counted.push(share),

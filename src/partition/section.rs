@@ -279,6 +279,11 @@ impl<'a> RowBlockView<'a> {
         self.offsets.len() == self.range.len() + 1
     }
 
+    /// Whether every number has its row here, and all of them are empty.
+    pub fn is_empty(&self) -> bool {
+        self.holds_all() && self.offsets.last() == Some(&0)
+    }
+
     /// Its size.
     pub fn size(&self) -> RowBlockSize {
         RowBlockSize {

@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use super::heads;
 use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
 use trimill_kernels::Size;
@@ -16,13 +17,14 @@ use crate::control::Control;
 use crate::count::Footprint;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
+use crate::partition::ranks::Ranks;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::PartitionSource;
 
 /// Ranges consist of whole file blocks where there are at least this many for each.
-const BLOCKS: u64 = 16;
+pub(super) const BLOCKS: u64 = 16;
 
 /// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;
@@ -48,7 +50,14 @@ pub fn ranges(
     };
     let cuts = Cuts { graph, footprint, control };
     let all = 0..graph.vertices();
-    let ranges = if wanted == 1 && space.whole_fits() { Vec::from([all]) } else { cuts.even(wanted, most)? };
+    let ranges = match limits.shards {
+        _ if wanted == 1 && limits.shards == 1 && space.whole_fits() => Vec::from([Ranks::of(all)]),
+        1 => cuts.even(wanted, most)?.into_iter().map(Ranks::of).collect(),
+        shards => {
+            let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
+            heads::cut(graph, cuts.even(least, most)?, if parts.is_some() { 1 } else { shards })?
+        }
+    };
     let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };
     let assigning = start.elapsed();
     let start = Instant::now();
@@ -78,6 +87,7 @@ pub fn even_ranges(
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
     let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
     let ranges = Cuts { graph, footprint, control }.even(parts, Bytes(u64::MAX))?;
+    let ranges: Vec<Ranks> = ranges.into_iter().map(Ranks::of).collect();
     predictions(graph, (&ranges, &RowBlocks::new(graph, row_block_limit)?), footprint, limits.device)
 }
 
@@ -87,12 +97,12 @@ pub fn even_ranges(
 /// When rows cannot be read.
 pub(super) fn predictions(
     graph: &OrientedGraph,
-    (ranges, blocks): (&[Range<u32>], &RowBlocks),
+    (ranges, blocks): (&[Ranks], &RowBlocks),
     footprint: &Footprint,
     budget: Bytes,
 ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
-    let predicted = |ranks: &Range<u32>| {
-        let range = RankRange::new(graph, blocks, ranks.clone())?;
+    let predicted = |ranks: &Ranks| {
+        let range = RankRange::new(graph, blocks, ranks)?;
         let (rows, row_blocks, largest) = (range.resident_size(), range.row_blocks() as u64, range.largest_row_block());
         let resident = footprint.resident(rows.locals, rows.arcs);
         let least = resident

@@ -3,7 +3,6 @@
 //! Input: how the graph was cut, and what else was recorded then. Output: the same partitions and what each takes now, or an
 //! error with the budget that they need. Nothing is split or joined, since that would lose the results of counted partitions.
 
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use super::sets::sized;
@@ -14,13 +13,14 @@ use crate::count::Footprint;
 use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
+use crate::partition::ranks::Ranks;
 use crate::stream::row_blocks::RowBlocks;
 
 /// How a graph was cut, as a plan of a run directory records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedCut {
     /// Rank ranges.
-    Ranges(Vec<Range<u32>>),
+    Ranges(Vec<Ranks>),
     /// The partition where each vertex is local.
     Sets(Locals),
 }

@@ -54,12 +54,12 @@ pub fn whole(
     control: &Control,
 ) -> Result<Option<Plan>> {
     let Divided { space, .. } = divided(graph, footprint, limits)?;
-    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
+    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts.max(limits.shards) };
     let one = assign.is_cheap() && assign.parts().unwrap_or(least_parts) <= 1;
     if limits.spills_whole || !space.whole_fits() || !one {
         return Ok(None);
     }
-    ranges(graph, None, footprint, &Limits { parts: 1, ..*limits }, control).map(Some)
+    ranges(graph, None, footprint, &Limits { parts: 1, shards: 1, ..*limits }, control).map(Some)
 }
 
 /// The parts of a partitioner.
@@ -87,7 +87,7 @@ pub fn assigned(
     let Divided { space, most, .. } = divided(graph, footprint, limits)?;
     refuse_parts(limits, assign.parts())?;
     let (whole, whole_fits) = (space.whole, space.whole_fits());
-    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts };
+    let least_parts = if limits.whole.is_some() { 1 } else { limits.parts.max(limits.shards) };
     let weight = |vertex: u32| footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
     let start = Instant::now();
     let assignment = match assign.parts() {
@@ -115,7 +115,7 @@ pub fn sets(
     control: &Control,
 ) -> Result<Plan> {
     let Some(locals) = locals else {
-        return ranges(graph, None, footprint, &Limits { parts: 1, ..*limits }, control);
+        return ranges(graph, None, footprint, &Limits { parts: 1, shards: 1, ..*limits }, control);
     };
     let row_block_limit = divided(graph, footprint, limits)?.row_block_limit;
     let start = Instant::now();

@@ -4,7 +4,6 @@
 //! the same whatever the budgets are then. Rank ranges are in `plan.json`. Other partitions are written as the part of each rank,
 //! `u32`, little-endian, compressed by zstd: up to 4 bytes a vertex.
 
-use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -17,10 +16,11 @@ use crate::error::{Error, Result};
 use crate::hex;
 use crate::job::Stream;
 use crate::partition::locals::Locals;
+use crate::partition::ranks::Ranks;
 use crate::plan::{Cut, Plan, RecordedCut};
 
 /// The kind of the record, with its version.
-const KIND: &str = "trimill plan 2";
+const KIND: &str = "trimill plan 3";
 /// The name of the plan's file.
 const NAME: &str = "plan.json";
 /// The name of the file with the partition of each vertex.
@@ -42,8 +42,8 @@ pub struct PlanRecord {
     pub block_bytes: Bytes,
     /// Vertices.
     vertices: u32,
-    /// Where each rank range ends; empty where partitions are not rank ranges.
-    range_ends: Vec<u32>,
+    /// The ranks of each partition; empty where partitions are not rank ranges.
+    ranges: Vec<Ranks>,
     /// The checksum of the file with the partition of each vertex; 0 without it.
     #[serde(with = "hex::of_u64")]
     locals_checksum: u64,
@@ -59,7 +59,7 @@ impl PlanRecord {
             stream,
             block_bytes,
             vertices: 0,
-            range_ends: Vec::new(),
+            ranges: Vec::new(),
             locals_checksum: 0,
         }
     }
@@ -72,8 +72,8 @@ impl PlanRecord {
         let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.stream(), plan.row_block_limit) };
         match &plan.cut {
             Cut::Ranges(ranges, _) => {
-                record.range_ends = ranges.iter().map(|range| range.end).collect();
-                record.vertices = record.range_ends.last().copied().unwrap_or(0);
+                record.vertices = ranges.last().map_or(0, |ranks| ranks.locals.end);
+                record.ranges.clone_from(ranges);
             }
             Cut::Sets(locals) => {
                 let (path, part_of) = (dir.join(LOCALS), locals.part_of());
@@ -111,15 +111,12 @@ impl PlanRecord {
         }
     }
 
-    fn ranges(&self, dir: &Path, vertices: u32) -> Result<Vec<Range<u32>>> {
-        let begins = std::iter::once(0).chain(self.range_ends.iter().copied());
-        let ranges: Vec<Range<u32>> = begins.zip(&self.range_ends).map(|(begin, &end)| begin..end).collect();
-        let tiled = self.range_ends.last() == Some(&vertices) && ranges.iter().all(|range| range.start <= range.end);
-        if !tiled || ranges.len() != self.parts as usize {
-            return Err(Error::data(dir.join(NAME), "its rank ranges are damaged")
-                .expected(format!("the ranks of {vertices} vertices")));
+    fn ranges(&self, dir: &Path, vertices: u32) -> Result<Vec<Ranks>> {
+        if Ranks::tile(&self.ranges, vertices) && self.ranges.len() == self.parts as usize {
+            return Ok(self.ranges.clone());
         }
-        Ok(ranges)
+        Err(Error::data(dir.join(NAME), "its rank ranges are damaged")
+            .expected(format!("the ranks of {vertices} vertices")))
     }
 
     fn locals(&self, dir: &Path, vertices: u32) -> Result<Locals> {

@@ -6,6 +6,9 @@
 //! tables grow with a block's range. So `P` ranges of equal rows read `(P + 1) / 2` times the graph. The whole graph is the range
 //! `0..n`: one block without rows, which is not cut.
 //!
+//! A range may be counted in pieces, by ranges of `b` ([`Ranks`]): each reads the resident rows, and only the row blocks of its own `b`. All
+//! other ranks are covered by blocks whose rows are empty, so counters need not know.
+//!
 //! Nothing is induced, pruned or spilled, and no copy of the graph is needed: rows are read from the graph's file blocks
 //! directly into the buffers from which the device copies.
 
@@ -14,6 +17,7 @@ use std::ops::Range;
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
+use crate::partition::ranks::Ranks;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::partition::sizes::PartitionSize;
 
@@ -24,16 +28,27 @@ use super::source::PartitionSource;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
-    /// The places of its arcs in the graph; none where its rows are resident.
-    arcs: Option<Range<u64>>,
+    rows: Rows,
+}
+
+/// The rows of a row block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Rows {
+    /// Read from the graph, where its arcs have these places.
+    Read(Range<u64>),
+    /// Resident, so none of them are in the row block.
+    Resident,
+    /// Empty: their triangles are counted elsewhere.
+    Skipped,
 }
 
 impl Streamed {
     fn size(&self) -> RowBlockSize {
         let range = self.ranks.len() as u32;
-        match &self.arcs {
-            Some(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
-            None => RowBlockSize { range, rows: 0, arcs: 0 },
+        match &self.rows {
+            Rows::Read(arcs) => RowBlockSize { range, rows: range.into(), arcs: arcs.end - arcs.start },
+            Rows::Resident => RowBlockSize { range, rows: 0, arcs: 0 },
+            Rows::Skipped => RowBlockSize { range, rows: range.into(), arcs: 0 },
         }
     }
 }
@@ -53,28 +68,36 @@ pub struct RankRange<'g> {
 }
 
 impl<'g> RankRange<'g> {
-    /// The range `ranks` of `graph`, whose rows are cut into `blocks`.
+    /// The partition `ranks` of `graph`, whose rows are cut into `blocks`.
     ///
     /// # Errors
     /// When rows cannot be read.
-    pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: Range<u32>) -> Result<Self> {
-        let (begin, end) = (graph.first_arc(ranks.start)?, graph.first_arc(ranks.end)?);
-        let mut streamed = Vec::new();
-        if ranks.start == 0 {
-            streamed.push(Streamed { ranks: ranks.clone(), arcs: None });
-        } else {
-            let below = blocks.starts.windows(2).take_while(|pair| pair[0].0 < ranks.start);
-            streamed.extend(below.map(|pair| Streamed {
-                ranks: pair[0].0..pair[1].0.min(ranks.start),
-                arcs: Some(pair[0].1..pair[1].1.min(begin)),
-            }));
-            let own = blocks.starts[blocks.block_of(ranks.start)..].windows(2);
-            streamed.extend(
-                own.take_while(|pair| pair[0].0 < ranks.end)
-                    .map(|pair| Streamed { ranks: pair[0].0.max(ranks.start)..pair[1].0.min(ranks.end), arcs: None }),
-            );
+    pub fn new(graph: &'g OrientedGraph, blocks: &'g RowBlocks, ranks: &Ranks) -> Result<Self> {
+        let Ranks { locals, heads } = ranks.clone();
+        let arcs = graph.first_arc(locals.end)? - graph.first_arc(locals.start)?;
+        let whole = locals.start == 0 && heads == locals;
+        let mut bounds: Vec<u32> = match whole {
+            true => Vec::new(),
+            false => blocks.starts.iter().map(|&(rank, _)| rank).take_while(|&rank| rank < locals.end).collect(),
+        };
+        bounds.extend([0, locals.start, locals.end, heads.start, heads.end]);
+        bounds.sort_unstable();
+        bounds.dedup();
+        let rows = |ranks: &Range<u32>| {
+            Ok(match () {
+                () if !heads.contains(&ranks.start) => Rows::Skipped,
+                () if ranks.start >= locals.start => Rows::Resident,
+                () => Rows::Read(blocks.first_arc(graph, ranks.start)?..blocks.first_arc(graph, ranks.end)?),
+            })
+        };
+        let streamed = |ranks: Range<u32>| Ok(Streamed { rows: rows(&ranks)?, ranks });
+        let mut streamed =
+            bounds.windows(2).map(|pair| streamed(pair[0]..pair[1])).collect::<Result<Vec<Streamed>>>()?;
+        if streamed.is_empty() {
+            // A graph without vertices has one row block, too.
+            streamed.push(Streamed { ranks: locals.clone(), rows: Rows::Resident });
         }
-        Ok(Self { graph, blocks, next: ranks.start, arcs: end - begin, ranks, streamed, stored: false })
+        Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, stored: false })
     }
 
     /// Reads rows as they are stored, where the range consists of whole file blocks and none of these has more than `longest` stored
@@ -83,7 +106,9 @@ impl<'g> RankRange<'g> {
     pub fn stored(mut self, longest: Option<Bytes>) -> Self {
         let [stored, plain] = self.graph.largest_block();
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
-        let passes = self.blocks.whole || self.ranks.start == 0;
+        let begins =
+            |block: &Streamed| !matches!(block.rows, Rows::Read(_)) || self.graph.begins_block(block.ranks.start);
+        let passes = (self.blocks.whole && self.streamed.iter().all(begins)) || self.ranks.start == 0;
         self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
         self
     }
@@ -123,9 +148,9 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn row_block_words(&self, i: usize) -> u64 {
-        let Streamed { ranks, arcs } = &self.streamed[i];
-        match arcs {
-            Some(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
+        let Streamed { ranks, rows } = &self.streamed[i];
+        match rows {
+            Rows::Read(_) if self.stored => ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4),
             _ => self.row_block_size(i).words(),
         }
     }
@@ -133,7 +158,7 @@ impl PartitionSource for RankRange<'_> {
     fn buffer_words(&self) -> u64 {
         // For later ranges larger blocks are streamed; where none is, no buffer is needed.
         let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
-        let passes = self.streamed.iter().any(|block| block.arcs.is_some());
+        let passes = self.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
         if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
     }
 
@@ -181,17 +206,18 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        let Streamed { ranks, arcs } = &self.streamed[i];
-        match arcs {
-            None => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
-            Some(_) if self.stored => {
+        let Streamed { ranks, rows } = &self.streamed[i];
+        match rows {
+            Rows::Resident => into.reset(ranks.clone(), 0, 0)?.0.fill(0),
+            Rows::Skipped => into.reset(ranks.clone(), ranks.len() as u64, 0)?.0.fill(0),
+            Rows::Read(_) if self.stored => {
                 let bytes = self.graph.stored_of(ranks).get();
                 let (offsets, words, parts) =
                     into.reset_stored(ranks.clone(), ranks.len() as u64, bytes.div_ceil(4))?;
                 let words: &mut [u8] = bytemuck::cast_slice_mut(words);
                 *parts = self.graph.read_stored(ranks.clone(), 0, offsets, &mut words[..bytes as usize])?;
             }
-            Some(arcs) => {
+            Rows::Read(arcs) => {
                 let (offsets, successors) = into.reset(ranks.clone(), ranks.len() as u64, arcs.end - arcs.start)?;
                 self.graph.read(ranks.clone(), offsets, successors)?;
             }
@@ -291,16 +317,22 @@ mod tests {
         (resident, blocks)
     }
 
-    /// What must be read of a range: its own rows, all rows below it, and nothing of its own in the blocks.
-    fn assert_read(rows: &[Vec<u32>], ranks: &Range<u32>, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
+    /// What must be read of a partition: the rows of its locals; of its heads below these, all rows; and nothing else in the blocks.
+    fn assert_read(rows: &[Vec<u32>], ranks: &Ranks, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
         let (resident, blocks) = read(range, run);
-        assert!(resident.iter().map(|(rank, _)| *rank).eq(ranks.clone()));
+        let Ranks { locals, heads } = ranks;
+        assert!(resident.iter().map(|(rank, _)| *rank).eq(locals.clone()));
         assert!(resident.iter().all(|(rank, row)| *row == rows[*rank as usize]));
         let mut next = 0;
         for (of, found) in blocks {
             assert_eq!(of.start, next);
             next = of.end;
-            if of.start >= ranks.start {
+            if !heads.contains(&of.start) {
+                assert!(found.len() == of.len() && found.iter().all(Vec::is_empty));
+                continue;
+            }
+            assert!(of.end <= heads.end);
+            if of.start >= locals.start {
                 assert!(found.is_empty());
                 continue;
             }
@@ -309,7 +341,7 @@ mod tests {
             let size = RowBlockSize { range: of.len() as u32, rows: of.len() as u64, arcs };
             assert!(size.bytes() <= limit || of.len() == 1, "{} of {limit}", size.bytes());
         }
-        assert_eq!(next, ranks.end);
+        assert_eq!(next, locals.end);
     }
 
     proptest! {
@@ -321,6 +353,7 @@ mod tests {
             ends in prop::collection::vec(0u32..200, 0..6),
             limit in 0u64..3000,
             run in prop::option::of(1u64..4000),
+            heads in (0u32..200, 0u32..200),
         ) {
             let dir = tempfile::tempdir().unwrap();
             let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
@@ -332,11 +365,16 @@ mod tests {
             ends.sort_unstable();
             let mut buffers = Vec::new();
             for pair in ends.windows(2) {
-                let ranks = pair[0]..pair[1];
-                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap();
+                let mut ranks = Ranks::of(pair[0]..pair[1]);
+                if heads.0 % 3 > 0 {
+                    let (a, b) = (heads.0 % (pair[1] + 1), heads.1 % (pair[1] + 1));
+                    ranks.heads = a.min(b)..a.max(b);
+                }
+                let range = RankRange::new(&graph, &blocks, &ranks).unwrap();
                 // A buffer that was taken for one range serves all later ones.
                 prop_assert!((0..range.row_blocks()).all(|i| range.row_block_words(i) <= range.buffer_words()));
-                buffers.extend(range.streamed.iter().any(|block| block.arcs.is_some()).then(|| range.buffer_words()));
+                let reads = range.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
+                buffers.extend(reads.then(|| range.buffer_words()));
                 assert_read(&rows, &ranks, limit, range, run.map(Bytes));
             }
             prop_assert!(buffers.windows(2).all(|pair| pair[0] == pair[1]), "{buffers:?}");
@@ -362,7 +400,8 @@ mod tests {
             (inner + 1..graph.vertices(), false),
         ] {
             for (longest, takes) in [(Some(Bytes::mib(1)), true), (Some(Bytes(10)), false), (None, false)] {
-                let range = RankRange::new(&graph, &blocks, ranks.clone()).unwrap().stored(longest);
+                let ranks = Ranks::of(ranks.clone());
+                let range = RankRange::new(&graph, &blocks, &ranks).unwrap().stored(longest);
                 assert_eq!(range.stored, whole && takes, "{ranks:?} {longest:?}");
                 assert_read(&rows, &ranks, limit, range, Some(Bytes(1_000_000)));
             }

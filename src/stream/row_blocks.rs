@@ -52,8 +52,11 @@ impl RowBlocks {
         self.starts.windows(2).map(words).max().unwrap_or(0)
     }
 
-    /// The block that has the row of `rank`.
-    pub(super) fn block_of(&self, rank: u32) -> usize {
-        self.starts.partition_point(|&(first, _)| first <= rank) - 1
+    /// The arcs before the row of `rank`; known where a block begins.
+    pub(super) fn first_arc(&self, graph: &OrientedGraph, rank: u32) -> Result<u64> {
+        match self.starts.binary_search_by_key(&rank, |&(first, _)| first) {
+            Ok(block) => Ok(self.starts[block].1),
+            Err(_) => graph.first_arc(rank),
+        }
     }
 }

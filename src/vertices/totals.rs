@@ -104,11 +104,6 @@ impl Totals {
         Ok(Self { vertices, store: Mutex::new(store) })
     }
 
-    /// The number of vertices.
-    pub fn vertices(&self) -> u32 {
-        self.vertices
-    }
-
     /// Adds a count at each of the places, which are below the number of vertices. Parallel work runs in `pool`; not to be called from
     /// there, since the sums are locked meanwhile.
     ///

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use super::hubs::Hubs;
 use super::worker::{Run, before};
-use super::{end_of_hubs, free, runs};
+use super::{end_of_hubs, free, pass_over, runs};
 use crate::bytes::Bytes;
 use crate::control::Progress;
 use crate::count::successors::SuccessorRows;
@@ -151,6 +151,11 @@ impl PartitionCounter for Counting {
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         pool.install(|| {
+            if row_block.is_empty() {
+                pass_over(&self.resident, &mut self.cursors, row_block.range.end);
+                self.unread.push_back(Vec::new());
+                return Ok(());
+            }
             let end = {
                 let successors = SuccessorRows::new(&self.resident, row_block);
                 end_of_hubs(&self.resident, &row_block.range, &successors, self.most_hubs, false)

@@ -130,7 +130,7 @@ fn count_on(
     let setup = Setup::new(&job, None)?;
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control)?.graph(&setup, &control, &mut stages)?;
-    let planned = planned(prepared, &job, &setup, Wanted { spills_whole: true, parts: 1 }, &control, &mut stages)?;
+    let planned = planned(prepared, &job, &setup, Wanted { spills_whole: true, shards: 1 }, &control, &mut stages)?;
     let vertices = planned.graph.vertices();
     let begun = Arc::new(AtomicUsize::new(0));
     let backends = behaviours
@@ -314,7 +314,7 @@ fn with_several_devices_the_largest_partition_comes_first() {
     let (control, mut stages) = (Control::silent(), Vec::new());
     let prepared = Input::open(&job, &setup, &control).unwrap().graph(&setup, &control, &mut stages).unwrap();
     let planned =
-        planned(prepared, &job, &setup, Wanted { spills_whole: true, parts: 1 }, &control, &mut stages).unwrap();
+        planned(prepared, &job, &setup, Wanted { spills_whole: true, shards: 1 }, &control, &mut stages).unwrap();
     assert_eq!(order(&planned.plan, 1), (0..8).collect::<Vec<_>>());
     let sizes: Vec<Bytes> =
         order(&planned.plan, 2).iter().map(|&part| planned.plan.predictions[part as usize].stream).collect();
