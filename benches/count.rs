@@ -30,6 +30,7 @@ use trimill::testing::generate::{Family, generate};
 use trimill::testing::graph::OrientedGraph;
 use trimill::testing::input::arcs::ArcList;
 use trimill::testing::memory::HostMemory;
+use trimill::testing::partition::ranks::Ranks;
 use trimill::testing::partition::section::{Resident, RowBlockView};
 use trimill::testing::prepare::prepare;
 use trimill::testing::stream::ranges::RankRange;

@@ -10,6 +10,7 @@ pub mod batch;
 pub mod build;
 pub mod building;
 pub mod cache;
+mod chosen;
 pub mod cluster;
 pub mod count;
 mod counters;

@@ -234,7 +234,8 @@ impl PartitionCounter for Counting {
         pool.install(|| {
             let range = &row_block.range;
             if row_block.is_empty() {
-                return Ok(pass_over(resident, &mut work.cursors, range.end));
+                pass_over(resident, &mut work.cursors, range.end);
+                return Ok(());
             }
             let whole = resident.numbers.len() == *numbered as usize;
             let end_of_hubs =

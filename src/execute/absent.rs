@@ -1,9 +1,9 @@
 //! Plans for a GPU on a machine that has none, whose memory the job names.
 
+use super::chosen::{Chosen, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::settings;
-use super::setup::{Chosen, Setup, host_holds};
 use crate::bytes::Bytes;
 use crate::count::Backend;
 use crate::count::cuda::Absent;
@@ -11,14 +11,16 @@ use crate::count::method::CudaMethod;
 use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job};
+use crate::memory::HostMemory;
 use crate::plan::floor;
+use crate::rates::Rates;
 
-/// What [`Setup::backend`] would choose on a machine with such GPUs; they cannot count.
+/// What [`super::setup::Setup::backend`] would choose on a machine with such GPUs; they cannot count.
 ///
 /// # Errors
 /// A budget of the host below the floor ([`crate::error::Kind::Resource`]); block threads or a tile out of bounds.
 pub(super) fn absent(
-    setup: &Setup,
+    (host, rates): (HostMemory, &Rates),
     method: CudaMethod,
     job: &Job,
     graph: &GraphSize,
@@ -35,12 +37,12 @@ pub(super) fn absent(
     let OnGpus { block: largest_row_block, all: on_host, .. } = on_gpus(shape, division.counting);
     host_holds(job.block_bytes.unwrap_or_default(), largest_row_block)?;
     let settings = settings(job);
-    let vertices = (job.counts_vertices() && !job.counts_edges()).then(|| on_the_way(setup.host, gpus));
+    let vertices = (job.counts_vertices() && !job.counts_edges()).then(|| on_the_way(host, gpus));
     let details = (job.counts_edges(), vertices);
     let of_each = |_| Absent::choices(method, &settings, graph, device, details);
     let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
     let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
-    let (chosen, methods) = setup.chosen(compared, graph, (device, largest_row_block));
+    let (chosen, methods) = method_for(rates, compared, graph, (device, largest_row_block));
     let backend = |i| {
         let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
         let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;

@@ -6,11 +6,12 @@
 use std::path::Path;
 use std::time::Instant;
 
+use super::chosen::Chosen;
 use super::counting::{Work, count_all, together_of};
 use super::details::Details;
 use super::queue::Queue;
 use super::results::{Known, input_report};
-use super::setup::{Chosen, Setup};
+use super::setup::Setup;
 use super::spilled::{self, On};
 use super::workers::all_or_first_error;
 use crate::machine;

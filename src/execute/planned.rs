@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicU64;
 use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::chosen::Chosen;
 use super::host::HostNeeds;
-use super::setup::{Chosen, Setup};
+use super::setup::Setup;
 use crate::assign::Assigner;
 use crate::bytes::Bytes;
 use crate::cache::Origin;

@@ -118,8 +118,7 @@ fn made(
     let Planned { graph, plan, fingerprint, partitioner, .. } = planned;
     let start = Instant::now();
     let gpus = planned.backends[0].name() != "cpu";
-    let block = planned.limits.host_block;
-    let costs = setup.pool.install(|| costs((graph, plan), (&setup.rates, gpus), block, control))?;
+    let costs = setup.pool.install(|| costs((graph, plan), (&setup.rates, gpus), control))?;
     stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
     let mut spilled = Bytes::ZERO;
     if let Cut::Sets(locals) = &plan.cut {

@@ -6,22 +6,21 @@ use std::sync::Mutex;
 use rayon::ThreadPool;
 
 use super::absent::absent;
+use super::chosen::{Chosen, host_holds, method_for};
 use super::counters::on_the_way;
 use super::directories::{cache, cache_dir, places};
-use super::host::{
-    Division, HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus,
-};
+use super::host::{HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
 use crate::bytes::Bytes;
 use crate::cache::Cache;
 use crate::clean::Workspace;
+use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
-use crate::count::{Backend, Footprint};
 use crate::disk::faults::hook;
 use crate::disk::{self, TemporaryDir};
 use crate::error::{Error, Kind, Result};
@@ -30,8 +29,7 @@ use crate::job::{Job, Prepare, SpillTo};
 use crate::lock;
 use crate::machine;
 use crate::memory::HostMemory;
-use crate::plan::choose::{Candidate, MethodEstimate, choose};
-use crate::plan::{Floor, floor, is_ample};
+use crate::plan::{floor, is_ample};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
@@ -67,37 +65,6 @@ pub struct Setup {
     counts: bool,
     /// GPUs that were opened in advance.
     pub(super) gpus: Mutex<Option<Opening>>,
-}
-
-/// The backends of a job, and the memory that they may take.
-pub struct Chosen {
-    /// At least one; one for each device.
-    pub backends: Vec<Box<dyn Backend>>,
-    /// The budget of each device.
-    pub device: Bytes,
-    /// The largest row block that is chosen where the user chose none.
-    pub largest_row_block: Bytes,
-    /// The smallest budget that works.
-    pub floor: Floor,
-    /// The methods between which `auto` chose; none where there was nothing to choose.
-    pub methods: Vec<MethodEstimate>,
-    /// Bytes of the host's memory that counting takes, row blocks on their way to a GPU among them.
-    pub on_host: Bytes,
-    /// The host's memory, divided.
-    pub division: Division,
-    /// The least bytes of the host's memory that counting takes.
-    pub least_on_host: Bytes,
-    /// Bytes that the drivers of GPUs mapped in the process when they started.
-    pub driver: Bytes,
-    /// Whether the GPUs were opened beside other work.
-    pub beside: bool,
-}
-
-impl Chosen {
-    /// The number of devices that have memory of their own.
-    pub fn gpus(&self) -> usize {
-        self.backends.iter().filter(|backend| backend.device().is_some()).count()
-    }
 }
 
 impl Setup {
@@ -283,7 +250,7 @@ impl Setup {
         asked: &HostNeeds<'_>,
     ) -> Result<Chosen> {
         if !self.counts && !trimill_kernels::has_driver() && job.device_memory.is_some() {
-            return absent(self, method, job, graph, asked);
+            return absent((self.host, &self.rates), method, job, graph, asked);
         }
         let opening = lock(&self.gpus).take();
         let opening = opening.unwrap_or_else(|| Opening::start(job, method, Bytes::ZERO, Bytes(u64::MAX)));
@@ -314,7 +281,7 @@ impl Setup {
             if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(self.device_memory), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices, graph.edges);
-        let (chosen, methods) = self.chosen(&choices, graph, (device, largest_row_block));
+        let (chosen, methods) = method_for(&self.rates, &choices, graph, (device, largest_row_block));
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
@@ -338,44 +305,10 @@ impl Setup {
         })
     }
 
-    /// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
-    pub(super) fn chosen(
-        &self,
-        choices: &[(CudaMethod, Footprint)],
-        graph: &GraphSize,
-        (device, largest_row_block): (Bytes, Bytes),
-    ) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
-        let candidates: Vec<Candidate<'_>> = choices
-            .iter()
-            .map(|(method, footprint)| {
-                let speed = if *method == CudaMethod::Packed { self.rates.packed() } else { self.rates.lstc() };
-                Candidate { name: method.name(), footprint, speed }
-            })
-            .collect();
-        if candidates.is_empty() {
-            return (None, Vec::new());
-        }
-        let (chosen, estimates) = choose(graph, &candidates, (device, largest_row_block), self.rates.gpu_arcs);
-        (Some(choices[chosen].0), estimates)
-    }
-
     /// Bytes of a block of rows in a pass over the graph.
     pub fn host_block(&self) -> Bytes {
         block_of_pass(self.host)
     }
-}
-
-/// Refuses row blocks of which the host's budget does not hold two for each GPU.
-pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
-    if block <= largest {
-        return Ok(());
-    }
-    Err(Error::resource(format!(
-        "row blocks of {} bytes ({block}), two of which each GPU has in the host's memory",
-        block.get()
-    ))
-    .expected(format!("at most {} bytes ({largest}) within --host-memory", largest.get()))
-    .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
 }
 
 /// The host memory that the oriented graph may take, before it is known what counts it: a quarter, but at most half of what a
@@ -397,18 +330,4 @@ fn graph_memory(job: &Job, usable: Bytes) -> Bytes {
 /// Half of the memory.
 pub fn default_host_memory() -> Bytes {
     Bytes(machine::memory().get() / 2)
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn row_blocks_beyond_the_budget_of_the_host_are_refused() {
-        assert!(host_holds(Bytes(100), Bytes(100)).is_ok());
-        let error = host_holds(Bytes(101), Bytes(100)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource);
-        assert!(error.to_string().contains("101 bytes") && error.to_string().contains("--host-memory"), "{error}");
-    }
 }

@@ -3,12 +3,13 @@
 
 use std::time::Instant;
 
+use super::chosen::Chosen;
 use super::counting::{Item, Ranges, Work, count_all, task_of, together_of};
 use super::details::Details;
 use super::planned::{Wanted, planned};
 use super::queue::Queue;
 use super::results::Known;
-use super::setup::{Chosen, Setup};
+use super::setup::Setup;
 use super::spilled::{self, On, Spills};
 use super::workers::all_or_first_error;
 use crate::bytes::Bytes;

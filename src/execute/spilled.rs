@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::build::Built;
+use super::chosen::host_holds;
 use super::counting::Item;
-use super::setup::host_holds;
 use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::count::Footprint;

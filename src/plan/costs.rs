@@ -4,20 +4,18 @@
 //! be those of the machine that counts.
 //!
 //! The probes of an arc `a -> b` are the successors of `a` before `b`, or those of `b`, whichever are fewer: all methods of this program
-//! cost about as much as these. On the CPU, arcs to hubs are counted by words of bits, and other arcs wait for the row of `b`. Adding
-//! them up takes a pass over the graph and 4 bytes a vertex.
+//! cost about as much as these. On the CPU, arcs to hubs are counted by words of bits, and other arcs wait for the row of `b`. They are
+//! added up over a sample of all rows, of at most 16 million arcs; that takes 4 bytes a vertex.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::{Cut, Plan};
-use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::error::Result;
-use crate::graph::{Direction, OrientedGraph};
-use crate::lock;
+use crate::graph::OrientedGraph;
+use crate::partition::ranks::Ranks;
 use crate::rates::{Rates, Speed};
 
 /// The hubs of the CPU counter, whose rows are bits: about as many ranks.
@@ -35,35 +33,36 @@ struct Core {
 /// Fitted to 16 partitions of GAP-kron 22, whose rows are in the cache or not as those of other graphs; each of them is within a fifth.
 const CORE: Core = Core { near: 1.7e-8, far: 3.0e-7, near_probe: 1e-10, far_probe: 5e-10, read: 5e-9 };
 
-/// Arcs of a run of rows that a thread takes.
-const RUN: u64 = 1 << 14;
+/// Runs of rows that are read of a large graph, evenly spread over its arcs, and the arcs of each. A small graph is read as a whole.
+const RUNS: u64 = 1 << 11;
+const RUN: u64 = 1 << 13;
 
-/// The arcs of a partition, and their probes: of arcs whose head is a hub, and of all others.
+/// Arcs that a partition counts, and their probes: of arcs whose head is a hub, and of all others.
 #[derive(Debug, Default, Clone, Copy)]
 struct Work {
+    /// Resident arcs that were looked at.
+    sampled: u64,
     near: u64,
     far: u64,
     near_probes: u64,
     far_probes: u64,
 }
 
-/// The cost of each partition of `plan`, on GPUs or on the CPU. A pass over the graph has blocks of `block` bytes; runs in the current
-/// thread pool.
+/// The cost of each partition of `plan`, on GPUs or on the CPU. Runs in the current thread pool.
 ///
 /// # Errors
 /// When the graph cannot be read; when stopped.
 pub fn costs(
     (graph, plan): (&OrientedGraph, &Plan),
     (rates, gpus): (&Rates, bool),
-    block: Bytes,
     control: &Control,
 ) -> Result<Vec<u64>> {
-    let work = work(graph, &plan.cut, block, control)?;
     let of = |(part, work): (usize, Work)| {
-        tracing::debug!("partition {part}: {work:?}");
         let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
+        // What the sample found, for all of the partition's arcs.
+        let sampled = if work.sampled == 0 { 0.0 } else { size.resident_arcs as f64 / work.sampled as f64 };
         let [near, far, near_probes, far_probes] =
-            [work.near, work.far, work.near_probes, work.far_probes].map(|sum| sum as f64);
+            [work.near, work.far, work.near_probes, work.far_probes].map(|sum| sum as f64 * sampled);
         let read = predicted.stream.get() as f64 / size_of::<u32>() as f64;
         let seconds = if gpus {
             let Speed { arc, probe, streamed, pass, visit } = rates.packed();
@@ -80,53 +79,113 @@ pub fn costs(
         };
         (1e9 * seconds) as u64
     };
-    Ok(work.into_iter().enumerate().map(of).collect())
+    Ok(work(graph, &plan.cut, control)?.into_iter().enumerate().map(of).collect())
 }
 
-/// Adds up what the arcs of each partition ask for.
-fn work(graph: &OrientedGraph, cut: &Cut, block: Bytes, control: &Control) -> Result<Vec<Work>> {
-    let parts = vec![Work::default(); cut.parts() as usize];
-    if let [_] = parts[..] {
-        return Ok(parts);
+/// Adds up what a sample of the arcs of each partition asks for.
+fn work(graph: &OrientedGraph, cut: &Cut, control: &Control) -> Result<Vec<Work>> {
+    let none = || vec![Work::default(); cut.parts() as usize];
+    if cut.parts() == 1 {
+        return Ok(none());
     }
-    let parts: Vec<_> = parts.into_iter().map(Mutex::new).collect();
     let lengths = graph.out_degrees()?;
-    let add = |part: usize, row: &[u32], arcs: Range<usize>| {
-        let mut of_row = Work::default();
+    let runs = sample(graph)?;
+    let of_run = |mut sums: Vec<Work>, run: &Range<u32>| {
+        control.check()?;
+        let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
+        let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
+        graph.read(run.clone(), &mut begins, &mut successors)?;
+        for (rank, ends) in run.clone().zip(begins.windows(2)) {
+            let row = &successors[ends[0] as usize..ends[1] as usize];
+            match cut {
+                Cut::Sets(locals) => {
+                    sums[locals.part_of()[rank as usize] as usize].add(row, 0..row.len(), &lengths);
+                }
+                Cut::Ranges(all, _) => add_row(&mut sums, all, (rank, row), &lengths),
+            }
+        }
+        Ok(sums)
+    };
+    let sums = runs.par_iter().try_fold(none, of_run);
+    sums.try_reduce(none, |mut all, more| {
+        all.iter_mut().zip(more).for_each(|(sum, more)| sum.and(more));
+        Ok(all)
+    })
+}
+
+/// Adds a row to the partitions that have it: each counts the arcs to its own heads.
+fn add_row(sums: &mut [Work], all: &[Ranks], (rank, row): (u32, &[u32]), lengths: &[u32]) {
+    let mut part = all.partition_point(|ranks| ranks.locals.end <= rank);
+    let mut begin = 0;
+    while let Some(ranks) = all.get(part).filter(|ranks| ranks.locals.contains(&rank)) {
+        let end = begin + row[begin..].partition_point(|&b| b < ranks.heads.end);
+        sums[part].add(row, begin..end, lengths);
+        (begin, part) = (end, part + 1);
+    }
+}
+
+impl Work {
+    /// Adds some of the arcs of a row.
+    fn add(&mut self, row: &[u32], arcs: Range<usize>, lengths: &[u32]) {
+        self.sampled += row.len() as u64;
         for before in arcs {
             let b = row[before];
             let probes = u64::from(lengths[b as usize]).min(before as u64);
             if b < HUBS {
-                of_row.near += 1;
-                of_row.near_probes += probes;
+                self.near += 1;
+                self.near_probes += probes;
             } else {
-                of_row.far += 1;
-                of_row.far_probes += probes;
+                self.far += 1;
+                self.far_probes += probes;
             }
         }
-        let mut sum = lock(&parts[part]);
-        sum.near += of_row.near;
-        sum.far += of_row.far;
-        sum.near_probes += of_row.near_probes;
-        sum.far_probes += of_row.far_probes;
-    };
-    let add_row = |rank: u32, row: &[u32]| match cut {
-        Cut::Sets(locals) => add(locals.part_of()[rank as usize] as usize, row, 0..row.len()),
-        Cut::Ranges(all, _) => {
-            let first = all.partition_point(|ranks| ranks.locals.end <= rank);
-            let mut begin = 0;
-            for (part, ranks) in
-                all.iter().enumerate().skip(first).take_while(|(_, ranks)| ranks.locals.contains(&rank))
-            {
-                let end = begin + row[begin..].partition_point(|&b| b < ranks.heads.end);
-                add(part, row, begin..end);
-                begin = end;
-            }
+    }
+
+    fn and(&mut self, more: Self) {
+        self.sampled += more.sampled;
+        self.near += more.near;
+        self.far += more.far;
+        self.near_probes += more.near_probes;
+        self.far_probes += more.far_probes;
+    }
+}
+
+/// The runs of rows that are read.
+fn sample(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
+    let (arcs, all) = (graph.edges(), graph.vertices());
+    let many = arcs.div_ceil(RUN).clamp(1, RUNS);
+    let whole = many * RUN >= arcs;
+    let (mut runs, mut end) = (Vec::new(), 0);
+    for i in 0..many {
+        let from = (u128::from(arcs) * u128::from(i) / u128::from(many)) as u64;
+        let begin = if whole { end } else { graph.last_fitting(0, |_, arcs| arcs <= from)?.max(end) };
+        if begin == all {
+            break;
         }
-    };
-    graph.pass(block, Direction::Rising, control, |rows| {
-        rows.runs(RUN).into_par_iter().for_each(|ranks| ranks.for_each(|rank| add_row(rank, rows.row(rank))));
-        Ok(())
-    })?;
-    Ok(parts.into_iter().map(|sum| sum.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+        end = match whole && i + 1 == many {
+            true => all,
+            false => graph.last_fitting(begin, |_, arcs| arcs <= RUN)?.min(all),
+        };
+        runs.push(begin..end);
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arcs_are_counted_where_their_heads_are() {
+        let ranks = |locals: Range<u32>, heads: Range<u32>| Ranks { locals, heads };
+        let all = [ranks(0..2, 0..2), ranks(2..6, 0..1), ranks(2..6, 1..6)];
+        let lengths = [0, 1, 2, 3, 2, 3];
+        let mut sums = vec![Work::default(); 3];
+        add_row(&mut sums, &all, (1, &[0]), &lengths);
+        add_row(&mut sums, &all, (5, &[0, 2, 3]), &lengths);
+        let found: Vec<_> = sums.iter().map(|sum| (sum.sampled, sum.near, sum.near_probes)).collect();
+        // Of 5: to 2 with one successor before it, to 3 with two.
+        assert_eq!(found, [(1, 1, 0), (3, 1, 0), (3, 2, 3)]);
+    }
 }

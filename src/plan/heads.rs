@@ -7,10 +7,12 @@
 
 use std::ops::Range;
 
-use super::ranges::BLOCKS;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
+
+/// Ranges and their pieces consist of whole file blocks where there are at least this many for each.
+pub(super) const BLOCKS: u64 = 16;
 
 /// The number of ranges for so many shards: the least T with T (T + 1) / 2 pieces or more.
 pub(super) fn ranges_for(shards: u32) -> u32 {

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::heads;
+use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
 use trimill_kernels::Size;
@@ -22,9 +22,6 @@ use crate::partition::sizes::PartitionSize;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::PartitionSource;
-
-/// Ranges consist of whole file blocks where there are at least this many for each.
-pub(super) const BLOCKS: u64 = 16;
 
 /// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;

@@ -5,11 +5,11 @@ use trimill_kernels::{
     scratch_bytes,
 };
 
-use super::super::method::CudaMethod;
-use super::super::translated::translated;
-use super::super::{Backend, Detail, Footprint, PartitionCounter, vertex_counters};
 use super::{Settings, footprint};
 use crate::bytes::Bytes;
+use crate::count::method::CudaMethod;
+use crate::count::translated::translated;
+use crate::count::{Backend, Detail, Footprint, PartitionCounter, vertex_counters};
 use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::partition::section::Resident;

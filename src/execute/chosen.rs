@@ -1,0 +1,91 @@
+//! The backends that count a job, and what of the memory is theirs.
+
+use super::host::Division;
+use crate::bytes::Bytes;
+use crate::count::method::CudaMethod;
+use crate::count::{Backend, Footprint};
+use crate::error::{Error, Result};
+use crate::graph::GraphSize;
+use crate::plan::Floor;
+use crate::plan::choose::{Candidate, MethodEstimate, choose};
+use crate::rates::Rates;
+
+/// The backends of a job, and the memory that they may take.
+pub struct Chosen {
+    /// At least one; one for each device.
+    pub backends: Vec<Box<dyn Backend>>,
+    /// The budget of each device.
+    pub device: Bytes,
+    /// The largest row block that is chosen where the user chose none.
+    pub largest_row_block: Bytes,
+    /// The smallest budget that works.
+    pub floor: Floor,
+    /// The methods between which `auto` chose; none where there was nothing to choose.
+    pub methods: Vec<MethodEstimate>,
+    /// Bytes of the host's memory that counting takes, row blocks on their way to a GPU among them.
+    pub on_host: Bytes,
+    /// The host's memory, divided.
+    pub division: Division,
+    /// The least bytes of the host's memory that counting takes.
+    pub least_on_host: Bytes,
+    /// Bytes that the drivers of GPUs mapped in the process when they started.
+    pub driver: Bytes,
+    /// Whether the GPUs were opened beside other work.
+    pub beside: bool,
+}
+
+impl Chosen {
+    /// The number of devices that have memory of their own.
+    pub fn gpus(&self) -> usize {
+        self.backends.iter().filter(|backend| backend.device().is_some()).count()
+    }
+}
+
+/// The method with the shortest estimate on a GPU, unless the user named one, and the estimates of all.
+pub(super) fn method_for(
+    rates: &Rates,
+    choices: &[(CudaMethod, Footprint)],
+    graph: &GraphSize,
+    (device, largest_row_block): (Bytes, Bytes),
+) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
+    let candidates: Vec<Candidate<'_>> = choices
+        .iter()
+        .map(|(method, footprint)| {
+            let speed = if *method == CudaMethod::Packed { rates.packed() } else { rates.lstc() };
+            Candidate { name: method.name(), footprint, speed }
+        })
+        .collect();
+    if candidates.is_empty() {
+        return (None, Vec::new());
+    }
+    let (chosen, estimates) = choose(graph, &candidates, (device, largest_row_block), rates.gpu_arcs);
+    (Some(choices[chosen].0), estimates)
+}
+
+/// Refuses row blocks of which the host's budget does not hold two for each GPU.
+pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
+    if block <= largest {
+        return Ok(());
+    }
+    Err(Error::resource(format!(
+        "row blocks of {} bytes ({block}), two of which each GPU has in the host's memory",
+        block.get()
+    ))
+    .expected(format!("at most {} bytes ({largest}) within --host-memory", largest.get()))
+    .advice("raise --host-memory, or take smaller row blocks (--block-bytes)"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn row_blocks_beyond_the_budget_of_the_host_are_refused() {
+        assert!(host_holds(Bytes(100), Bytes(100)).is_ok());
+        let error = host_holds(Bytes(101), Bytes(100)).unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("101 bytes") && error.to_string().contains("--host-memory"), "{error}");
+    }
+}
