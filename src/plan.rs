@@ -22,6 +22,7 @@ mod heads;
 pub mod predict;
 pub mod ranges;
 mod replan;
+mod sample;
 pub mod sets;
 mod space;
 

@@ -184,7 +184,7 @@ fn the_counts_are_exact_whenever_a_shard_is_killed() {
 #[test]
 fn a_scheduler_names_the_shard() {
     let place = Place::new();
-    place.prepare("run", "3", &["--partitioner", "rank"]);
+    place.prepare("run", "3", &["--partitioner", "rank", "--parts", "3"]);
     let auto = |variables: &[(&str, &str)]| {
         let mut command = place.command(&place.shard("run", "auto"));
         command.envs(variables.iter().copied()).output().unwrap()
@@ -214,7 +214,7 @@ fn a_scheduler_names_the_shard() {
 #[test]
 fn results_of_another_plan_and_damaged_ones_are_refused() {
     let place = Place::new();
-    let per_edge = ["--partitioner", "rank", "--per-edge", "e.tsv"];
+    let per_edge = ["--partitioner", "rank", "--parts", "3", "--per-edge", "e.tsv"];
     place.prepare("run", "3", &per_edge);
     place.prepare("other", "3", &["--partitioner", "random", "--seed", "5"]);
     assert_eq!((place.count("run", "0/1").missing, place.count("other", "0/1").missing), (0, 0));

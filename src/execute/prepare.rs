@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::graph::file as graph_file;
 use crate::job::{Job, Stream};
 use crate::machine;
-use crate::plan::costs::costs;
+use crate::plan::costs::{Counter, costs};
 use crate::plan::{Cut, Plan};
 use crate::report::{PreparedReport, Stage};
 use crate::run_dir::{JobRecord, Prepared, RunDir};
@@ -118,7 +118,7 @@ fn made(
     let Planned { graph, plan, fingerprint, partitioner, .. } = planned;
     let start = Instant::now();
     let gpus = planned.backends[0].name() != "cpu";
-    let costs = setup.pool.install(|| costs((graph, plan), (&setup.rates, gpus), control))?;
+    let costs = setup.pool.install(|| costs(graph, plan, Counter::new(&setup.rates, gpus), control))?;
     stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
     let mut spilled = Bytes::ZERO;
     if let Cut::Sets(locals) = &plan.cut {

@@ -248,6 +248,7 @@ pub struct ClusterTable {
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub shards: Option<NonZeroU32>,
     /// GPUs of a task, 0 for a count on the CPU; default 1.
+    #[schemars(range(max = 4_294_967_295_u32))]
     pub gpus_per_task: Option<u32>,
     /// Cores of a task; default 4.
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]

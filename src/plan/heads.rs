@@ -1,18 +1,32 @@
-//! Cuts rank ranges into pieces by ranges of heads, so that many shards read less.
+//! Cuts rank ranges into pieces by ranges of heads, so that many shards read less and take equally long.
 //!
-//! With P ranges, the last shard of P reads the whole graph, and all of them together (P + 1) / 2 times the graph. A range is read again
-//! by each of its pieces, but its row blocks are divided among them. With T even ranges and as many pieces of each as there are ranges
-//! below it, or about that, S = T (T + 1) / 2 shards read 2 / T of the graph each: T / (2 S) of what P = S ranges read, for which the last
-//! shard reads 1. The price is that T ranges need more memory of a device than S.
+//! With P ranges, the last shard of P reads the whole graph, and all of them together (P + 1) / 2 times the graph. The pieces of a range
+//! all read its resident rows, but its row blocks are divided among them. With T even ranges and as many pieces of each as there are
+//! ranges below it, S = T (T + 1) / 2 shards read 2 / T of the graph each: all together T times the graph. The price is that T ranges
+//! need more memory of a device than S.
+//!
+//! Pieces are cut where they cost about the same, by the costs of a sample of rows ([`super::costs`]): most arcs lead to few heads.
 
 use std::ops::Range;
 
+use super::costs::Counter;
+use super::sample::{Work, sums};
+use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 
 /// Ranges and their pieces consist of whole file blocks where there are at least this many for each.
 pub(super) const BLOCKS: u64 = 16;
+
+/// Pieces are cut between bins of heads, of about equally many arcs.
+const BINS: u64 = 1 << 9;
+
+/// Shards are even enough if the costliest piece is expected to take no more than this part of the mean of all shards.
+const EVEN: f64 = 1.1;
+
+/// The most pieces for each shard.
+const MOST: usize = 3;
 
 /// The number of ranges for so many shards: the least T with T (T + 1) / 2 pieces or more.
 pub(super) fn ranges_for(shards: u32) -> u32 {
@@ -23,47 +37,131 @@ pub(super) fn ranges_for(shards: u32) -> u32 {
     ranges
 }
 
-/// Cuts `ranges` into at least `shards` pieces, if there are fewer of them: the one that reads the most arcs is cut further, and the
-/// pieces of a range read about as many arcs each. Where there are many file blocks, pieces begin with one.
+/// A range of bins of the heads of a rank range.
+#[derive(Debug, Clone)]
+struct Piece {
+    range: usize,
+    bins: Range<usize>,
+    seconds: f64,
+}
+
+/// Cuts `ranges` into at least `shards` pieces, if there are fewer of them, and into a few more where that makes shards more even: the
+/// costliest piece is halved, again and again. Runs in the current thread pool.
 ///
 /// # Errors
-/// When rows cannot be read.
-pub(super) fn cut(graph: &OrientedGraph, ranges: Vec<Range<u32>>, shards: u32) -> Result<Vec<Ranks>> {
-    let first_arcs = ranges.iter().map(|range| graph.first_arc(range.start)).collect::<Result<Vec<_>>>()?;
-    let ends = first_arcs.iter().copied().skip(1).chain([graph.edges()]);
-    // Arcs that are resident, and arcs of the rows below them.
-    let arcs: Vec<(u64, u64)> = first_arcs.iter().zip(ends).map(|(&first, end)| (end - first, first)).collect();
-    let mut pieces = vec![1u64; ranges.len()];
-    let reads = |i: usize, pieces: u64| arcs[i].0 + arcs[i].1 / pieces;
-    while pieces.iter().sum::<u64>() < u64::from(shards) {
-        let further = (0..ranges.len()).filter(|&i| pieces[i] < arcs[i].1);
-        let Some(largest) = further.max_by_key(|&i| reads(i, pieces[i])) else { break };
-        pieces[largest] += 1;
+/// When rows cannot be read; when stopped.
+pub(super) fn cut(
+    graph: &OrientedGraph,
+    ranges: Vec<Range<u32>>,
+    shards: u32,
+    counter: Counter,
+    control: &Control,
+) -> Result<Vec<Ranks>> {
+    if shards == 1 {
+        return Ok(ranges.into_iter().map(Ranks::of).collect());
     }
-    let mut all = Vec::new();
-    for ((locals, (_, below)), pieces) in ranges.into_iter().zip(arcs).zip(pieces) {
-        let mut begin = 0;
-        for piece in 1..=pieces {
-            let end = match piece == pieces {
-                true => locals.end,
-                false => {
-                    let upto = below / pieces * piece;
-                    let before = graph.first_arc(begin)?;
-                    let fits = |_, arcs| before + arcs <= upto;
-                    let end = match graph.blocks() as u64 >= BLOCKS * pieces {
-                        true => graph.last_fitting_block(begin, fits)?,
-                        false => graph.last_fitting(begin, fits)?,
-                    };
-                    end.min(locals.start)
-                }
-            };
-            if begin < end || pieces == 1 {
-                all.push(Ranks { locals: locals.clone(), heads: begin..end });
-            }
-            begin = end;
+    let bounds = bounds(graph, &ranges)?;
+    let costs = Costs::new(graph, &ranges, &bounds, counter, control)?;
+    let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
+    let piece = |range, bins: Range<usize>| Piece { range, seconds: costs.seconds(range, &bins), bins };
+    let mut pieces: Vec<Piece> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
+    let shards = shards as usize;
+    loop {
+        let mean = pieces.iter().map(|piece| piece.seconds).sum::<f64>() / shards as f64;
+        let largest = (0..pieces.len())
+            .filter(|&i| pieces[i].bins.len() > 1)
+            .max_by(|&a, &b| pieces[a].seconds.total_cmp(&pieces[b].seconds));
+        let Some(largest) = largest else { break };
+        let even = pieces[largest].seconds <= EVEN * mean;
+        if pieces.len() >= shards && (even || pieces.len() >= MOST * shards) {
+            break;
         }
+        let Piece { range, bins, .. } = pieces.swap_remove(largest);
+        let halves = |middle: usize| [piece(range, bins.start..middle), piece(range, middle..bins.end)];
+        // The first half grows with the middle, the second one shrinks.
+        let (mut low, mut high) = (bins.start + 1, bins.end - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            let [first, second] = halves(middle);
+            if first.seconds < second.seconds { low = middle + 1 } else { high = middle }
+        }
+        pieces.extend(halves(low));
     }
-    Ok(all)
+    pieces.sort_by_key(|piece| (piece.range, piece.bins.start));
+    let ranks = |Piece { range, bins, .. }: Piece| {
+        let locals = ranges[range].clone();
+        let end = if bins.end == bins_of(&locals).end { locals.end } else { bounds[bins.end].0 };
+        Ranks { heads: bounds[bins.start].0..end, locals }
+    };
+    Ok(pieces.into_iter().map(ranks).collect())
+}
+
+/// The first rank of each bin, and the arcs before it; bins begin where ranges do, too.
+fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>]) -> Result<Vec<(u32, u64)>> {
+    let whole = graph.blocks() as u64 >= BLOCKS * BINS;
+    let mut starts: Vec<u32> = ranges.iter().map(|range| range.start).collect();
+    for bin in 1..BINS {
+        let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(BINS)) as u64;
+        let fits = |_, arcs| arcs <= upto;
+        starts.push(if whole { graph.last_fitting_block(0, fits)? } else { graph.last_fitting(0, fits)? });
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    starts.retain(|&rank| rank < graph.vertices() || rank == 0);
+    starts.into_iter().map(|rank| Ok((rank, graph.first_arc(rank)?))).collect()
+}
+
+/// The costs of all bins of all ranges.
+struct Costs {
+    counter: Counter,
+    /// Of each range: the arcs of its rows.
+    resident: Vec<f64>,
+    /// Of each range: the work of its arcs to the heads before each bin, and the arcs of the rows that are read of these.
+    before: Vec<Vec<(Work, f64)>>,
+}
+
+impl Costs {
+    fn new(
+        graph: &OrientedGraph,
+        ranges: &[Range<u32>],
+        bounds: &[(u32, u64)],
+        counter: Counter,
+        control: &Control,
+    ) -> Result<Self> {
+        let bins = bounds.len();
+        let sampled = sums(graph, ranges.len() * bins, control, |sums, rank, row, lengths| {
+            let range = ranges.partition_point(|range| range.end <= rank);
+            let mut bin = 0;
+            sums[range * bins].rows += row.len() as f64;
+            for (before, &b) in row.iter().enumerate() {
+                if bounds.get(bin + 1).is_some_and(|&(next, _)| next <= b) {
+                    bin = bounds.partition_point(|&(first, _)| first <= b) - 1;
+                }
+                sums[range * bins + bin].add(b, before, lengths);
+            }
+        })?;
+        let (mut resident, mut before) = (Vec::new(), Vec::new());
+        for (range, work) in ranges.iter().zip(sampled.chunks(bins.max(1))) {
+            let (first, end) = (graph.first_arc(range.start)?, graph.first_arc(range.end)?);
+            let (arcs, rows) = ((end - first) as f64, work.first().map_or(0.0, |work| work.rows));
+            let factor = if rows == 0.0 { 0.0 } else { arcs / rows };
+            let (mut sum, mut sums) = (Work::default(), Vec::new());
+            for (bin, work) in work.iter().enumerate() {
+                sums.push((sum.times(factor), bounds[bin].1.min(first) as f64));
+                sum = sum.and(*work);
+            }
+            sums.push((sum.times(factor), first as f64));
+            resident.push(arcs);
+            before.push(sums);
+        }
+        Ok(Self { counter, resident, before })
+    }
+
+    /// What a piece is expected to take.
+    fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
+        let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
+        self.counter.seconds(&past.and(first.times(-1.0)), self.resident[range] + all - read)
+    }
 }
 
 #[cfg(test)]

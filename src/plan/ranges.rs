@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use super::costs::Counter;
 use super::heads::{self, BLOCKS};
 use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
@@ -52,7 +53,9 @@ pub fn ranges(
         1 => cuts.even(wanted, most)?.into_iter().map(Ranks::of).collect(),
         shards => {
             let least = if parts.is_some() { wanted } else { wanted.max(heads::ranges_for(shards)) };
-            heads::cut(graph, cuts.even(least, most)?, if parts.is_some() { 1 } else { shards })?
+            let shards = if parts.is_some() { 1 } else { shards };
+            let counter = Counter::new(&limits.machine.rates, limits.machine.gpus > 0);
+            heads::cut(graph, cuts.even(least, most)?, shards, counter, control)?
         }
     };
     let parts_asked = if parts.is_some() { wanted.min(ranges.len() as u32) } else { ranges.len() as u32 };

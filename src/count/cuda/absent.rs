@@ -9,7 +9,7 @@ use super::{Settings, footprint};
 use crate::bytes::Bytes;
 use crate::count::method::CudaMethod;
 use crate::count::translated::translated;
-use crate::count::{Backend, Detail, Footprint, PartitionCounter, vertex_counters};
+use crate::count::{Backend, Detail, Device, Footprint, PartitionCounter, vertex_counters};
 use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::partition::section::Resident;
@@ -18,6 +18,7 @@ use crate::partition::section::Resident;
 #[derive(Debug)]
 pub struct Absent {
     name: CudaMethod,
+    budget: Bytes,
     footprint: Footprint,
     scope: Scope,
 }
@@ -45,7 +46,7 @@ impl Absent {
         });
         let absent = |name: CudaMethod, method: &dyn Method<Resident>| {
             let scratch = if method.takes_stored_rows() { scratch_bytes(budget.get()) } else { 0 };
-            Self { name, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
+            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)), scope: method.scope() }
         };
         let (lstc, packed) = (absent(CudaMethod::Lstc, &Lstc { shape }), absent(CudaMethod::Packed, &Packed));
         Ok(match name {
@@ -74,6 +75,11 @@ impl Backend for Absent {
 
     fn method(&self) -> &'static str {
         self.name.name()
+    }
+
+    fn device(&self) -> Option<Device> {
+        let (name, used) = ("a GPU that is not here".into(), Bytes::ZERO);
+        Some(Device { ordinal: 0, name, budget: self.budget, context: used, used })
     }
 
     fn scope(&self) -> Scope {

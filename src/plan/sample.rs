@@ -1,0 +1,115 @@
+//! What the arcs of a graph ask for, from a sample of its rows.
+//!
+//! The probes of an arc `a -> b` are the successors of `a` before `b`, or those of `b`, whichever are fewer: all methods of this program
+//! cost about as much as these. On the CPU, arcs to hubs are counted by words of bits, and other arcs wait for the row of `b`.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::graph::OrientedGraph;
+
+/// Runs of rows that are read of a large graph, evenly spread over its arcs, and the arcs of each. A small graph is read as a whole.
+const RUNS: u64 = 1 << 11;
+const RUN: u64 = 1 << 13;
+
+/// The hubs of the CPU counter, whose rows are bits: about as many ranks.
+const HUBS: u32 = 1 << 14;
+
+/// Arcs of a sample, and their probes: of arcs whose head is a hub, and of all others.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(super) struct Work {
+    /// Arcs of the rows that were looked at, whether they are meant or not.
+    pub(super) rows: f64,
+    pub(super) near: f64,
+    pub(super) far: f64,
+    pub(super) near_probes: f64,
+    pub(super) far_probes: f64,
+}
+
+impl Work {
+    /// Adds the arc of a row with `before` successors before its head `b`.
+    pub(super) fn add(&mut self, b: u32, before: usize, lengths: &[u32]) {
+        let probes = f64::from(lengths[b as usize]).min(before as f64);
+        if b < HUBS {
+            self.near += 1.0;
+            self.near_probes += probes;
+        } else {
+            self.far += 1.0;
+            self.far_probes += probes;
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            near: self.near + other.near,
+            far: self.far + other.far,
+            near_probes: self.near_probes + other.near_probes,
+            far_probes: self.far_probes + other.far_probes,
+        }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub(super) fn times(self, factor: f64) -> Self {
+        let Self { rows, near, far, near_probes, far_probes } = self;
+        let [rows, near, far, near_probes, far_probes] =
+            [rows, near, far, near_probes, far_probes].map(|sum| sum * factor);
+        Self { rows, near, far, near_probes, far_probes }
+    }
+}
+
+/// Adds up `cells` sums over a sample of the rows: `add` gets the sums, a rank, its row, and the lengths of all rows. Reads at most 16
+/// million arcs, or a row for each run of them; takes 4 bytes a vertex. Runs in the current thread pool.
+///
+/// # Errors
+/// When the graph cannot be read; when stopped.
+pub(super) fn sums(
+    graph: &OrientedGraph,
+    cells: usize,
+    control: &Control,
+    add: impl Fn(&mut [Work], u32, &[u32], &[u32]) + Sync,
+) -> Result<Vec<Work>> {
+    let lengths = graph.out_degrees()?;
+    let none = || vec![Work::default(); cells];
+    let of_run = |mut sums: Vec<Work>, run: &Range<u32>| {
+        control.check()?;
+        let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
+        let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
+        graph.read(run.clone(), &mut begins, &mut successors)?;
+        for (rank, ends) in run.clone().zip(begins.windows(2)) {
+            add(&mut sums, rank, &successors[ends[0] as usize..ends[1] as usize], &lengths);
+        }
+        Ok(sums)
+    };
+    runs(graph)?.par_iter().try_fold(none, of_run).try_reduce(none, |mut all, more| {
+        all.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.and(more));
+        Ok(all)
+    })
+}
+
+/// The runs of rows that are read.
+fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
+    let (arcs, all) = (graph.edges(), graph.vertices());
+    let many = arcs.div_ceil(RUN).clamp(1, RUNS);
+    let whole = many * RUN >= arcs;
+    let (mut runs, mut end) = (Vec::new(), 0);
+    for i in 0..many {
+        let from = (u128::from(arcs) * u128::from(i) / u128::from(many)) as u64;
+        let begin = if whole { end } else { graph.last_fitting(0, |_, arcs| arcs <= from)?.max(end) };
+        if begin == all {
+            break;
+        }
+        end = match whole && i + 1 == many {
+            true => all,
+            false => graph.last_fitting(begin, |_, arcs| arcs <= RUN)?,
+        };
+        runs.push(begin..end);
+    }
+    Ok(runs)
+}
