@@ -36,13 +36,18 @@ impl Shard {
     /// costliest shard then takes at most 4/3 of what the best division would (Graham, Bounds on Multiprocessing Timing Anomalies,
     /// 1969). Time: O(p log p + p s) for p partitions and s shards.
     pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
-        let assigned = assigned(costs, self.of);
+        let (assigned, _) = assigned(costs, self.of);
         (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()
     }
 }
 
-/// The shard of each partition.
-fn assigned(costs: &[u64], shards: NonZeroU32) -> Vec<u32> {
+/// What the costliest shard costs.
+pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
+    assigned(costs, shards).1.into_iter().max().unwrap_or(0)
+}
+
+/// The shard of each partition, and what each shard costs.
+fn assigned(costs: &[u64], shards: NonZeroU32) -> (Vec<u32>, Vec<u128>) {
     let mut order: Vec<usize> = (0..costs.len()).collect();
     order.sort_by_key(|&part| std::cmp::Reverse(costs[part]));
     let mut loads = vec![0u128; shards.get() as usize];
@@ -53,12 +58,12 @@ fn assigned(costs: &[u64], shards: NonZeroU32) -> Vec<u32> {
         loads[least] += u128::from(costs[part].max(1));
         assigned[part] = least as u32;
     }
-    assigned
+    (assigned, loads)
 }
 
 /// The shards that have any of these partitions, ascending.
 pub fn shards_of(parts: &[u32], costs: &[u64], shards: NonZeroU32) -> Vec<Shard> {
-    let assigned = assigned(costs, shards);
+    let (assigned, _) = assigned(costs, shards);
     let mut found: Vec<u32> = parts.iter().filter_map(|&part| assigned.get(part as usize).copied()).collect();
     found.sort_unstable();
     found.dedup();

@@ -7,6 +7,7 @@
 //!
 //! Pieces are cut where they cost about the same, by the costs of a sample of rows ([`super::costs`]): most arcs lead to few heads.
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use super::costs::Counter;
@@ -15,6 +16,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
+use crate::shards::costliest;
 
 /// Ranges and their pieces consist of whole file blocks where there are at least this many for each.
 pub(super) const BLOCKS: u64 = 16;
@@ -22,11 +24,11 @@ pub(super) const BLOCKS: u64 = 16;
 /// Pieces are cut between bins of heads, of about equally many arcs.
 const BINS: u64 = 1 << 9;
 
-/// Shards are even enough if the costliest piece is expected to take no more than this part of the mean of all shards.
-const EVEN: f64 = 1.1;
-
-/// The most pieces for each shard.
+/// The most pieces for each shard, where more of them make shards more even.
 const MOST: usize = 3;
+
+/// More pieces are worth their reading if the costliest shard then takes no more than this part of what it took.
+const WORTH: f64 = 0.95;
 
 /// The number of ranges for so many shards: the least T with T (T + 1) / 2 pieces or more.
 pub(super) fn ranges_for(shards: u32) -> u32 {
@@ -45,7 +47,7 @@ struct Piece {
     seconds: f64,
 }
 
-/// Cuts `ranges` into at least `shards` pieces, if there are fewer of them, and into a few more where that makes shards more even: the
+/// Cuts `ranges` into at least `shards` pieces, if there are fewer of them, and into more where that makes shards more even: the
 /// costliest piece is halved, again and again. Runs in the current thread pool.
 ///
 /// # Errors
@@ -65,17 +67,20 @@ pub(super) fn cut(
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let piece = |range, bins: Range<usize>| Piece { range, seconds: costs.seconds(range, &bins), bins };
     let mut pieces: Vec<Piece> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
-    let shards = shards as usize;
-    loop {
-        let mean = pieces.iter().map(|piece| piece.seconds).sum::<f64>() / shards as f64;
+    let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
+    let mut best: Option<(u128, Vec<Piece>)> = None;
+    while pieces.len() < MOST * wanted {
+        if pieces.len() >= wanted {
+            let nanoseconds: Vec<u64> = pieces.iter().map(|piece| (1e9 * piece.seconds) as u64).collect();
+            let costliest = costliest(&nanoseconds, of);
+            if best.as_ref().is_none_or(|(least, _)| costliest as f64 <= WORTH * *least as f64) {
+                best = Some((costliest, pieces.clone()));
+            }
+        }
         let largest = (0..pieces.len())
             .filter(|&i| pieces[i].bins.len() > 1)
             .max_by(|&a, &b| pieces[a].seconds.total_cmp(&pieces[b].seconds));
         let Some(largest) = largest else { break };
-        let even = pieces[largest].seconds <= EVEN * mean;
-        if pieces.len() >= shards && (even || pieces.len() >= MOST * shards) {
-            break;
-        }
         let Piece { range, bins, .. } = pieces.swap_remove(largest);
         let halves = |middle: usize| [piece(range, bins.start..middle), piece(range, middle..bins.end)];
         // The first half grows with the middle, the second one shrinks.
@@ -87,6 +92,7 @@ pub(super) fn cut(
         }
         pieces.extend(halves(low));
     }
+    let mut pieces = best.map_or(pieces, |(_, pieces)| pieces);
     pieces.sort_by_key(|piece| (piece.range, piece.bins.start));
     let ranks = |Piece { range, bins, .. }: Piece| {
         let locals = ranges[range].clone();

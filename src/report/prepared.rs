@@ -11,7 +11,7 @@ use super::{SCHEMA_VERSION, Stage};
 use crate::bytes::Bytes;
 use crate::job::{Job, Stream};
 use crate::path_text;
-use crate::shards::Shard;
+use crate::shards::costliest;
 
 /// What `trimill prepare` made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,12 +79,8 @@ impl PreparedReport {
 
     /// What the costliest shard is expected to take, as a multiple of the mean.
     fn imbalance(&self, shards: NonZeroU32) -> f64 {
-        let load = |index| {
-            let parts = Shard::new(index, shards).map_or_else(Vec::new, |shard| shard.partitions(&self.costs));
-            parts.into_iter().map(|part| self.costs[part as usize]).sum::<u64>()
-        };
-        let loads: Vec<u64> = (0..shards.get()).map(load).collect();
-        let (most, sum) = (loads.iter().max().copied().unwrap_or(0), loads.iter().sum::<u64>());
+        let (most, sum) =
+            (costliest(&self.costs, shards), self.costs.iter().map(|&cost| u128::from(cost)).sum::<u128>());
         if sum == 0 { 1.0 } else { most as f64 * f64::from(shards.get()) / sum as f64 }
     }
 
