@@ -237,7 +237,8 @@ impl PartitionCounter for Counting {
                 pass_over(resident, &mut work.cursors, range.end);
                 return Ok(());
             }
-            let whole = resident.numbers.len() == *numbered as usize;
+            // Where heads are cut, there are several row blocks.
+            let whole = resident.numbers.len() == *numbered as usize && *range == (0..*numbered);
             let end_of_hubs =
                 end_of_hubs(resident, range, &SuccessorRows::new(resident, row_block), work.most_hubs, whole);
             if whole {
