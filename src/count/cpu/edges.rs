@@ -43,9 +43,6 @@ use own::Own;
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
 const SHORT: usize = 16;
 
-/// Entries of rows that are counted with at a time, at least: they fit the cache of a core.
-const PIECE: usize = 1 << 18;
-
 /// A partition that is being counted.
 pub(super) struct Counting {
     resident: Resident,
@@ -122,25 +119,10 @@ impl Counting {
             + self.counters.bytes()
     }
 
-    /// Counts a row block, with the hubs' rows up to `end_of_hubs` as bits, in pieces whose rows stay in the caches.
+    /// Counts with the hubs' rows up to `end_of_hubs` as bits.
     fn count(&mut self, row_block: &RowBlockView<'_>, end_of_hubs: u32) -> Result<()> {
-        let pieces = {
-            let successors = SuccessorRows::new(&self.resident, row_block);
-            let most = (2 * self.resident.successors.len()).div_ceil(self.cursors.len().max(1));
-            pieces(&row_block.range, |b| successors.row(b).len(), most)
-        };
-        pieces
-            .iter()
-            .try_for_each(|range| self.count_piece(row_block, range, end_of_hubs.clamp(range.start, range.end)))?;
-        self.workers.par_iter().for_each(|worker| lock(worker).additions.flush(&self.counters));
-        self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
-        Ok(())
-    }
-
-    /// Counts the triangles whose middle corner is in `range`, a part of the row block's.
-    fn count_piece(&mut self, row_block: &RowBlockView<'_>, range: &Range<u32>, end_of_hubs: u32) -> Result<()> {
         let Self { resident, numbered, workers, hubs, ranks, counters, progress, .. } = self;
-        let (resident, progress) = (&*resident, progress.as_ref());
+        let (resident, range, progress) = (&*resident, &row_block.range, progress.as_ref());
         let successors = SuccessorRows::new(resident, row_block);
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         ranks.take(hubs);
@@ -156,6 +138,8 @@ impl Counting {
             Ok(triangles)
         });
         self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
+        self.workers.par_iter().for_each(|worker| lock(worker).additions.flush(&self.counters));
+        self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
         Ok(())
     }
 }
@@ -277,24 +261,6 @@ impl Worker {
         }
         found
     }
-}
-
-/// Cuts the range of a row block into pieces, of whose rows `length` gives the lengths: the first ones have rows of [`PIECE`] entries, each
-/// later one a quarter of all before it. Ranks fall with the degree, so most arcs lead to the first ones. At most about `most` pieces,
-/// since every local is visited for each.
-fn pieces(range: &Range<u32>, length: impl Fn(u32) -> usize, most: usize) -> Vec<Range<u32>> {
-    let (mut pieces, mut begin, mut before, mut entries) = (Vec::new(), range.start, 0, 0);
-    for b in range.clone() {
-        entries += length(b);
-        if entries >= PIECE.max(before / 4) && pieces.len() + 1 < most {
-            pieces.push(begin..b + 1);
-            (begin, before, entries) = (b + 1, before + entries, 0);
-        }
-    }
-    if begin < range.end || pieces.is_empty() {
-        pieces.push(begin..range.end);
-    }
-    pieces
 }
 
 /// What all runs of a row block share.
