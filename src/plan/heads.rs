@@ -18,7 +18,8 @@ use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::shards::costliest;
 
-/// Ranges and their pieces consist of whole file blocks where there are at least this many for each.
+/// Ranges and their pieces consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
+/// many for each.
 pub(super) const BLOCKS: u64 = 16;
 
 /// Pieces are cut between bins of heads, of about equally many arcs.
@@ -62,7 +63,7 @@ pub(super) fn cut(
     if shards == 1 {
         return Ok(ranges.into_iter().map(Ranks::of).collect());
     }
-    let bounds = bounds(graph, &ranges)?;
+    let bounds = bounds(graph, &ranges, shards)?;
     let costs = Costs::new(graph, &ranges, &bounds, counter, control)?;
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let piece = |range, bins: Range<usize>| Piece { range, seconds: costs.seconds(range, &bins), bins };
@@ -103,8 +104,8 @@ pub(super) fn cut(
 }
 
 /// The first rank of each bin, and the arcs before it; bins begin where ranges do, too.
-fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>]) -> Result<Vec<(u32, u64)>> {
-    let whole = graph.blocks() as u64 >= BLOCKS * BINS;
+fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<Vec<(u32, u64)>> {
+    let whole = graph.blocks() as u64 >= BLOCKS * u64::from(shards);
     let mut starts: Vec<u32> = ranges.iter().map(|range| range.start).collect();
     for bin in 1..BINS {
         let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(BINS)) as u64;

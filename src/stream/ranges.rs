@@ -106,9 +106,11 @@ impl<'g> RankRange<'g> {
     pub fn stored(mut self, longest: Option<Bytes>) -> Self {
         let [stored, plain] = self.graph.largest_block();
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
-        let begins =
-            |block: &Streamed| !matches!(block.rows, Rows::Read(_)) || self.graph.begins_block(block.ranks.start);
-        let passes = (self.blocks.whole && self.streamed.iter().all(begins)) || self.ranks.start == 0;
+        let of_blocks = |block: &Streamed| {
+            let Range { start, end } = block.ranks;
+            !matches!(block.rows, Rows::Read(_)) || (self.graph.begins_block(start) && self.graph.begins_block(end))
+        };
+        let passes = (self.blocks.whole && self.streamed.iter().all(of_blocks)) || self.ranks.start == 0;
         self.stored = longest.is_some_and(|longest| stored <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
         self
     }
@@ -392,15 +394,24 @@ mod tests {
         assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());
         let inner = graph.last_fitting_block(0, |_, arcs| arcs < 400_000).unwrap();
         assert!(0 < inner && inner < graph.vertices() && graph.begins_block(inner));
+        let (n, first) = (graph.vertices(), graph.last_fitting_block(0, |_, arcs| arcs < 100_000).unwrap());
+        assert!(0 < first && first < inner && graph.begins_block(first));
+        let of = |locals: Range<u32>, heads: Range<u32>| Ranks { locals, heads };
         for (ranks, whole) in [
-            (0..graph.vertices(), true),
-            (0..inner, true),
-            (inner..graph.vertices(), true),
-            (0..inner - 1, false),
-            (inner + 1..graph.vertices(), false),
+            (Ranks::of(0..n), true),
+            (Ranks::of(0..inner), true),
+            (Ranks::of(inner..n), true),
+            (Ranks::of(0..inner - 1), false),
+            (Ranks::of(inner + 1..n), false),
+            // Pieces of it.
+            (of(inner..n, 0..first), true),
+            (of(inner..n, first..inner), true),
+            (of(inner..n, first..n), true),
+            (of(inner..n, 0..first + 1), false),
+            (of(inner..n, first - 1..inner), false),
+            (of(inner..n, inner..n), true),
         ] {
             for (longest, takes) in [(Some(Bytes::mib(1)), true), (Some(Bytes(10)), false), (None, false)] {
-                let ranks = Ranks::of(ranks.clone());
                 let range = RankRange::new(&graph, &blocks, &ranks).unwrap().stored(longest);
                 assert_eq!(range.stored, whole && takes, "{ranks:?} {longest:?}");
                 assert_read(&rows, &ranks, limit, range, Some(Bytes(1_000_000)));
