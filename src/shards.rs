@@ -6,6 +6,8 @@
 
 pub mod environment;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -34,7 +36,7 @@ impl Shard {
     ///
     /// Partitions are assigned by longest processing time first: in falling order of cost, each to the shard with the least so far. The
     /// costliest shard then takes at most 4/3 of what the best division would (Graham, Bounds on Multiprocessing Timing Anomalies,
-    /// 1969). Time: O(p log p + p s) for p partitions and s shards.
+    /// 1969). Time: O(p log p + s) for p partitions and s shards.
     pub fn partitions(self, costs: &[u64]) -> Vec<u32> {
         let (assigned, _) = assigned(costs, self.of);
         (0u32..).zip(assigned).filter(|&(_, shard)| shard == self.index).map(|(part, _)| part).collect()
@@ -49,14 +51,17 @@ pub fn costliest(costs: &[u64], shards: NonZeroU32) -> u128 {
 /// The shard of each partition, and what each shard costs.
 fn assigned(costs: &[u64], shards: NonZeroU32) -> (Vec<u32>, Vec<u128>) {
     let mut order: Vec<usize> = (0..costs.len()).collect();
-    order.sort_by_key(|&part| std::cmp::Reverse(costs[part]));
+    order.sort_by_key(|&part| Reverse(costs[part]));
     let mut loads = vec![0u128; shards.get() as usize];
     let mut assigned = vec![0; costs.len()];
+    // The least load first, of equal ones the first shard.
+    let mut least: BinaryHeap<_> = (0..shards.get()).map(|shard| Reverse((0, shard))).collect();
     for part in order {
-        let least = (0..loads.len()).min_by_key(|&shard| loads[shard]).unwrap_or(0);
+        let Some(Reverse((load, shard))) = least.pop() else { break };
         // Without a cost of its own, partitions would all go to the same shard.
-        loads[least] += u128::from(costs[part].max(1));
-        assigned[part] = least as u32;
+        let load = load + u128::from(costs[part].max(1));
+        (assigned[part], loads[shard as usize]) = (shard, load);
+        least.push(Reverse((load, shard)));
     }
     (assigned, loads)
 }

@@ -69,9 +69,11 @@ pub(super) fn cut(
     let piece = |range, bins: Range<usize>| Piece { range, seconds: costs.seconds(range, &bins), bins };
     let mut pieces: Vec<Piece> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| piece(i, bins)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
-    let mut best: Option<(u128, Vec<Piece>)> = None;
+    let (mut best, mut next): (Option<(u128, Vec<Piece>)>, usize) = (None, wanted);
     while pieces.len() < MOST * wanted {
-        if pieces.len() >= wanted {
+        // Of thousands of shards, not after every cut.
+        if pieces.len() >= next {
+            next = pieces.len() + wanted.div_ceil(256);
             let nanoseconds: Vec<u64> = pieces.iter().map(|piece| (1e9 * piece.seconds) as u64).collect();
             let costliest = costliest(&nanoseconds, of);
             if best.as_ref().is_none_or(|(least, _)| costliest as f64 <= WORTH * *least as f64) {
