@@ -241,6 +241,22 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
 }
 
 #[test]
+fn a_damaged_plan_is_not_replaced_by_a_shard() {
+    let place = Place::new();
+    place.prepare("run", "2", &["--partitioner", "rank", "--parts", "3"]);
+    let plan = place.path("run/plan.json");
+    let good = fs::read_to_string(&plan).unwrap();
+    let bad = good.replace("\"parts\": 3", "\"parts\": 4");
+    assert_ne!(bad, good);
+    fs::write(&plan, &bad).unwrap();
+    place.refuses(&place.shard("run", "0/2"), 1, &["plan", "missing or damaged", "prepare the job again"]);
+    assert_eq!(fs::read_to_string(&plan).unwrap(), bad);
+    fs::write(&plan, good).unwrap();
+    place.count("run", "0/1");
+    place.merge("run");
+}
+
+#[test]
 fn what_is_not_prepared_or_does_not_fit_is_refused() {
     let place = Place::new();
     let input = data(GRAPH.0).display().to_string();

@@ -14,7 +14,7 @@ use crate::cache::Origin;
 use crate::control::Control;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::count::{Backend, Footprint};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
 use crate::machine;
@@ -123,6 +123,11 @@ pub(super) fn planned(
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
+    if let Some(run) = setup.run.as_ref().filter(|run| run.is_shared() && recorded.is_none()) {
+        // Never planned anew: other shards count by that plan.
+        return Err(Error::data(run.path(), "the plan of the prepared job is missing or damaged")
+            .advice("remove the run directory and prepare the job again"));
+    }
     let of_graph = (graph.size(), graph.held_bytes());
     // The stream that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
     let stream = recorded.as_ref().map(|(record, _)| record.stream);
