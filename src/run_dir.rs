@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub use journal::{CountedBy, Journal, PartitionRecord};
 pub use plan::PlanRecord;
-pub use prepared::Prepared;
+pub use prepared::{Made, Prepared};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 

@@ -269,7 +269,7 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
     place.refuses(&["count", "--run-dir", "run", "--shard", "2/2"], 2, &["0/2 to 1/2"]);
     assert!(!place.path("none").exists() && !place.path("run").exists());
 
-    place.prepare("run", "2", &["--partitioner", "rank"]);
+    let first = place.prepare("run", "2", &["--partitioner", "rank"]);
     place.refuses(&["count", &input, "--run-dir", "run"], 3, &["prepared for shards", "trimill merge"]);
     place.refuses(
         &["prepare", &input, "--run-dir", "run", "--partitioner", "rank", "--per-edge", "e.tsv"],
@@ -289,8 +289,10 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
     // Prepared again: what is there stays.
     place.count("run", "0/2");
     let before = listing(&place.path("run"));
-    place.prepare("run", "2", &["--partitioner", "rank"]);
+    let again = place.prepare("run", "2", &["--partitioner", "rank"]);
     assert_eq!(listing(&place.path("run")), before);
+    let (stages, seconds, peak_host_bytes) = (first.stages.clone(), first.seconds, first.peak_host_bytes);
+    assert_eq!(PreparedReport { stages, seconds, peak_host_bytes, ..again }, first);
     place.count("run", "1/2");
     place.merge("run");
 }

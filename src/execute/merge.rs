@@ -41,7 +41,7 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
         return Ok((result, job.output));
     }
     details::check(&job)?;
-    let graph = graph_file::open(&run.graphs().join(&prepared.graph))?;
+    let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
     HostNeeds::new(&job, setup.host, (graph.size(), graph.held_bytes())).can_write()?;
     let details = Details::new(&job, &graph, &setup, prepared.fingerprint)?;
 

@@ -16,13 +16,13 @@ use crate::bytes::Bytes;
 use crate::control::Control;
 use crate::edges;
 use crate::error::{Error, Result};
-use crate::graph::file as graph_file;
+use crate::graph::{OrientedGraph, file as graph_file};
 use crate::job::{Job, Stream};
 use crate::machine;
 use crate::plan::costs::{Counter, costs};
 use crate::plan::{Cut, Plan};
 use crate::report::{PreparedReport, Stage};
-use crate::run_dir::{JobRecord, Prepared, RunDir};
+use crate::run_dir::{JobRecord, Made, Prepared, RunDir};
 use crate::vertices;
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
@@ -88,23 +88,14 @@ fn earlier(run: &RunDir, job: &Job) -> Result<Option<PreparedReport>> {
         return Ok(None);
     }
     let prepared = run.prepared()?;
-    let same = Job { run_dir: job.run_dir.clone(), ..prepared.counted_as(job) };
     if prepared.job.output_files() != job.output_files() || prepared.job.clustering != job.clustering {
         return Err(Error::resource("is prepared for other files of vertices and edges")
             .at(run.path())
             .advice("ask for the same ones, name another --run-dir, or remove this one"));
     }
-    let graph = graph_file::open(&run.graphs().join(&prepared.graph))?;
+    let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
     tracing::info!(target: crate::control::NOTE, "{}: prepared on an earlier start", run.path().display());
-    Ok(Some(PreparedReport {
-        vertices: graph.vertices().into(),
-        edges: graph.edges(),
-        parts: prepared.parts(),
-        shards: prepared.shards,
-        costs: prepared.costs.clone(),
-        graph_bytes: graph.stored_bytes(),
-        ..PreparedReport::of(&same)
-    }))
+    Ok(Some(report(job, &graph, &prepared)))
 }
 
 /// Spills the partitions, if the stream is that, and records the plan for shards.
@@ -128,28 +119,34 @@ fn made(
     }
     let name = graph.path().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let Some(name) = name else { return Err(Error::defect("a prepared graph without a file")) };
-    let record = Prepared::new(
-        (absolute(job)?, *fingerprint),
-        (partitioner.clone(), plan.cut.stream()),
-        name,
-        (shards, costs.clone()),
-    );
-    run.record_prepared(&record)?;
+    let counts_bytes = counts_bytes(job, plan);
+    let made = Made { graph: name, spilled_bytes: spilled, counts_bytes, device_memory: planned.device };
+    let of = (partitioner.clone(), plan.cut.stream());
+    let prepared = Prepared::new((absolute(job)?, *fingerprint), of, made, (shards, costs));
+    run.record_prepared(&prepared)?;
     Ok(PreparedReport {
+        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
+        ..report(job, graph, &prepared)
+    })
+}
+
+/// What is reported of a prepared job, whether it was prepared now or before.
+fn report(job: &Job, graph: &OrientedGraph, prepared: &Prepared) -> PreparedReport {
+    let Made { spilled_bytes, counts_bytes, device_memory, .. } = prepared.made.clone();
+    PreparedReport {
         vertices: graph.vertices().into(),
         edges: graph.edges(),
-        stream: plan.cut.stream(),
-        partitioner: partitioner.to_string(),
-        parts: plan.parts(),
-        shards,
-        costs,
+        stream: prepared.stream,
+        partitioner: prepared.partitioner.to_string(),
+        parts: prepared.parts(),
+        shards: prepared.shards,
+        costs: prepared.costs.clone(),
         graph_bytes: graph.stored_bytes(),
-        spilled_bytes: spilled,
-        counts_bytes: counts_bytes(job, plan),
-        device_memory: planned.device,
-        peak_host_bytes: machine::peak_memory().saturating_sub(planned.driver).max(planned.peak),
+        spilled_bytes,
+        counts_bytes,
+        device_memory,
         ..PreparedReport::of(job)
-    })
+    }
 }
 
 /// Bytes that the counts of all partitions take in the run directory, at most, until they are added.

@@ -44,7 +44,7 @@ pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardR
         return Ok(report);
     }
     let job = prepared.counted_as(how);
-    let graph = graph_file::open(&run.graphs().join(&prepared.graph))?;
+    let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
     let setup = Setup::in_run(&job, None, Some(run))?;
     let Some(run) = &setup.run else { return Err(Error::defect("a shard without a run directory")) };
     let journal = run.journal(prepared.fingerprint, prepared.parts());

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::hex;
 use crate::job::{Job, Partitioner, Stream};
@@ -30,12 +31,26 @@ pub struct Prepared {
     pub partitioner: Partitioner,
     /// The stream that the partitions are counted by.
     pub stream: Stream,
-    /// The name of the graph's file in [`super::RunDir::graphs`].
-    pub graph: String,
+    /// What was made.
+    pub made: Made,
     /// How many shards were asked for.
     pub shards: Option<NonZeroU32>,
     /// What each partition is expected to cost, in nanoseconds on some machine.
     pub costs: Vec<u64>,
+}
+
+/// What was made for all shards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Made {
+    /// The name of the graph's file in [`super::RunDir::graphs`].
+    pub graph: String,
+    /// Bytes of the spilled partitions.
+    pub spilled_bytes: Bytes,
+    /// The most bytes of the counts of all partitions, until they are added.
+    pub counts_bytes: Bytes,
+    /// The budget on the device that the partitions were cut for.
+    pub device_memory: Bytes,
 }
 
 impl Prepared {
@@ -43,10 +58,10 @@ impl Prepared {
     pub fn new(
         (job, fingerprint): (Job, u128),
         (partitioner, stream): (Partitioner, Stream),
-        graph: String,
+        made: Made,
         (shards, costs): (Option<NonZeroU32>, Vec<u64>),
     ) -> Self {
-        Self { kind: KIND.into(), fingerprint, job, partitioner, stream, graph, shards, costs }
+        Self { kind: KIND.into(), fingerprint, job, partitioner, stream, made, shards, costs }
     }
 
     /// The number of partitions.
