@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use crate::bytes::Bytes;
 use crate::error::{Error, Result};
+use crate::timeline::{Name, Place, Recorder, Timeline, TrackKind};
 
 /// The target of log lines that the program shows even without `-v`, although they are no warnings.
 pub const NOTE: &str = "trimill::note";
@@ -50,12 +53,16 @@ pub struct Control {
     /// The stop flags of the parts of the job that contain this one.
     outer: Vec<Arc<AtomicBool>>,
     observer: Arc<dyn Observer>,
+    /// What records the timeline, if the job asks for one.
+    recorder: Option<Arc<Recorder>>,
+    /// The device and the partition that this is for.
+    place: Place,
 }
 
 impl Control {
     /// A control that is stopped by setting `stop` and reports to `observer`.
     pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
-        Self { stop, outer: Vec::new(), observer }
+        Self { stop, outer: Vec::new(), observer, recorder: None, place: Place::default() }
     }
 
     /// A control without progress reports, which only [`Self::stop`] stops: for tests and for use as a library.
@@ -68,13 +75,72 @@ impl Control {
     pub fn part(&self) -> Self {
         let mut outer = self.outer.clone();
         outer.push(Arc::clone(&self.stop));
-        Self { stop: Arc::default(), outer, observer: Arc::clone(&self.observer) }
+        Self { stop: Arc::default(), outer, ..self.clone() }
     }
 
-    /// As [`Self::part`], without progress reports.
+    /// As [`Self::part`], without progress reports and without a timeline.
     #[must_use]
     pub fn silent_part(&self) -> Self {
-        Self { observer: Arc::new(Silent::default()), ..self.part() }
+        Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
+    }
+
+    /// The same for a job that began at `begun`, of which a timeline is recorded.
+    #[must_use]
+    pub(crate) fn recorded(&self, begun: Instant) -> Self {
+        Self { recorder: Some(Arc::new(Recorder::new(begun))), ..self.clone() }
+    }
+
+    /// The same; a timeline is recorded if `wanted`.
+    #[must_use]
+    pub(crate) fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
+        if wanted { self.recorded(begun) } else { self.clone() }
+    }
+
+    /// The same for a partition that a device counts, which the timeline names.
+    #[must_use]
+    pub(crate) fn at(&self, device: Option<u32>, partition: u32) -> Self {
+        Self { place: Place { device, partition: Some(partition) }, ..self.clone() }
+    }
+
+    /// Whether a timeline is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Records that a stage began at `start` and ends now.
+    pub(crate) fn did_stage(&self, name: &'static str, start: Instant) {
+        self.did_stage_for(name, start, start.elapsed());
+    }
+
+    /// Records that a stage began at `start` and took `time`.
+    pub(crate) fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
+        if let Some(recorder) = &self.recorder {
+            recorder.work(TrackKind::Stages, Place::default(), (name, None), start, time, None);
+        }
+    }
+
+    /// Records that work began at `start` and ends now.
+    pub(crate) fn did(&self, kind: TrackKind, name: Name, start: Instant, bytes: Option<Bytes>) {
+        self.did_for(kind, name, start, start.elapsed(), bytes);
+    }
+
+    /// Records that work began at `start` and took `time`.
+    pub(crate) fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration, bytes: Option<Bytes>) {
+        if let Some(recorder) = &self.recorder {
+            recorder.work(kind, self.place, name, start, time, bytes);
+        }
+    }
+
+    /// Records that since `start` a thread waited for `what`.
+    pub(crate) fn waited(&self, kind: TrackKind, what: &'static str, start: Instant) {
+        if let Some(recorder) = &self.recorder {
+            recorder.waited(kind, self.place, what, start);
+        }
+    }
+
+    /// What was recorded, if a timeline is, of a job that took `seconds`.
+    pub(crate) fn timeline(&self, seconds: f64) -> Option<Timeline> {
+        self.recorder.as_ref().map(|recorder| recorder.timeline(seconds))
     }
 
     /// Asks the job, or the part of it that this control is for, to stop at the next check.

@@ -18,7 +18,7 @@ pub(crate) mod translated;
 pub mod verify;
 
 use std::ops::AddAssign;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
 use crate::partition::words::Words;
+use crate::timeline::TrackKind;
 pub use footprint::{Footprint, RowBlockRoom};
 
 /// A device with memory of its own.
@@ -90,6 +91,12 @@ pub trait Backend: Send {
     fn progress(&mut self) -> Option<&mut Option<Progress>> {
         None
     }
+    /// Measures from now on when each copy and each kernel runs, where the device has a clock.
+    fn record_work(&mut self) {}
+    /// What was measured since this was last called.
+    fn recorded_work(&mut self) -> Vec<DeviceWork> {
+        Vec::new()
+    }
     /// How many counters of vertices it holds at a time; 0: it was not set up to count the triangles at each vertex.
     fn vertex_counters(&self) -> u64 {
         0
@@ -108,6 +115,19 @@ pub struct PartitionCount {
     pub triangles: u64,
     /// Kernels and copies, by the device's clock.
     pub device: Option<DeviceTimes>,
+}
+
+/// A copy or some kernels, by the clock of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceWork {
+    /// The queue that ran it.
+    pub queue: TrackKind,
+    /// What it was.
+    pub name: &'static str,
+    /// When it began, by the host's clock.
+    pub start: Instant,
+    /// How long it took.
+    pub time: Duration,
 }
 
 /// Times by the clock of a device.

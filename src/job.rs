@@ -12,6 +12,7 @@ pub mod job;
 mod limits;
 pub mod overrides;
 mod place;
+pub mod repeat;
 pub mod schema;
 pub mod suggest;
 

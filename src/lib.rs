@@ -41,6 +41,8 @@ pub use front::{Graph, Options};
 pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
+pub use timeline::{Span, Timeline, Track, TrackKind};
+pub use vertices::degrees::DegreeBin;
 pub use vertices::summary::{Clustering, Quantile};
 
 mod assign;
@@ -84,6 +86,7 @@ mod stream;
 mod table;
 mod text;
 mod threads;
+mod timeline;
 mod vertices;
 
 #[doc(hidden)]

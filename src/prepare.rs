@@ -70,6 +70,7 @@ pub fn prepare_with(
         if let Some(path) = graph.path() {
             tracing::info!("the graph is in the cache: {}", path.display());
         }
+        making.control.did_stage("cached", start);
         stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO));
         return Ok(graph);
     }
@@ -110,6 +111,9 @@ impl Making<'_, '_> {
         if let Some(prepared) = self.on_device(place)? {
             let Prepared { made, arcs, edges, reading, cleaning, orienting } = prepared;
             let (graph, written) = self.made(made, cache)?;
+            control.did_stage_for("input", start, reading);
+            control.did_stage_for("clean", start + reading, cleaning);
+            control.did_stage("orient", start + reading + cleaning);
             stages.push(Stage::new("input", reading, input_bytes, Bytes::ZERO));
             stages.push(Stage::new("clean", cleaning, Bytes::of::<u64>(arcs), Bytes::ZERO));
             stages.push(Stage::new("orient", orienting, Bytes::of::<u64>(edges), written));
@@ -118,22 +122,27 @@ impl Making<'_, '_> {
         let rows = orient_rows(source, &mut || self.finish_reading(), place, space, control);
         if let Some(made) = rows.map_err(|error| self.prefer_changed(error))? {
             let (graph, written) = self.made(made, cache)?;
+            control.did_stage("orient", start);
             stages.push(Stage::since("orient", start, input_bytes, written));
             return Ok(graph);
         }
         // Time spent on rows that turned out not to be clean counts as reading.
         let looking = start.elapsed();
+        control.did_stage_for("input", start, looking);
         let start = Instant::now();
         let read = clean::read(source, space, control).map_err(|error| self.prefer_changed(error))?;
         let (origin, cleaned) = rayon::join(|| self.finish_reading(), || read.clean(space, control));
         let (origin, cleaned) = (origin?, cleaned?);
         let cleaning = start.elapsed().saturating_sub(cleaned.reading);
+        control.did_stage_for("input", start, cleaned.reading);
+        control.did_stage_for("clean", start + cleaned.reading, cleaning);
         let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
         stages.push(Stage::new("input", looking + cleaned.reading, input_bytes, cleaned.bytes_distributed));
         stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();
         let pairs = Bytes::of::<u64>(cleaned.edges);
         let oriented = orient(cleaned, &origin, dir, space, control)?;
+        control.did_stage("orient", start);
         stages.push(Stage::since("orient", start, pairs, oriented.bucket_bytes + oriented.file_bytes));
         self.keep(oriented, cache)
     }

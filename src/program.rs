@@ -13,6 +13,7 @@ pub use crate::job::file::{
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
+pub use crate::job::repeat::{Chosen, repeated};
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
 pub use crate::machine::own_process;

@@ -29,6 +29,7 @@ use crate::disk::faults;
 use crate::error::{Error, Result};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::threads::joined;
+use crate::timeline::TrackKind;
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
 use source::PartitionSource;
@@ -212,7 +213,7 @@ fn counted(
     std::thread::scope(|scope| {
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
-        let counted = count((partition, wanted), backend, pool, &meter, messages, (give_chunk, give_row_block));
+        let counted = count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let (counted, vertices) = counted?;
@@ -265,29 +266,48 @@ impl Reading<'_> {
         let mut more = true;
         while more {
             self.control.check()?;
-            let Ok(mut chunk) = self.chunks.recv() else { return Ok(busy) };
+            let Some(mut chunk) = self.room(&self.chunks) else { return Ok(busy) };
             let start = Instant::now();
             let before = chunk.heap();
             more = self.pool.install(|| source.read_resident(self.chunk, &mut chunk))?;
             self.meter.change(before, chunk.heap());
             busy += start.elapsed();
-            if self.to_counter.send(Message::Resident(chunk)).is_err() {
+            self.control.did(TrackKind::Reading, ("resident rows", None), start, Some(chunk.size().bytes()));
+            if !self.send(Message::Resident(chunk)) {
                 return Ok(busy);
             }
         }
         for i in 0..source.row_blocks() {
             self.control.check()?;
-            let Ok(mut row_block) = self.row_blocks.recv() else { break };
+            let Some(mut row_block) = self.room(&self.row_blocks) else { break };
             let start = Instant::now();
             let before = row_block.heap();
             self.pool.install(|| source.read_row_block(i, &mut row_block))?;
             self.meter.change(before, row_block.heap());
             busy += start.elapsed();
-            if self.to_counter.send(Message::RowBlock(row_block)).is_err() {
+            let bytes = row_block.view().size().bytes();
+            self.control.did(TrackKind::Reading, ("row block", Some(i as u64)), start, Some(bytes));
+            if !self.send(Message::RowBlock(row_block)) {
                 break;
             }
         }
         Ok(busy)
+    }
+
+    /// Waits for a buffer that the counter returns; `None`: it failed.
+    fn room<T>(&self, buffers: &Receiver<T>) -> Option<T> {
+        let start = Instant::now();
+        let buffer = buffers.recv().ok();
+        self.control.waited(TrackKind::Reading, "a free buffer", start);
+        buffer
+    }
+
+    /// Waits until the counter takes a message; `false`: it failed.
+    fn send(&self, message: Message) -> bool {
+        let start = Instant::now();
+        let sent = self.to_counter.send(message).is_ok();
+        self.control.waited(TrackKind::Reading, "the counter", start);
+        sent
     }
 }
 
@@ -295,7 +315,7 @@ impl Reading<'_> {
 fn count(
     (partition, wanted): (Partition, Wanted<'_>),
     backend: &mut dyn Backend,
-    pool: &ThreadPool,
+    (pool, control): (&ThreadPool, &Control),
     meter: &Meter,
     messages: Receiver<Message>,
     (give_chunk, give_row_block): (SyncSender<Resident>, SyncSender<RowBlock>),
@@ -310,16 +330,25 @@ fn count(
     let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, (largest_row_block.get() / 4, arcs)));
     let mut counter = asked(|| backend.begin(size, share, detail))?;
     counted.counting += start.elapsed();
+    control.did(TrackKind::Counting, ("begin", None), start, None);
     let mut own = Bytes::ZERO;
-    for message in messages {
+    let next = || {
+        let start = Instant::now();
+        let message = messages.recv();
+        control.waited(TrackKind::Counting, "rows", start);
+        message
+    };
+    while let Ok(message) = next() {
         let row_block = match message {
             Message::Resident(chunk) => {
                 let start = Instant::now();
-                counted.streamed += chunk.size().bytes();
+                let bytes = chunk.size().bytes();
+                counted.streamed += bytes;
                 edges.iter_mut().for_each(|edges| edges.locals(&chunk));
                 // The reader may be done already; then the buffer is dropped here.
                 let _ = asked(|| counter.resident(chunk, pool))?.map(|buffer| give_chunk.try_send(buffer));
                 counted.counting += start.elapsed();
+                control.did(TrackKind::Counting, ("resident rows", None), start, Some(bytes));
                 continue;
             }
             Message::RowBlock(row_block) => row_block,
@@ -330,6 +359,8 @@ fn count(
             edges.row_block(&mut *counter, &row_block.view())?;
         }
         counted.counting += start.elapsed();
+        let size = row_block.view().size().bytes();
+        control.did(TrackKind::Counting, ("row block", Some(counted.row_blocks)), start, Some(size));
         match counter.memory() {
             CounterMemory::BesidesSections(bytes) => {
                 meter.change(own, bytes);
@@ -340,7 +371,6 @@ fn count(
                 counted.peak = counted.peak.max(bytes);
             }
         }
-        let size = row_block.view().size().bytes();
         counted.largest_row_block = counted.largest_row_block.max(size);
         counted.streamed += size;
         counted.row_blocks += 1;
@@ -358,6 +388,7 @@ fn count(
     }
     let count = asked(|| counter.finish())?;
     counted.counting += start.elapsed();
+    control.did(TrackKind::Counting, ("end", None), start, None);
     (counted.triangles, counted.device) = (count.triangles, count.device);
     Ok((counted, vertices))
 }

@@ -4,6 +4,7 @@
 //! ([`summary`]) and files ([`files`]) whose rows are in the order of the input's ids. Every triangle adds 1 at each of its three
 //! corners, in the one partition where it is counted, so the sums add up to three times the triangles.
 
+pub mod degrees;
 pub mod files;
 mod npy;
 pub mod order;

@@ -31,6 +31,19 @@ pub const EXTRA_QUEUES: usize = 16;
 /// A point in a queue that can be waited for, by number, below [`MARKS`]. Recording it again moves it.
 pub type Mark = usize;
 
+/// What is timed between two marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timed {
+    /// Copying rows to the device.
+    Copy,
+    /// What a method does with rows before it counts, such as packing.
+    Prepare,
+    /// Counting.
+    Count,
+    /// Adding up sums.
+    Sum,
+}
+
 /// How many marks there are.
 pub const MARKS: usize = 4 * (2 * RING + 1);
 
@@ -195,11 +208,11 @@ pub trait Engine {
     /// What the device fails with.
     fn reach(&mut self, mark: Mark) -> Result<()>;
 
-    /// Seconds between two marks that were reached.
+    /// Seconds between two marks that were reached, which timed this.
     ///
     /// # Errors
     /// An error of the driver.
-    fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64>;
+    fn seconds(&mut self, what: Timed, from: Mark, to: Mark) -> Result<f64>;
 
     /// Waits for a queue and copies from the device.
     ///

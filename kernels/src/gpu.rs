@@ -3,6 +3,7 @@
 //! Any thread may use it, one at a time. This program allocates nothing but the arena on the device; what the context,
 //! the driver and other programs hold is reported separately.
 
+mod clock;
 mod engine;
 mod module;
 
@@ -21,6 +22,8 @@ use crate::images::Form;
 use crate::pinned::Pinned;
 use crate::staging::Staging;
 use crate::waiting::{USUAL_LIMIT, Waiting};
+use clock::Clock;
+pub use clock::Work;
 use module::Module;
 
 /// An opened GPU.
@@ -43,6 +46,8 @@ pub struct Gpu {
     device: Device,
     held: u64,
     nothing: ArenaLayout,
+    /// Where it is recorded when copies and kernels run, if that is asked for.
+    clock: Option<Clock>,
 }
 
 impl Gpu {
@@ -84,6 +89,7 @@ impl Gpu {
             device,
             held,
             nothing: ArenaLayout::new(0),
+            clock: None,
         })
     }
 
@@ -92,6 +98,20 @@ impl Gpu {
     pub fn wait_at_most(&mut self, limit: Duration) {
         self.waiting.at_most(limit);
         self.staging.wait_at_most(limit);
+    }
+
+    /// Records from now on when each copy and each kernel that is timed runs; waits for the device once.
+    ///
+    /// # Errors
+    /// What the device fails with.
+    pub fn record_work(&mut self) -> Result<()> {
+        self.clock = Some(Clock::start(&self.kernels)?);
+        Ok(())
+    }
+
+    /// What was recorded since this was last called.
+    pub fn take_work(&mut self) -> Vec<Work> {
+        self.clock.as_mut().map(Clock::take).unwrap_or_default()
     }
 
     /// Its properties.

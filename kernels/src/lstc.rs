@@ -29,7 +29,7 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, Allocation, padded};
 use crate::compact::{self, Unpack};
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
-use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue};
+use crate::engine::{Engine, Grid, Kernel, LONGEST_GRID, Queue, Timed};
 use crate::error::Result;
 use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
@@ -317,8 +317,8 @@ impl<'g, E: Engine> Counting<'g, E> {
     fn account(&mut self, slot: usize) -> Result<()> {
         let marks = Marks::of(slot);
         self.engine.reach(marks.counted)?;
-        self.so_far.copy_seconds += self.engine.seconds(marks.copy, marks.copied)?;
-        self.so_far.kernel_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
+        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, marks.kernel, marks.counted)?;
         Ok(())
     }
 
@@ -341,8 +341,8 @@ impl<'g, E: Engine> Counting<'g, E> {
         for slot in 0..SLOTS.min(self.row_blocks) {
             self.account(slot)?;
         }
-        self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;
-        self.so_far.sum_seconds = self.engine.seconds(RESIDENT.kernel, RESIDENT.counted)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
+        self.so_far.sum_seconds = self.engine.seconds(Timed::Sum, RESIDENT.kernel, RESIDENT.counted)?;
         Ok(self.so_far)
     }
 }

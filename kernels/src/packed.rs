@@ -33,7 +33,7 @@ use crate::Gpu;
 use crate::arena::{ALIGNMENT, padded};
 use crate::compact;
 use crate::edges::{self, EDGE_COUNTER_BYTES, EdgeCounters};
-use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING};
+use crate::engine::{Engine, Grid, Kernel, Mark, Queue, RING, Timed};
 use crate::error::{Error, Result};
 use crate::method::{Counted, Counter, Detail, Footprint, Method, Run, Scope, Share};
 use crate::order::{Marks, Order};
@@ -337,7 +337,7 @@ impl<'g, E: Engine> Counting<'g, E> {
         for batch in self.batches.saturating_sub(RING)..self.batches {
             self.account_batch(batch)?;
         }
-        self.so_far.copy_seconds += self.engine.seconds(RESIDENT.copy, RESIDENT.copied)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, RESIDENT.copy, RESIDENT.copied)?;
         Ok(self.so_far)
     }
 }

@@ -15,17 +15,18 @@ mod into;
 use std::time::Duration;
 
 use trimill_kernels::{
-    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, packed_takes,
+    ALIGNMENT, COUNTER_BYTES, Form, Gpu, Lstc, Method, Packed, Scope, Shape, Share, Size, Timed, Work, packed_takes,
     packed_takes_edges,
 };
 
 use super::method::CudaMethod;
 use super::translated::translated;
-use super::{Backend, Detail, Device, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
+use super::{Backend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
 use crate::bytes::Bytes;
 use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::partition::words::Words;
+use crate::timeline::TrackKind;
 pub use absent::Absent;
 use buffers::Buffers;
 use counting::Counting;
@@ -296,6 +297,25 @@ impl Backend for Cuda {
 
     fn vertex_counters(&self) -> u64 {
         self.gpu.counter_bytes() / COUNTER_BYTES
+    }
+
+    fn record_work(&mut self) {
+        if let Err(error) = self.gpu.record_work() {
+            tracing::debug!("the timeline will not have the work of GPU {}: {error}", self.gpu.device().ordinal);
+        }
+    }
+
+    fn recorded_work(&mut self) -> Vec<DeviceWork> {
+        let of = |Work { what, start, time }| {
+            let (queue, name) = match what {
+                Timed::Copy => (TrackKind::Copies, "copy"),
+                Timed::Prepare => (TrackKind::Kernels, "prepare"),
+                Timed::Count => (TrackKind::Kernels, "count"),
+                Timed::Sum => (TrackKind::Kernels, "sum"),
+            };
+            DeviceWork { queue, name, start, time }
+        };
+        self.gpu.take_work().into_iter().map(of).collect()
     }
 
     fn begin<'a>(&'a mut self, size: Size, share: Share, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {

@@ -26,6 +26,7 @@ use crate::lock;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::Cuts;
 use crate::partition::locals::Locals;
+use crate::timeline::TrackKind;
 use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
@@ -56,7 +57,10 @@ impl<'a> BatchBuilder<'a> {
     /// When rows cannot be read or a spill cannot be written; when stopped.
     pub fn build(&self, parts: &[u32], control: &Control) -> Result<Vec<Built>> {
         let Builder { graph, locals, prune, .. } = self.builder;
+        let start = Instant::now();
         let (kept, [mut inducing, mut pruning]) = kept(graph, locals, parts, prune, (self.block, control))?;
+        control.did_for(TrackKind::Building, ("induce", None), start, inducing, None);
+        control.did_for(TrackKind::Building, ("prune", None), start + inducing, pruning, None);
         let start = Instant::now();
         let begin = |kept: &Kept| {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;
@@ -84,6 +88,8 @@ impl<'a> BatchBuilder<'a> {
         let finish = |(growing, kept): (Growing, Kept)| growing.finish(&kept);
         let finished = growing.into_par_iter().zip(kept).map(finish).collect::<Result<Vec<_>>>()?;
         let mut spilling = start.elapsed();
+        let spilled = finished.iter().map(|built| Bytes(built.spill.bytes)).sum();
+        control.did(TrackKind::Building, ("spill", None), start, Some(spilled));
         let times = finished.into_iter().map(|built| Built {
             inducing: std::mem::replace(&mut inducing, Duration::ZERO),
             pruning: std::mem::replace(&mut pruning, Duration::ZERO),

@@ -21,6 +21,7 @@ use crate::job::Job;
 use crate::machine;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
+use crate::vertices::degrees::DegreeBin;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
@@ -32,6 +33,7 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
     }
     machine::reset_peak();
     let begin = Instant::now();
+    let control = &control.recorded_if(job.recorded, begin);
     details::check(job)?;
     let setup = Setup::new(job, helper)?;
     let mut input = Input::of(edges, job, &setup, control)?;
@@ -109,6 +111,10 @@ pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control
         details.finish(job, &setup, control, &mut result)?;
         result.seconds = begin.elapsed().as_secs_f64();
         result.peak_host_bytes = machine::peak_memory().saturating_sub(planned.driver).max(planned.peak);
+    }
+    if control.is_recorded() {
+        result.degrees = result.degrees.or_else(|| Some(DegreeBin::of_runs(graph.degree_runs())));
+        result.timeline = control.timeline(result.seconds);
     }
     if let Some(run) = &setup.run {
         run.finish(&result)?;

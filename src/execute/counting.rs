@@ -26,7 +26,7 @@ use super::stage_times::StageTimes;
 use super::workers::{all_or_first_error, run_on_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
-use crate::count::Backend;
+use crate::count::{Backend, DeviceWork};
 use crate::count::cuda::RUNS_AHEAD;
 use crate::disk;
 use crate::error::{Error, Kind, Result};
@@ -45,6 +45,7 @@ use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::{PartitionSource, Spilled};
 use crate::stream::{Counted, Failed};
 use crate::threads::{guarded, joined};
+use crate::timeline::TrackKind;
 
 /// The name of the builder thread in messages.
 const BUILDER: &str = "the thread that builds partitions";
@@ -176,6 +177,7 @@ pub(super) fn count_partitions(
         per_partition,
         control: &together,
     };
+    let start = Instant::now();
     let outcomes = std::thread::scope(|scope| {
         let builds = spills.map(|spills| scope.spawn(|| build_all(&order, spills, &work)));
         let mut outcomes = count_all(&mut backends, &work);
@@ -189,6 +191,7 @@ pub(super) fn count_partitions(
         outcomes
     });
     let shares = all_or_first_error(outcomes, control)?;
+    control.did_stage("count", start);
 
     let (mut all, devices) = together_of(shares, &backends);
     all.results.extend(before.results);
@@ -212,6 +215,9 @@ pub(super) fn count_partitions(
 
 /// Counts all partitions of the queue on all devices; returns the results of each device.
 pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Outcome>> {
+    if work.control.is_recorded() {
+        backends.iter_mut().for_each(|backend| backend.record_work());
+    }
     run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
 }
 
@@ -328,9 +334,11 @@ fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> 
         Some(_) => Built::found(spills.builder.dir, part, spills.builder.fingerprint),
         None => Ok(None),
     };
-    let put = |built| match work.queue.put(Item::Built(Box::new(built))) {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    let put = |built| {
+        let start = Instant::now();
+        let taken = work.queue.put(Item::Built(Box::new(built)));
+        work.control.waited(TrackKind::Building, "a device", start);
+        if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let build = || spills.builders.build(order, work.control, found, put);
     let built = guarded(BUILDER, build).and_then(|built| built);
@@ -345,11 +353,15 @@ fn build_all(order: &[u32], spills: &Spills<'_>, work: &Work<'_>) -> Result<()> 
 type Opened<'a> = (Taken<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
 
 impl<'a> Work<'a> {
-    /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`; as stored rows, where the
-    /// counter takes these.
-    fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), stored: Option<Bytes>) -> Opened<'a> {
-        let source = || Ahead::new(self.source(&taken.item, stored)?, chunk, room);
+    /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
+    fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
+        let start = Instant::now();
+        let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
         let source = self.setup.pool.install(source);
+        if room > Bytes::ZERO {
+            let control = self.control.at(by.device, taken.item.part());
+            control.did(TrackKind::Prefetching, ("first rows", None), start, None);
+        }
         (taken, source)
     }
 
@@ -368,24 +380,40 @@ impl<'a> Work<'a> {
     }
 }
 
+/// What counts a partition.
+struct By {
+    /// The GPU.
+    device: Option<u32>,
+    /// The most stored bytes of a file block that it unpacks, where it takes rows as they are stored.
+    stored: Option<Bytes>,
+}
+
 /// A device's thread: counts partitions from the queue until all are counted.
 fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Outcome) -> Result<(), Failed> {
     let device = backend.device().map(|device| device.ordinal);
-    let (chunk, stored) = (backend.resident_chunk(), backend.stored_rows());
+    let (chunk, by) = (backend.resident_chunk(), By { device, stored: backend.stored_rows() });
     let mut next: Option<Opened<'a>> = None;
     loop {
-        let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), stored));
+        let begin = Instant::now();
+        let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), &by));
         let Some((mut taken, source)) = next.take().or_else(first) else { return Ok(()) };
         let start = Instant::now();
+        let control = work.control.at(device, taken.item.part());
+        control.waited(TrackKind::Counting, "a partition", begin);
         let (counted, ahead) = std::thread::scope(|scope| {
+            let by = &by;
             let read = |chunk: Bytes| {
-                Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), stored))
+                Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by))
             };
             let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
-            let counted = count_item(&mut taken.item, source, backend, work);
-            (counted, ahead.map(|thread| joined(READER_AHEAD, thread.join())))
+            let counted = count_item(&mut taken.item, source, backend, work, &control);
+            let counted_at = Instant::now();
+            let ahead = ahead.map(|thread| joined(READER_AHEAD, thread.join()));
+            control.waited(TrackKind::Counting, "the first rows of the next partition", counted_at);
+            (counted, ahead)
         });
         next = ahead.transpose()?.flatten();
+        device_work(backend, &control);
         let counted = match counted {
             Ok(counted) => counted,
             Err(failed) => {
@@ -420,17 +448,25 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
     }
 }
 
+/// Records what the device measured of its own work since it was last asked.
+pub(super) fn device_work(backend: &mut dyn Backend, control: &Control) {
+    for DeviceWork { queue, name, start, time } in backend.recorded_work() {
+        control.did_for(queue, (name, None), start, time, None);
+    }
+}
+
 /// Counts a partition. A spill that turns out to be damaged is built again from the graph.
 fn count_item(
     item: &mut Item,
     source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
     backend: &mut dyn Backend,
     work: &Work<'_>,
+    control: &Control,
 ) -> Result<Counted, Failed> {
     let stored = backend.stored_rows();
     let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn Backend| {
         let mut source = source?;
-        let (pool, control) = (&work.setup.pool, work.control);
+        let pool = &work.setup.pool;
         let again = || work.source(item, stored);
         let mut counted = work.details.count(item.part(), &mut source, again, backend, pool, control)?;
         counted.reading += source.reading();

@@ -91,11 +91,11 @@ impl<'g> Details<'g> {
     pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
         match self {
             Self::Total => Ok(()),
-            Self::Vertices(vertices) => vertices.finish(job, setup, result),
+            Self::Vertices(vertices) => vertices.finish(job, setup, control, result),
             Self::Edges(edges) => {
                 edges.finish(job, setup, control, result)?;
                 match job.counts_vertices() {
-                    true => edges.at_vertices(job, setup, control)?.finish(job, setup, result),
+                    true => edges.at_vertices(job, setup, control)?.finish(job, setup, control, result),
                     false => Ok(()),
                 }
             }

@@ -141,6 +141,7 @@ impl<'g> OnEdges<'g> {
         let counts = OfGraph { graph, sums, memory, control };
         setup.pool.install(|| job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
+        control.did_stage("edges", start);
         result.stages.push(Stage::since("edges", start, Sums::bytes(graph.edges()), Bytes(written)));
         Ok(())
     }

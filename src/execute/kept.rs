@@ -34,6 +34,7 @@ use crate::spill::{Manifest, ManifestGraph};
 pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
     machine::reset_peak();
     let begin = Instant::now();
+    let control = &control.recorded_if(job.recorded, begin);
     refuse_partition_settings(job, dir)?;
     let manifest = Manifest::read(dir)?;
     let Some(ManifestGraph { size, wedges, report }) = manifest.graph.clone() else {
@@ -76,7 +77,9 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         control: &together,
     };
     let (backend, method) = (backends[0].name(), backends[0].method());
+    let start = Instant::now();
     let outcomes = count_all(&mut backends, &work);
+    control.did_stage("count", start);
     let (all, devices) = together_of(all_or_first_error(outcomes, control)?, &backends);
     let spilled = manifest.partitions.iter().map(|partition| Bytes(partition.bytes)).sum();
     let result = RunResult {
@@ -100,7 +103,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
         seconds: begin.elapsed().as_secs_f64(),
         ..RunResult::of(job)
     };
-    Ok(result.complete())
+    Ok(RunResult { timeline: control.timeline(result.seconds), ..result.complete() })
 }
 
 /// Refuses settings that say how a graph is read or partitioned.

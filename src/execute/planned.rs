@@ -1,6 +1,7 @@
 //! Takes a job up to its plan, for counting, partitioning and planning alike.
 
 use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use trimill_kernels::Scope;
 use xxhash_rust::xxh3::xxh3_128;
@@ -132,7 +133,10 @@ pub(super) fn planned(
     // The stream that an earlier start chose needs its share of the host's memory, whatever this one would have chosen.
     let stream = recorded.as_ref().map(|(record, _)| record.stream);
     let sharing = Job { stream: stream.or(job.stream), ..job.clone() };
+    let start = Instant::now();
     let chosen = setup.backend(&sharing, of_graph)?;
+    control.did_stage("open devices", start);
+    let start = Instant::now();
     let (division, driver, beside) = (chosen.division, chosen.driver, chosen.beside);
     let host_floors = HostNeeds::new(&sharing, setup.host, of_graph)
         .of_shard(setup.is_shard())
@@ -201,6 +205,7 @@ pub(super) fn planned(
     let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };
     let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(driver));
     machine::reset_peak();
+    control.did_stage("plan", start);
     let ids = Bytes::of::<u32>(u64::from(graph.vertices()));
     stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, ids));
     stages.push(Stage::new("plan", plan.times[1], graph.stored_bytes(), Bytes::ZERO));

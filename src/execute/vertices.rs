@@ -24,6 +24,7 @@ use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_at_vertices};
 use crate::vertices::order::OfGraph;
 use crate::vertices::part::{Key, PartCounts, PartWriter};
+use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::summarised;
 use crate::vertices::{Places, Totals};
 
@@ -178,13 +179,16 @@ impl<'g> AtVertices<'g> {
     }
 
     /// Completes the result: the summary and the files.
-    pub(super) fn finish(&self, job: &Job, setup: &Setup, result: &mut RunResult) -> Result<()> {
+    pub(super) fn finish(&self, job: &Job, setup: &Setup, control: &Control, result: &mut RunResult) -> Result<()> {
         let (graph, totals) = (self.graph, self.totals()?);
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
         let memory = window_bytes(job, setup.host, graph.vertices());
         setup.pool.install(|| {
             let (by_degree, summary) = summarised(graph, totals, triangles)?;
+            if control.is_recorded() {
+                result.degrees = Some(DegreeBin::of_sums(&by_degree));
+            }
             job.output_files().write_vertices(&OfGraph { graph, totals, memory }, &by_degree)?;
             result.clustering = Some(summary);
             Ok::<_, Error>(())
@@ -192,6 +196,7 @@ impl<'g> AtVertices<'g> {
         let files = [&job.per_vertex, &job.by_degree];
         let written = files.into_iter().flatten().map(|path| path.metadata().map_or(0, |written| written.len())).sum();
         let read = Totals::bytes(graph.vertices());
+        control.did_stage("vertices", start);
         result.stages.push(Stage::since("vertices", start, read, Bytes(written)));
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::counting::{counted_by, device_result};
+use super::counting::{counted_by, device_result, device_work};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::{Known, partition_result};
@@ -54,6 +54,7 @@ pub(super) fn count_shares(
     let Some(all) = shares.iter().flatten().copied().reduce(Counted::and) else {
         return Err(Error::defect("nothing was counted"));
     };
+    control.did_stage("count", start);
     stages.push(Stage::since("count", start, all.streamed, Bytes::ZERO));
     stages.extend(device_stages(all.device, all.streamed));
     task.advance(1);
@@ -81,12 +82,18 @@ fn counted_together(
 ) -> Result<Vec<Vec<Counted>>> {
     let shares = backends.len() as u32;
     let (together, queue) = (control.part(), Queue::of(0..shares, backends.len()));
+    if control.is_recorded() {
+        backends.iter_mut().for_each(|backend| backend.record_work());
+    }
     let outcomes = run_on_all(backends, &queue, &together, |backend, counted: &mut Vec<Counted>| {
         while let Some(taken) = queue.take() {
             let blocks = RowBlocks::default();
             let mut source = RankRange::new(graph, &blocks, &Ranks::of(0..graph.vertices()))?;
             let share = Share { index: taken.item, of: shares };
-            match count_partition(&mut source, backend, share, &setup.pool, &together) {
+            let control = together.at(backend.device().map(|device| device.ordinal), 0);
+            let share = count_partition(&mut source, backend, share, &setup.pool, &control);
+            device_work(backend, &control);
+            match share {
                 Ok(share) => counted.push(share),
                 Err(failed) => {
                     if let Failed::Device(_) = failed {

@@ -203,6 +203,12 @@ pub struct OutputTable {
     /// The file that receives the triangles on each edge: `.tsv`, `.tsv.gz`, `.tsv.zst` or `.parquet`.
     #[schemars(regex(pattern = r"\.(tsv|tsv\.gz|tsv\.zst|parquet)$"))]
     pub per_edge: Option<PathBuf>,
+    /// The file that receives a report to look at: one self-contained HTML page.
+    #[schemars(regex(pattern = r"\.html$"))]
+    pub report: Option<PathBuf>,
+    /// The file that receives the timeline of the count in the Trace Event format, for Perfetto.
+    #[schemars(regex(pattern = r"\.json$"))]
+    pub trace: Option<PathBuf>,
 }
 
 /// `[job.cache]`

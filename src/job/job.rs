@@ -98,6 +98,15 @@ pub struct Job {
     pub by_degree: Option<PathBuf>,
     /// The file for the triangles on each edge.
     pub per_edge: Option<PathBuf>,
+    /// The file for the HTML report.
+    #[serde(default)]
+    pub report: Option<PathBuf>,
+    /// The file for the trace.
+    #[serde(default)]
+    pub trace: Option<PathBuf>,
+    /// Whether a timeline is recorded, for one of these.
+    #[serde(default)]
+    pub recorded: bool,
     /// The cluster that counts the job; none: this process.
     pub cluster: Option<Cluster>,
 }
@@ -191,6 +200,14 @@ impl Job {
             per_edge: dir(&typed.output.per_edge, "the file of the edges")?,
         };
         files.check_names().map_err(in_job)?;
+        let page = |path: &Option<PathBuf>, what: &str, suffix: &str| match path {
+            Some(path) if path.extension().is_none_or(|found| found != suffix) => {
+                Err(refuse(format!("{what} is '{}'", path.display())).expected(format!("a name that ends with .{suffix}")))
+            }
+            path => dir(path, what),
+        };
+        let report = page(&typed.output.report, "the report", "html")?;
+        let trace = page(&typed.output.trace, "the trace", "json")?;
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
         }
@@ -227,6 +244,9 @@ impl Job {
             per_vertex: files.per_vertex,
             by_degree: files.by_degree,
             per_edge: files.per_edge,
+            recorded: report.is_some() || trace.is_some(),
+            report,
+            trace,
             cluster: cluster_of(&typed.cluster, run_dir.is_some()).map_err(in_job)?,
             run_dir,
             name,

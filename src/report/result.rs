@@ -14,6 +14,8 @@ use crate::bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
+use crate::timeline::Timeline;
+use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
 
 /// The result of a job, with all measurements.
@@ -86,6 +88,12 @@ pub struct RunResult {
     /// What the triangles at all vertices say; null where only the total was counted.
     #[serde(default)]
     pub clustering: Option<Clustering>,
+    /// The degrees, in ranges, rising; null where neither a report nor a trace was asked for.
+    #[serde(default)]
+    pub degrees: Option<Vec<DegreeBin>>,
+    /// What ran when; null where neither a report nor a trace was asked for.
+    #[serde(default)]
+    pub timeline: Option<Timeline>,
 }
 
 /// The input, and what cleaning removed and added: `2 * edges = arcs - loops_removed - duplicates_removed + arcs_added`.
@@ -228,6 +236,8 @@ impl RunResult {
             stream: Stream::Partition,
             methods: Vec::new(),
             clustering: None,
+            degrees: None,
+            timeline: None,
         }
     }
 

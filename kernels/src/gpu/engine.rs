@@ -5,7 +5,7 @@ use cudarc::driver::result;
 use super::Gpu;
 use super::module::Module;
 use crate::arena::{Arena, ArenaLayout};
-use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Piece, Queue};
+use crate::engine::{Engine, Grid, HostWords, Kernel, Mark, Piece, Queue, Timed};
 use crate::error::{Error, Result, driver};
 use crate::images;
 use crate::source::Source;
@@ -84,9 +84,13 @@ impl Engine for Gpu {
         self.waiting.for_event(&self.marks[mark], "waiting for the GPU")
     }
 
-    fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
+    fn seconds(&mut self, what: Timed, from: Mark, to: Mark) -> Result<f64> {
         let milliseconds = self.marks[from].elapsed_ms(&self.marks[to]).map_err(driver("timing"))?;
-        Ok(f64::from(milliseconds) / 1000.0)
+        let seconds = f64::from(milliseconds) / 1000.0;
+        if let Some(clock) = &mut self.clock {
+            clock.add(what, &self.marks[from], seconds)?;
+        }
+        Ok(seconds)
     }
 
     fn read(&mut self, queue: Queue, from: u64, to: &mut [u8]) -> Result<()> {

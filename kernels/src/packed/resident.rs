@@ -6,7 +6,7 @@ use super::arguments::Arguments;
 use super::{COPIED, Counting, RESIDENT, SLOTS, blocks, grid_blocks, lanes_for, launch, of_row_block};
 use crate::arena::ALIGNMENT;
 use crate::compact::{self, CompactPart, CompactSlices, Unpack, bin_shift};
-use crate::engine::{Engine, Queue};
+use crate::engine::{Engine, Queue, Timed};
 use crate::error::{Error, Result};
 use crate::sections::ResidentSlices;
 
@@ -146,7 +146,7 @@ impl<E: Engine> Counting<'_, E> {
     fn packed(&mut self, half: usize) -> Result<()> {
         let marks = of_row_block(half);
         self.engine.reach(marks.counted)?;
-        self.so_far.prepare_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
+        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.kernel, marks.counted)?;
         Ok(())
     }
 

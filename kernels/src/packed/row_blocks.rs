@@ -7,7 +7,7 @@ use super::{
     grid_blocks, lanes_for, launch, of_batch, of_row_block,
 };
 use crate::edges::EDGE_COUNTER_BYTES;
-use crate::engine::{Engine, Grid, Queue, RING};
+use crate::engine::{Engine, Grid, Queue, RING, Timed};
 use crate::error::Result;
 use crate::sections::RowBlockSlices;
 
@@ -182,15 +182,15 @@ impl<E: Engine> Counting<'_, E> {
     pub(super) fn account(&mut self, row_block: usize) -> Result<()> {
         let marks = of_row_block(row_block);
         self.engine.reach(marks.counted)?;
-        self.so_far.copy_seconds += self.engine.seconds(marks.copy, marks.copied)?;
+        self.so_far.copy_seconds += self.engine.seconds(Timed::Copy, marks.copy, marks.copied)?;
         Ok(())
     }
 
     pub(super) fn account_batch(&mut self, batch: usize) -> Result<()> {
         let marks = of_batch(batch);
         self.engine.reach(marks.counted)?;
-        self.so_far.prepare_seconds += self.engine.seconds(marks.copy, marks.kernel)?;
-        self.so_far.kernel_seconds += self.engine.seconds(marks.kernel, marks.counted)?;
+        self.so_far.prepare_seconds += self.engine.seconds(Timed::Prepare, marks.copy, marks.kernel)?;
+        self.so_far.kernel_seconds += self.engine.seconds(Timed::Count, marks.kernel, marks.counted)?;
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::emulated;
 use crate::arena::{ArenaLayout, padded};
-use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Piece, Queue};
+use crate::engine::{EXTRA_QUEUES, Engine, Grid, Kernel, MARKS, Mark, Piece, Queue, Timed};
 use crate::error::Result;
 use crate::source::Source;
 
@@ -247,7 +247,7 @@ impl Engine for Double {
     }
 
     /// Always one second.
-    fn seconds(&mut self, from: Mark, to: Mark) -> Result<f64> {
+    fn seconds(&mut self, _: Timed, from: Mark, to: Mark) -> Result<f64> {
         for mark in [from, to] {
             assert!(self.has_reached(mark), "mark {mark} is not reached");
         }

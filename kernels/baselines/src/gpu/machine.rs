@@ -3,7 +3,7 @@
 //! Kernels go to queue 0, or to extra queues that run concurrently between [`Machine::fork`] and [`Machine::join`].
 
 use bytemuck::{bytes_of, cast_slice_mut};
-use trimill_kernels::engine::{Engine, Grid, Kernel, Mark, Queue};
+use trimill_kernels::engine::{Engine, Grid, Kernel, Mark, Queue, Timed};
 use trimill_kernels::{Result, Source};
 
 /// Marks of: kernels before an upload, the upload, the clock, a fork, the end of each queue.
@@ -100,7 +100,7 @@ impl<'e, E: Engine> Machine<'e, E> {
     pub(crate) fn stop_clock(&mut self) -> Result<f64> {
         self.engine.record(Queue::Compute, CLOCK[1])?;
         self.engine.reach(CLOCK[1])?;
-        self.engine.seconds(CLOCK[0], CLOCK[1])
+        self.engine.seconds(Timed::Count, CLOCK[0], CLOCK[1])
     }
 }
 

@@ -1,0 +1,194 @@
+//! A job file that repeats a job: every choice that was made is written down.
+//!
+//! Input: a job, and what was chosen where it left the choice open. Output: the text of a TOML job file. Paths are absolute, so the file
+//! works in any directory. Where results go is left out, except files of counts: they say what is counted.
+
+use std::path::{Path, PathBuf};
+
+use super::file::{
+    CacheTable, CountTable, InputTable, MemoryTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables,
+    WorkTable,
+};
+use super::job::STANDARD_INPUT;
+use clap::ValueEnum;
+
+use super::{Backend, Devices, Job, Partitioner, Prune, Stream};
+use crate::bytes::Bytes;
+
+/// What was chosen.
+#[derive(Debug, Clone, Default)]
+pub struct Chosen<'a> {
+    /// `cpu` or `cuda`.
+    pub backend: &'a str,
+    /// The method.
+    pub method: &'a str,
+    /// The partitioner.
+    pub partitioner: &'a str,
+    /// The stream.
+    pub stream: Option<Stream>,
+    /// The prune level.
+    pub prune: Prune,
+    /// The budget on the device.
+    pub device_memory: Bytes,
+    /// The budget of the host.
+    pub host_memory: Bytes,
+}
+
+/// The text of a job file; `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
+pub fn repeated(job: &Job, chosen: &Chosen<'_>) -> Option<String> {
+    if job.inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
+        return None;
+    }
+    let mut entry = toml::Table::new();
+    if let Some(name) = &job.name {
+        entry.insert("name".into(), name.clone().into());
+    }
+    entry.extend(without_empty(toml::Table::try_from(tables(job, chosen)).ok()?));
+    let mut file = toml::Table::new();
+    file.insert("job".into(), toml::Value::Array(vec![entry.into()]));
+    toml::to_string(&file).ok()
+}
+
+fn tables(job: &Job, chosen: &Chosen<'_>) -> Tables {
+    let inputs: Vec<PathBuf> = job.inputs.iter().map(|path| absolute(path)).collect();
+    let (path, paths) = match inputs.as_slice() {
+        [only] => (Some(only.clone()), None),
+        _ => (None, Some(inputs)),
+    };
+    let partitioner = match &job.partitioner {
+        Partitioner::File(path) => Partitioner::File(absolute(path)),
+        _ => chosen.partitioner.parse().unwrap_or_default(),
+    };
+    let contract = match job.partitioner {
+        Partitioner::Metis { contract } => contract,
+        _ => None,
+    };
+    let spills = chosen.stream == Some(Stream::Partition);
+    // A directory of kept partitions is counted as it was cut.
+    let cut = job.kept_spills().is_none();
+    let on_gpu = chosen.backend == "cuda";
+    let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
+    Tables {
+        input: InputTable { path, paths, format: job.format, header: job.header },
+        partition: if cut {
+            PartitionTable {
+                partitioner: Some(partitioner),
+                parts: Some(job.parts),
+                seed: Some(job.seed),
+                prune: spills.then_some(chosen.prune),
+                metis: MetisTable { contract },
+            }
+        } else {
+            PartitionTable::default()
+        },
+        memory: MemoryTable {
+            device: Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO),
+            host: Some(chosen.host_memory).filter(|bytes| *bytes > Bytes::ZERO),
+            block: job.block_bytes,
+        },
+        spill: SpillTable {
+            to: Some(job.spill_to).filter(|_| spills),
+            dir: place(&job.spill_dir),
+            keep: job.keep_spill.then_some(true),
+        },
+        count: CountTable {
+            backend: Backend::from_str(chosen.backend, false).ok(),
+            devices: job.devices.clone().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu),
+            method: Some(chosen.method.to_owned()).filter(|method| !method.is_empty()),
+            block_threads: job.block_threads,
+            tile: job.tile,
+            device_timeout: job.device_timeout,
+            threads: job.threads,
+        },
+        output: OutputTable {
+            clustering: job.clustering.then_some(true),
+            per_vertex: place(&job.per_vertex),
+            by_degree: place(&job.by_degree),
+            per_edge: place(&job.per_edge),
+            ..OutputTable::default()
+        },
+        cache: CacheTable {
+            enabled: (!job.cache).then_some(false),
+            dir: place(&job.cache_dir),
+            max: job.cache_max,
+        },
+        work: WorkTable { dir: place(&job.work_dir), prepare: cut.then_some(job.prepare) },
+        ..Tables::default()
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Without tables that set nothing.
+fn without_empty(table: toml::Table) -> toml::Table {
+    let each = table.into_iter().filter_map(|(key, value)| match value {
+        toml::Value::Table(inner) => {
+            let inner = without_empty(inner);
+            (!inner.is_empty()).then_some((key, inner.into()))
+        }
+        other => Some((key, other)),
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::job::file::parse;
+    use crate::job::{Batch, Parts};
+
+    fn job(text: &str) -> Job {
+        Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
+    }
+
+    fn again(job: &Job, chosen: &Chosen<'_>) -> Job {
+        let text = repeated(job, chosen).unwrap();
+        let batch = Batch::parse(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
+        batch.jobs[0].job.clone()
+    }
+
+    #[test]
+    fn a_repeated_job_has_all_settings_and_every_choice() {
+        let typed = job("input.paths = ['x.txt', 'y.txt']\ninput = { format = 'text', header = 'no' }\n\
+             partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
+             memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
+             spill = { to = 'memory', dir = 's' }\n\
+             count = { backend = 'cuda', devices = [1, 2], method = 'lstc', block_threads = 64, tile = 128, threads = 3 }\n\
+             output = { clustering = true, per_vertex = 'v.npy', dir = 'o', report = 'r.html' }\n\
+             cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'");
+        let chosen = Chosen {
+            backend: "cuda",
+            method: "lstc",
+            partitioner: "metis",
+            stream: Some(Stream::Partition),
+            prune: Prune::None,
+            device_memory: Bytes::mib(2),
+            host_memory: Bytes::mib(1024),
+        };
+        let without_results = Job { output: None, report: None, recorded: false, run_dir: None, ..typed.clone() };
+        assert_eq!(again(&typed, &chosen), without_results);
+    }
+
+    #[test]
+    fn what_was_left_open_is_what_was_chosen() {
+        let typed = job("input.path = 'x.txt'");
+        let chosen = Chosen {
+            backend: "cpu",
+            method: "bitmap",
+            partitioner: "rank",
+            stream: Some(Stream::Graph),
+            device_memory: Bytes::mib(3),
+            host_memory: Bytes::mib(9),
+            ..Chosen::default()
+        };
+        let repeated = again(&typed, &chosen);
+        assert_eq!((repeated.backend, repeated.method.as_deref()), (Backend::Cpu, Some("bitmap")));
+        assert_eq!((repeated.partitioner, repeated.stream, repeated.parts), (Partitioner::Rank, Some(Stream::Graph), Parts::Auto));
+        assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
+        assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);
+        assert!(super::repeated(&job("input.path = '-'"), &chosen).is_none());
+    }
+}
