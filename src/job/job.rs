@@ -202,7 +202,8 @@ impl Job {
         files.check_names().map_err(in_job)?;
         let page = |path: &Option<PathBuf>, what: &str, suffix: &str| match path {
             Some(path) if path.extension().is_none_or(|found| found != suffix) => {
-                Err(refuse(format!("{what} is '{}'", path.display())).expected(format!("a name that ends with .{suffix}")))
+                Err(refuse(format!("{what} is '{}'", path.display()))
+                    .expected(format!("a name that ends with .{suffix}")))
             }
             path => dir(path, what),
         };

@@ -17,7 +17,7 @@ def timeline(gpus=1, spans=60, merged=1):
         counting, copies, kernels = [], [], []
         for i in range(spans):
             start = 0.03 + 0.01 * i
-            counting.append(span("waiting for rows", start + 0.004, 0.006, None, i // 10, True, merged))
+            counting.append(span("rows", start + 0.004, 0.006, None, i // 10, True, merged))
             counting.append(span(f"row block {i}", start, 0.004, None, i // 10))
             copies.append(span(f"row block {i + 1}", start + 0.008, 0.002, 4_000_000, i // 10))
             kernels.append(span(f"row block {i}", start, 0.004, None, i // 10))
@@ -34,7 +34,7 @@ def track(name, kind, device, spans):
 
 
 def span(name, start, seconds, count=None, partition=None, waiting=False, merged=1):
-    return {"name": name, "start": round(start, 6), "seconds": round(seconds, 6), "bytes": count, "partition": partition,
+    return {"name": name, "start": round(start, 6), "seconds": round(seconds, 6), "busy": round(seconds, 6), "bytes": count, "partition": partition,
             "waiting": waiting, "merged": merged}
 
 

@@ -1,5 +1,5 @@
 // The page's data: the JSON results, as the command prints them, and what the page says of each. Input: the page's
-// `<script type="application/json">` elements. Output: objects whose integers are exact.
+// elements of JSON. Output: objects whose integers are exact.
 
 /** JSON text as a value. An integer above 2^53, which a double does not hold, becomes a BigInt. */
 function parsed(text) {

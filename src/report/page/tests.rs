@@ -1,7 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::bytes::Bytes;
+use crate::report::RunResult;
 use crate::report::result::tests::example;
+use crate::timeline::{Span, Timeline, Track, TrackKind};
 
 const CREATED: &str = "2026-11-23T12:00:00Z";
 
@@ -58,7 +61,7 @@ fn licences_are_in_the_page() {
 
 #[test]
 fn the_context_names_every_result() {
-    let rates = MachineRates { rates: Rates { read_bytes: 3e9, ..Rates::default() }, measured: true };
+    let rates = (Rates { read_bytes: 3e9, ..Rates::default() }, true);
     let first = Entry {
         job: Some("input.path = 'a'".into()),
         rates: Some(rates),
@@ -85,16 +88,27 @@ fn the_context_names_every_result() {
 }
 
 #[test]
+fn a_page_is_marked_near_its_beginning() {
+    let page = page(&[], "0.1.0", CREATED);
+    assert!(page.find(MARK).unwrap() < 1024);
+}
+
+#[test]
 fn a_thousand_partitions_and_a_full_timeline_are_below_two_megabytes() {
-    let mut result = serde_json::to_string(&example(1000)).unwrap();
-    let span = json!({ "name": "row block 1234", "start": 123.456_789, "seconds": 0.012_345, "bytes": 16_777_216,
-        "partition": 123, "waiting": false, "merged": 1 });
-    let track = json!({ "name": "GPU 0 kernels", "kind": "kernels", "device": 0, "spans": vec![span; 2000] });
-    // Reading, counting, copies and kernels of one GPU.
-    let timeline = json!({ "tracks": vec![track; 4], "seconds": 130.0 });
-    result.truncate(result.len() - 1);
-    result.push_str(&format!(",\"timeline\":{timeline}}}"));
-    assert!(serde_json::from_str::<Value>(&result).is_ok());
-    let page = page(&[entry(Kind::Count, "crawl", result)], "0.1.0", CREATED);
+    let span = Span {
+        name: "row block 1234".into(),
+        start: 123.456_789_012,
+        seconds: 0.012_345_678,
+        busy: 0.012_345_678,
+        bytes: Some(Bytes(16_777_216)),
+        partition: Some(123),
+        waiting: false,
+        merged: 1,
+    };
+    let track = |kind| Track { name: "GPU 0 kernels".into(), kind, device: Some(0), spans: vec![span.clone(); 1000] };
+    let kinds = [TrackKind::Building, TrackKind::Reading, TrackKind::Counting, TrackKind::Copies, TrackKind::Kernels];
+    let timeline = Timeline { seconds: 130.0, tracks: kinds.map(track).into() };
+    let result = RunResult { timeline: Some(timeline), ..example(1000) };
+    let page = page(&[Entry::new(Kind::Count, "crawl".into(), &result).unwrap()], "0.1.0", CREATED);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
 }

@@ -1,7 +1,18 @@
 // The timeline: what each thread and device did when. Input: the timeline of a result; spans in one track that overlap get lanes of
 // their own. Output: a figure with a slider to look closer.
 
-const TRACK_COLOURS = { stages: "muted", reading: "green", counting: "blue", copies: "orange", kernels: "purple" };
+/** The kinds of tracks: what the legend calls them, and their colours. */
+const TRACKS = {
+    stages: { name: "stages", colour: "muted" },
+    building: { name: "building partitions", colour: "pale" },
+    prefetching: { name: "reading ahead", colour: "green" },
+    reading: { name: "reading", colour: "green" },
+    counting: { name: "counting", colour: "blue" },
+    copies: { name: "copies", colour: "orange" },
+    kernels: { name: "kernels", colour: "purple" },
+    waiting: { name: "waiting", colour: "wait" },
+};
+const kindOf = (kind) => TRACKS[kind] ?? { name: kind, colour: "muted" };
 /** Lanes of a track, at most; more than that share the last. */
 const LANES = 4;
 /** Rows of the table of spans, at most. */
@@ -26,19 +37,22 @@ function lanesOf(spans) {
 }
 
 function spanTip(track, span) {
-    return tip(span.name, [
+    return tip(span.waiting ? `waits for ${span.name}` : span.name, [
         ["track", track.name],
         ["start", seconds(span.start)],
         ["took", seconds(span.seconds)],
-        ["bytes", orDash(span.bytes, bytes)],
-        ["rate", span.bytes ? byteRate(span.bytes, span.seconds) : null],
+        ["of that busy", span.merged > 1 ? seconds(span.busy ?? span.seconds) : null],
+        ["bytes", span.bytes ? bytes(span.bytes) : null],
+        ["rate", span.bytes ? byteRate(span.bytes, span.busy ?? span.seconds) : null],
         ["partition", span.partition],
         ["joined here", span.merged > 1 ? `${thousands(span.merged)} neighbours` : null],
-        ["", span.waiting ? "only waited" : null],
     ]);
 }
 
-/** Draws a span: at least a pixel wide, with its name where there is room. */
+/** Joined spans are fainter, the more time was between them. */
+const shade = (span) => (span.merged > 1 && span.seconds > 0 ? Math.max(span.busy / span.seconds, 0.2) : 1);
+
+/** Draws a span, with its name where there is room. */
 function drawSpan(tracks, colours, kind) {
     return (params, api) => {
         const [row, at] = [api.value(0), api.value(3)];
@@ -54,7 +68,7 @@ function drawSpan(tracks, colours, kind) {
         return {
             type: "rect",
             shape: { x: from, y, width, height: Math.max(height - 1, 1) },
-            style: { fill: kind === "waiting" ? colours.wait : colours[TRACK_COLOURS[kind] ?? "muted"] },
+            style: { fill: colours[kindOf(kind).colour], opacity: shade(spans[at]) },
             textContent: named ? { style: { text: spans[at].name, fill: kind === "waiting" ? colours.text : colours.page, fontSize: 11 } } : undefined,
             textConfig: named ? { position: "insideLeft", distance: 4 } : undefined,
         };
@@ -69,7 +83,7 @@ function timelineOption(tracks, end, { colours, width }) {
     const narrow = width < 600;
     return {
         grid: { left: narrow ? 88 : 150, right: 18, top: 34, bottom: 70 },
-        legend: { data: kinds },
+        legend: { data: kinds.map((kind) => kindOf(kind).name) },
         tooltip: { trigger: "item", formatter: ({ value }) => spanTip(tracks[value[0]], tracks[value[0]].spans[value[3]]) },
         dataZoom: [
             { type: "slider", xAxisIndex: 0, height: 18, bottom: 6, filterMode: "weakFilter", showDataShadow: false, showDetail: false },
@@ -81,12 +95,12 @@ function timelineOption(tracks, end, { colours, width }) {
             axisLabel: { width: narrow ? 80 : 140, overflow: "truncate", interval: 0, hideOverlap: false, fontSize: narrow ? 11 : 12 } },
         series: kinds.map((kind) => ({
             type: "custom",
-            name: kind,
+            name: kindOf(kind).name,
             clip: true,
             data: data.get(kind),
             dimensions: ["track", "start", "end", "span"],
             encode: { x: [1, 2], y: 0 },
-            itemStyle: { color: kind === "waiting" ? colours.wait : colours[TRACK_COLOURS[kind] ?? "muted"] },
+            itemStyle: { color: colours[kindOf(kind).colour] },
             renderItem: drawSpan(tracks, colours, kind),
         })),
     };
@@ -102,7 +116,7 @@ function trackTable(tracks) {
         { heading: "bytes", cell: ({ spans }) => (sum(spans) > 0 ? bytes(sum(spans)) : "–") },
         { heading: "rate while working", cell: (track) => byteRate(sum(track.spans), timeOf(track).working) },
         { heading: "waited for", text: true, cell: (track) => [...timeOf(track).reasons]
-            .map(([reason, intervals]) => `${reason} ${seconds(lengthOf(intervals))}`).join(", ") },
+            .map(([reason, spans]) => `${reason} ${seconds(timeIn(spans))}`).join(", ") },
     ], tracks);
 }
 

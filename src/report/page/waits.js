@@ -26,46 +26,50 @@ function shared(intervals, others) {
 
 const intervalOf = (span) => [span.start, span.start + span.seconds];
 
-/** `rows` of `waiting for rows`. */
-function reasonOf(span) {
-    return span.name.replace(/^wait(s|ed|ing)?( for)? +/i, "") || "something";
+const isJoined = (span) => span.merged > 1;
+
+/** The time in spans: without what was between those that were joined. Spans of several threads at a time count once. */
+function timeIn(spans) {
+    return spans.some(isJoined) ? spans.reduce((sum, span) => sum + (span.busy ?? span.seconds), 0) : lengthOf(spans.map(intervalOf));
 }
 
-/** The seconds of a track's spans: working, waiting, and waiting by reason. */
+/** The share of time in which spans that were joined did something; 1 for others. */
+function density(spans) {
+    const length = lengthOf(spans.map(intervalOf));
+    return length > 0 ? Math.min(timeIn(spans) / length, 1) : 0;
+}
+
+/** The time of a track: working, waiting, and the waiting spans by what they waited for. */
 function timeOf(track) {
     const waiting = track.spans.filter((span) => span.waiting);
     const reasons = new Map();
     for (const span of waiting) {
-        reasons.set(reasonOf(span), [...(reasons.get(reasonOf(span)) ?? []), intervalOf(span)]);
+        reasons.set(span.name, [...(reasons.get(span.name) ?? []), span]);
     }
-    return {
-        working: lengthOf(track.spans.filter((span) => !span.waiting).map(intervalOf)),
-        waiting: lengthOf(waiting.map(intervalOf)),
-        reasons,
-    };
+    return { working: timeIn(track.spans.filter((span) => !span.waiting)), waiting: timeIn(waiting), reasons };
 }
 
 /**
- * What counting waited for most: `share` of the time from its first span to its last, over all counting threads; null without
- * a wait. A GPU waits only while none of its kernels runs.
+ * What counting waited for most: `share` of the time from its first span to its last, over all counting threads; null without a wait.
+ * A GPU waits only while none of its kernels runs. `about`: spans were joined, so that is estimated.
  */
 function mostWaited(timeline) {
     const waits = new Map();
-    let whole = 0;
+    let [whole, about] = [0, false];
     for (const track of timeline.tracks.filter(({ kind, spans }) => kind === "counting" && spans.length > 0)) {
-        const onDevice = ({ kind, device }) => kind === "kernels" && device === track.device;
-        const running = timeline.tracks.filter(onDevice).flatMap(({ spans }) => spans.filter((span) => !span.waiting));
+        const onDevice = ({ kind, device }) => kind === "kernels" && device === track.device && device !== null;
+        const running = timeline.tracks.filter(onDevice).flatMap(({ spans }) => spans);
         const ends = track.spans.map(intervalOf);
-        whole += Math.max(...ends.map(([, to]) => to)) - Math.min(...ends.map(([from]) => from));
-        for (const [reason, intervals] of timeOf(track).reasons) {
-            const busy = track.device === null ? 0 : shared(intervals, running.map(intervalOf));
-            const forDevice = /device|gpu|kernel/i.test(reason);
-            const lost = forDevice ? lengthOf(intervals) : lengthOf(intervals) - busy;
-            waits.set(reason, (waits.get(reason) ?? 0) + lost);
+        whole += ends.reduce((last, [, to]) => Math.max(last, to), 0) - ends.reduce((first, [from]) => Math.min(first, from), Infinity);
+        about = about || [...track.spans, ...running].some(isJoined);
+        for (const [reason, spans] of timeOf(track).reasons) {
+            const [waited, ran] = [spans, running].map((of) => of.map(intervalOf));
+            const busy = (shared(waited, ran) / (lengthOf(waited) || 1)) * density(running);
+            waits.set(reason, (waits.get(reason) ?? 0) + timeIn(spans) * (1 - busy));
         }
     }
     const [reason, time] = [...waits].sort((a, b) => b[1] - a[1])[0] ?? [null, 0];
-    return whole > 0 && time > 0 ? { reason, share: time / whole, time, whole } : null;
+    return whole > 0 && time > 0 ? { reason, share: time / whole, about } : null;
 }
 
 /** The sentence of a result; null where nothing is known. */
@@ -76,12 +80,9 @@ function waitSentence(result) {
     if (counting) {
         const most = mostWaited(result.timeline);
         if (!most || most.share < 0.01) {
-            return `${counter} waited for nothing: less than 1% of counting.`;
+            return `${counter} hardly waited: less than 1% of counting.`;
         }
-        if (gpus > 0 && /device|gpu|kernel/i.test(most.reason)) {
-            return `The kernels were the limit: the host waited ${percent(most.share)} of counting for ${most.reason}.`;
-        }
-        return `${counter} waited ${percent(most.share)} of counting for ${most.reason}.`;
+        return `${counter} waited ${most.about ? "about " : ""}${percent(most.share)} of counting for ${most.reason}.`;
     }
     const of = (name) => result.stages.find((stage) => stage.name === name)?.seconds ?? 0;
     if (gpus === 1 && of("kernel") > 0 && of("count") > 0) {
