@@ -81,3 +81,21 @@ def degrees(pairs):
 
 RATES = {"size_arcs": 20e6, "build_arcs": 60e6, "write_bytes": 2.0e9, "read_bytes": 1.9e9, "cpu": {"graph": 0.4e9, "spill": 0.3e9},
          "gpu": {"graph": 1.4e9, "spill": 0.5e9}, "gpu_arcs": 8e9, "lstc": 1.0, "packed": 1.0, "measured": False}
+
+
+def reports(folder, real):
+    """Reports of made-up results, which start from those of real jobs."""
+    from jobs import assembled_report
+    results = {report.name: report.results[0][1] for report in real}
+    clustered = dict(results["count"], degrees=degrees([(2 + i % 97, 1 / (2 + i % 97)) for i in range(5000)] + [(1, 0.0)] * 700))
+    unfit = copy.deepcopy(results["plan"])
+    unfit.update(fits=False, device_memory=3_500_000, advice=["use a budget of 4 MiB", "or more parts"])
+    for partition in unfit["partitions"]:
+        partition["fits"] = partition["peak_bytes_predicted"] <= unfit["device_memory"]
+    return [
+        assembled_report("gpu", folder, ("count", on_gpus(results["few"]))),
+        assembled_report("gpus", folder, ("count", on_gpus(results["few"], gpus=4, spans=300))),
+        assembled_report("degrees", folder, ("count", clustered)),
+        assembled_report("unfit", folder, ("plan", unfit)),
+        assembled_report("problems", folder, ("bench", with_problems(results["bench"]))),
+    ]

@@ -68,6 +68,8 @@ function drawWord(methods, colours) {
     };
 }
 
+const BENCH_LEGEND = ["kernels, median", "fastest to slowest run", "whole job, median"];
+
 function benchOption(methods, axis, { colours, width }) {
     const narrow = width < 600;
     const timed = methods.filter(({ kernel_seconds: spread }) => spread);
@@ -75,8 +77,8 @@ function benchOption(methods, axis, { colours, width }) {
     const colour = (method) => colours[method.correct === false ? "bad" : method.backend === "cpu" ? "green" : "blue"];
     const worded = methods.filter((method) => !method.kernel_seconds || method.correct === false);
     return {
-        grid: { left: narrow ? 128 : 210, right: 30, top: 34, bottom: 30 },
-        legend: { data: ["kernels, median", "fastest to slowest run", "whole job, median"] },
+        grid: { left: narrow ? 128 : 210, right: 30, top: belowLegend(BENCH_LEGEND, width), bottom: 30 },
+        legend: { data: BENCH_LEGEND },
         tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (all) => benchTip(methods[all[0].data.place ?? all[0].value[1]]) },
         xAxis: axis,
         yAxis: { type: "category", inverse: true, data: methods.map(titleOf), axisTick: { show: false },
@@ -147,7 +149,7 @@ function graphSection(graph, heading, axis) {
             `${graph.reference ? ` (${graph.reference})` : ""}.`, says),
         figure({
             label: "Time of each method, on a logarithmic axis that all graphs share; shorter is faster. Blue bars are GPUs, green ones the CPU.",
-            height: () => 74 + 30 * methods.length,
+            height: (width) => 44 + belowLegend(BENCH_LEGEND, width) + 30 * methods.length,
             option: (context) => benchOption(methods, axis, context),
             table: table(`Methods on ${heading}`, BENCH, methods),
         }),

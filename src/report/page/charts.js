@@ -96,15 +96,23 @@ function common(option, colours) {
         textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colours.text },
         xAxis: all(option.xAxis),
         yAxis: all(option.yAxis),
-        legend: option.legend && { type: "scroll", top: 0, left: 0, itemWidth: 14, itemHeight: 10, ...option.legend,
-            textStyle: { color: colours.text }, inactiveColor: colours.muted, pageTextStyle: { color: colours.text },
-            pageIconColor: colours.text },
+        legend: option.legend && { top: 0, left: 0, itemWidth: 14, itemHeight: 10, ...option.legend,
+            textStyle: { color: colours.text }, inactiveColor: colours.muted },
         tooltip: { confine: true, transitionDuration: 0, backgroundColor: colours.panel, borderColor: colours.muted,
             textStyle: { color: colours.text, fontSize: 13 }, ...option.tooltip },
         dataZoom: option.dataZoom && option.dataZoom.map((zoom) => ({ textStyle: { color: colours.muted },
             borderColor: colours.line, fillerColor: `${colours.blue}22`, handleStyle: { color: colours.panel, borderColor: colours.muted },
             moveHandleStyle: { color: colours.line }, brushSelect: false, ...zoom })),
     };
+}
+
+/** How far below the top a chart begins under a legend of these names, which takes as many lines as it needs. */
+function belowLegend(names, width) {
+    const lines = names.reduce(([line, used], name) => {
+        const more = 36 + 7 * name.length;
+        return used + more > width ? [line + 1, more] : [line, used + more];
+    }, [1, 0])[0];
+    return 14 + 20 * lines;
 }
 
 /** What a tooltip shows: a title and lines of a name and a value. */

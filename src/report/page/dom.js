@@ -10,7 +10,7 @@ function el(tag, attributes = {}, ...children) {
             element.setAttribute(name, value === true ? "" : String(value));
         }
     }
-    element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
     return element;
 }
 

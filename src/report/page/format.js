@@ -11,7 +11,14 @@ const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 function bytes(count) {
     const number = Number(count);
     const unit = number < 1024 ? 0 : Math.min(Math.floor(Math.log2(number) / 10), SIZES.length - 1);
-    return unit === 0 ? `${Math.round(number)} B` : `${(number / 1024 ** unit).toFixed(1)} ${SIZES[unit]}`;
+    if (unit === 0) {
+        return `${Math.round(number)} B`;
+    }
+    // Halves go to the even digit, as the program rounds them; toFixed rounds them up.
+    const tenths = (10 * number) / 1024 ** unit;
+    const down = Math.floor(tenths);
+    const even = tenths - down === 0.5 ? down + (down % 2) : Math.round(tenths);
+    return `${(even / 10).toFixed(1)} ${SIZES[unit]}`;
 }
 
 /** The same for an axis: `512 MiB` without `.0`. */

@@ -42,7 +42,7 @@ function settings(entry) {
 function article(entry, shown) {
     const made = el("article", { class: "entry", id: `entry-${entry.id}`, "aria-label": entry.title, hidden: !shown }, el("h2", {}, entry.title));
     try {
-        made.append(...[KINDS[entry.kind](entry), settings(entry)].flat(3).filter((part) => part));
+        made.append(...[KINDS[entry.kind](entry), settings(entry)].flat(Infinity).filter((part) => part));
     } catch (error) {
         made.append(el("p", { class: "message" }, `This result cannot be shown (${error.message}). Its JSON is in this file.`));
         console.error(error);

@@ -142,7 +142,7 @@ function floorsOption(floors, budget, { colours, width }) {
         } },
         xAxis: byteAxis(shown ? Math.max(most, budget) : most),
         yAxis: { type: "category", inverse: true, data: floors.map(({ stage }) => stage), axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false, width: width < 600 ? 102 : 190, overflow: "break" } },
+            axisLabel: { interval: 0, hideOverlap: false, width: width < 600 ? 102 : 190, overflow: "break", lineHeight: 15 } },
         series: [{ type: "bar", name: "at least", barMaxWidth: 18, itemStyle: { color: colours.blue }, data: floors.map((floor) => floor.bytes),
             markLine: line }],
     };

@@ -69,7 +69,7 @@ function drawSpan(tracks, colours, kind) {
             type: "rect",
             shape: { x: from, y, width, height: Math.max(height - 1, 1) },
             style: { fill: colours[kindOf(kind).colour], opacity: shade(spans[at]) },
-            textContent: named ? { style: { text: spans[at].name, fill: kind === "waiting" ? colours.text : colours.page, fontSize: 11 } } : undefined,
+            textContent: named ? { style: { text: spans[at].name, fill: ["pale", "wait"].includes(kindOf(kind).colour) ? colours.text : colours.page, fontSize: 11 } } : undefined,
             textConfig: named ? { position: "insideLeft", distance: 4 } : undefined,
         };
     };
@@ -81,9 +81,10 @@ function timelineOption(tracks, end, { colours, width }) {
     tracks.forEach(({ kind, spans }, row) => spans.forEach((span, i) =>
         data.get(span.waiting ? "waiting" : kind).push([row, span.start, span.start + span.seconds, i])));
     const narrow = width < 600;
+    const legend = kinds.map((kind) => kindOf(kind).name);
     return {
-        grid: { left: narrow ? 88 : 150, right: 18, top: 34, bottom: 70 },
-        legend: { data: kinds.map((kind) => kindOf(kind).name) },
+        grid: { left: narrow ? 88 : 150, right: 18, top: belowLegend(legend, width), bottom: 70 },
+        legend: { data: legend },
         tooltip: { trigger: "item", formatter: ({ value }) => spanTip(tracks[value[0]], tracks[value[0]].spans[value[3]]) },
         dataZoom: [
             { type: "slider", xAxisIndex: 0, height: 18, bottom: 6, filterMode: "weakFilter", showDataShadow: false, showDetail: false },
@@ -149,7 +150,7 @@ function timeline(result) {
         "Timeline",
         figure({
             label: `What ran when, over ${seconds(end)}. ${waitSentence(result) ?? ""} Drag the slider, or turn the wheel with Ctrl, to look closer.`,
-            height: () => 120 + 34 * tracks.length,
+            height: (width) => (width < 600 ? 150 : 110) + 34 * tracks.length,
             option: (context) => timelineOption(tracks, end, context),
             canvas: all.length > 3000,
             table: numbers(many ? `The ${thousands(SPANS_LISTED)} longest of ${thousands(all.length)} spans` : `Numbers of ${counted(all.length, "span")}`,
