@@ -40,10 +40,13 @@ function ranked(methods) {
 
 /** The axis that all graphs of a comparison share. */
 function secondsAxis(report) {
-    const spreads = report.graphs.flatMap(({ methods }) => methods.flatMap((m) => [m.kernel_seconds, m.seconds])).filter((spread) => spread);
+    const spreads = report.graphs
+        .flatMap(({ methods }) => methods.flatMap((m) => [m.kernel_seconds, m.seconds]))
+        .filter((spread) => spread);
     const values = spreads.flatMap(({ min, max }) => [min, max]).filter((value) => value > 0);
     const power = (value, round) => 10 ** round(Math.log10(value));
-    const ends = values.length === 0 ? [1e-3, 1] : [power(Math.min(...values) * 0.999, Math.floor), power(Math.max(...values) * 1.001, Math.ceil)];
+    const ends =
+        values.length === 0 ? [1e-3, 1] : [power(Math.min(...values) * 0.999, Math.floor), power(Math.max(...values) * 1.001, Math.ceil)];
     return { type: "log", min: ends[0], max: ends[1], startValue: ends[0], axisLabel: { formatter: roundSeconds } };
 }
 
@@ -63,8 +66,18 @@ function drawWord(methods, colours) {
         const method = methods[api.value(1)];
         const [x, y] = api.coord([api.value(0), api.value(1)]);
         const wrong = method.correct === false;
-        return { type: "text", style: { text: verdict(method), x: x + 8, y, verticalAlign: "middle", fill: wrong ? colours.bad : colours.muted,
-            fontWeight: wrong ? "bold" : "normal", fontSize: 12 } };
+        return {
+            type: "text",
+            style: {
+                text: verdict(method),
+                x: x + 8,
+                y,
+                verticalAlign: "middle",
+                fill: wrong ? colours.bad : colours.muted,
+                fontWeight: wrong ? "bold" : "normal",
+                fontSize: 12,
+            },
+        };
     };
 }
 
@@ -79,21 +92,61 @@ function benchOption(methods, axis, { colours, width }) {
     return {
         grid: { left: narrow ? 128 : 210, right: 30, top: belowLegend(BENCH_LEGEND, width), bottom: 30 },
         legend: { data: BENCH_LEGEND },
-        tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (all) => benchTip(methods[all[0].data.place ?? all[0].value[1]]) },
+        tooltip: {
+            trigger: "axis",
+            axisPointer: { type: "shadow" },
+            formatter: (all) => benchTip(methods[all[0].data.place ?? all[0].value[1]]),
+        },
         xAxis: axis,
-        yAxis: { type: "category", inverse: true, data: methods.map(titleOf), axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false, width: narrow ? 120 : 200, overflow: "truncate" } },
+        yAxis: {
+            type: "category",
+            inverse: true,
+            data: methods.map(titleOf),
+            axisTick: { show: false },
+            axisLabel: { interval: 0, hideOverlap: false, width: narrow ? 120 : 200, overflow: "truncate" },
+        },
         series: [
-            { type: "bar", name: "kernels, median", barMaxWidth: 16,
+            {
+                type: "bar",
+                name: "kernels, median",
+                barMaxWidth: 16,
                 itemStyle: { color: colours[timed.some(({ backend }) => backend === "cuda") ? "blue" : "green"] },
-                data: methods.map((method, i) => ({ value: method.kernel_seconds?.median ?? null, place: i, itemStyle: { color: colour(method) } })) },
-            { type: "custom", name: "fastest to slowest run", itemStyle: { color: colours.text }, encode: { x: [0, 1], y: 2 }, z: 5,
+                data: methods.map((method, i) => ({
+                    value: method.kernel_seconds?.median ?? null,
+                    place: i,
+                    itemStyle: { color: colour(method) },
+                })),
+            },
+            {
+                type: "custom",
+                name: "fastest to slowest run",
+                itemStyle: { color: colours.text },
+                encode: { x: [0, 1], y: 2 },
+                z: 5,
                 data: timed.map((method) => [method.kernel_seconds.min, method.kernel_seconds.max, place(method)]),
-                renderItem: drawRange(colours), tooltip: { show: false } },
-            { type: "scatter", name: "whole job, median", symbol: "diamond", symbolSize: 10, itemStyle: { color: colours.orange },
-                data: timed.filter((method) => method.seconds).map((method) => [method.seconds.median, place(method)]), z: 6 },
-            { type: "custom", name: "how it did", encode: { x: 0, y: 1 }, z: 7, renderItem: drawWord(methods, colours),
-                data: worded.map((method) => [method.kernel_seconds ? Math.max(method.seconds?.median ?? 0, method.kernel_seconds.max) : axis.min, place(method)]) },
+                renderItem: drawRange(colours),
+                tooltip: { show: false },
+            },
+            {
+                type: "scatter",
+                name: "whole job, median",
+                symbol: "diamond",
+                symbolSize: 10,
+                itemStyle: { color: colours.orange },
+                data: timed.filter((method) => method.seconds).map((method) => [method.seconds.median, place(method)]),
+                z: 6,
+            },
+            {
+                type: "custom",
+                name: "how it did",
+                encode: { x: 0, y: 1 },
+                z: 7,
+                renderItem: drawWord(methods, colours),
+                data: worded.map((method) => [
+                    method.kernel_seconds ? Math.max(method.seconds?.median ?? 0, method.kernel_seconds.max) : axis.min,
+                    place(method),
+                ]),
+            },
         ],
     };
 }
@@ -131,8 +184,11 @@ function benchTip(method) {
 
 /** Wrong counts and reasons, a line for each. */
 function notes(graph, methods) {
-    const texts = methods.flatMap((method) => [wrongCount(method, graph), method.problem?.message].filter((text) => text)
-        .map((text) => el("li", {}, el("strong", {}, `${titleOf(method)}: `), text)));
+    const texts = methods.flatMap((method) =>
+        [wrongCount(method, graph), method.problem?.message]
+            .filter((text) => text)
+            .map((text) => el("li", {}, el("strong", {}, `${titleOf(method)}: `), text)),
+    );
     return texts.length === 0 ? null : el("ul", { class: "notes" }, texts);
 }
 
@@ -142,18 +198,23 @@ function graphSection(graph, heading, axis) {
     }
     const methods = ranked(graph.methods);
     const best = methods.find(({ kernel_seconds: time, correct }) => time && correct === true);
-    const says = best ? `The fastest is ${titleOf(best)}: ${spread(best.kernel_seconds)}${best.kernel_speedup ? `, ${times(best.kernel_speedup)} the baseline's speed` : ""}.` : "No method counted it right.";
+    const says = best
+        ? `The fastest is ${titleOf(best)}: ${spread(best.kernel_seconds)}${best.kernel_speedup ? `, ${times(best.kernel_speedup)} the baseline's speed` : ""}.`
+        : "No method counted it right.";
     return section(
         heading,
-        sentences(`${counted(graph.vertices, "vertex", "vertices")}, ${counted(graph.edges, "edge")}, ${orDash(graph.triangles, thousands)} triangles` +
-            `${graph.reference ? ` (${graph.reference})` : ""}.`, says),
+        sentences(
+            `${counted(graph.vertices, "vertex", "vertices")}, ${counted(graph.edges, "edge")}, ${orDash(graph.triangles, thousands)} triangles` +
+                `${graph.reference ? ` (${graph.reference})` : ""}.`,
+            says,
+        ),
         figure({
             label: "Time of each method, on a logarithmic axis that all graphs share; shorter is faster. Blue bars are GPUs, green ones the CPU.",
             height: (width) => 44 + belowLegend(BENCH_LEGEND, width) + 30 * methods.length,
             option: (context) => benchOption(methods, axis, context),
             table: table(`Methods on ${heading}`, BENCH, methods),
         }),
-        notes(graph, methods)
+        notes(graph, methods),
     );
 }
 
@@ -173,11 +234,16 @@ function bench(report) {
     const counts = report.graphs.flatMap(({ methods }) => methods).filter(({ correct }) => correct !== null).length;
     const baseline = `${report.baseline.method} on ${report.baseline.backend}`;
     return [
-        el("p", { class: wrong.length > 0 ? "answer bad" : "answer" }, wrong.length > 0 ? `${counted(wrong.length, "wrong count")}`
-            : `${counted(report.graphs.length, "graph")}: all counts agree`),
-        sentences(`${counted(counts, "pair")} of a method and a graph were counted, ${report.settings.runs} runs each if time allowed, on ` +
-            `${gpus.length > 0 ? `${gpus.join(", ")}; ` : ""}${processor}, ${cores} threads, ${bytes(memory)} of RAM. Times are medians. Speed-ups ` +
-            `are relative to ${baseline}: above 1 is faster.`),
+        el(
+            "p",
+            { class: wrong.length > 0 ? "answer bad" : "answer" },
+            wrong.length > 0 ? `${counted(wrong.length, "wrong count")}` : `${counted(report.graphs.length, "graph")}: all counts agree`,
+        ),
+        sentences(
+            `${counted(counts, "pair")} of a method and a graph were counted, ${report.settings.runs} runs each if time allowed, on ` +
+                `${gpus.length > 0 ? `${gpus.join(", ")}; ` : ""}${processor}, ${cores} threads, ${bytes(memory)} of RAM. Times are medians. Speed-ups ` +
+                `are relative to ${baseline}: above 1 is faster.`,
+        ),
         report.graphs.map((graph, i) => graphSection(graph, names[i], axis)),
         section("Settings", benchSettings(report)),
     ];

@@ -5,9 +5,17 @@ import { DataZoomComponent, GridComponent, LegendComponent, MarkLineComponent, T
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
 use([
-    BarChart, CustomChart, LineChart, ScatterChart,
-    DataZoomComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent,
-    CanvasRenderer, SVGRenderer,
+    BarChart,
+    CustomChart,
+    LineChart,
+    ScatterChart,
+    DataZoomComponent,
+    GridComponent,
+    LegendComponent,
+    MarkLineComponent,
+    TooltipComponent,
+    CanvasRenderer,
+    SVGRenderer,
 ]);
 
 export { getInstanceByDom, init };

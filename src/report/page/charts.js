@@ -96,22 +96,46 @@ function common(option, colours) {
         textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colours.text },
         xAxis: all(option.xAxis),
         yAxis: all(option.yAxis),
-        legend: option.legend && { top: 0, left: 0, itemWidth: 14, itemHeight: 10, ...option.legend,
-            textStyle: { color: colours.text }, inactiveColor: colours.muted },
-        tooltip: { confine: true, transitionDuration: 0, backgroundColor: colours.panel, borderColor: colours.muted,
-            textStyle: { color: colours.text, fontSize: 13 }, ...option.tooltip },
-        dataZoom: option.dataZoom && option.dataZoom.map((zoom) => ({ textStyle: { color: colours.muted },
-            borderColor: colours.line, fillerColor: `${colours.blue}22`, handleStyle: { color: colours.panel, borderColor: colours.muted },
-            moveHandleStyle: { color: colours.line }, brushSelect: false, ...zoom })),
+        legend: option.legend && {
+            top: 0,
+            left: 0,
+            itemWidth: 14,
+            itemHeight: 10,
+            ...option.legend,
+            textStyle: { color: colours.text },
+            inactiveColor: colours.muted,
+        },
+        tooltip: {
+            confine: true,
+            transitionDuration: 0,
+            backgroundColor: colours.panel,
+            borderColor: colours.muted,
+            textStyle: { color: colours.text, fontSize: 13 },
+            ...option.tooltip,
+        },
+        dataZoom:
+            option.dataZoom &&
+            option.dataZoom.map((zoom) => ({
+                textStyle: { color: colours.muted },
+                borderColor: colours.line,
+                fillerColor: `${colours.blue}22`,
+                handleStyle: { color: colours.panel, borderColor: colours.muted },
+                moveHandleStyle: { color: colours.line },
+                brushSelect: false,
+                ...zoom,
+            })),
     };
 }
 
 /** How far below the top a chart begins under a legend of these names, which takes as many lines as it needs. */
 function belowLegend(names, width) {
-    const lines = names.reduce(([line, used], name) => {
-        const more = 36 + 7 * name.length;
-        return used + more > width ? [line + 1, more] : [line, used + more];
-    }, [1, 0])[0];
+    const lines = names.reduce(
+        ([line, used], name) => {
+            const more = 36 + 7 * name.length;
+            return used + more > width ? [line + 1, more] : [line, used + more];
+        },
+        [1, 0],
+    )[0];
     return 14 + 20 * lines;
 }
 
@@ -122,7 +146,11 @@ function tip(title, lines) {
         "div",
         { class: "tip" },
         el("strong", {}, title),
-        el("dl", {}, known.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))
+        el(
+            "dl",
+            {},
+            known.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+        ),
     );
 }
 
@@ -130,8 +158,13 @@ function tip(title, lines) {
 function byteAxis(most) {
     const rough = Math.max(most, 4) / 5;
     const step = 2 ** Math.ceil(Math.log2(rough));
-    return { type: "value", min: 0, max: step * Math.ceil((1.02 * Math.max(most, 4)) / step), interval: step,
-        axisLabel: { formatter: roundBytes } };
+    return {
+        type: "value",
+        min: 0,
+        max: step * Math.ceil((1.02 * Math.max(most, 4)) / step),
+        interval: step,
+        axisLabel: { formatter: roundBytes },
+    };
 }
 
 /** A line across a chart at `value`, with a name; `axis` is the axis of values. */

@@ -6,9 +6,7 @@ function parsed(text) {
     const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
     const isLarge = (token) => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
     const marked = text.replace(tokens, (token) => (isLarge(token) ? `"\\u0000${token}"` : token));
-    return JSON.parse(marked, (_, value) =>
-        typeof value === "string" && /^\0-?\d+$/.test(value) ? BigInt(value.slice(1)) : value
-    );
+    return JSON.parse(marked, (_, value) => (typeof value === "string" && /^\0-?\d+$/.test(value) ? BigInt(value.slice(1)) : value));
 }
 
 /** The JSON text of a result as the command printed it: `\u003c` stands for `<` in the page. */
@@ -20,10 +18,7 @@ function printed(id) {
 /** All results with their context: `id`, `kind`, `title`, `job`, `rates`, and `result`. */
 function readEntries() {
     const context = parsed(document.getElementById("context").textContent);
-    const entries = context.entries.map((entry) => ({
-        ...entry,
-        result: parsed(document.getElementById(entry.id).textContent),
-    }));
+    const entries = context.entries.map((entry) => ({ ...entry, result: parsed(document.getElementById(entry.id).textContent) }));
     return { ...context, entries };
 }
 

@@ -53,13 +53,21 @@ function degrees(result) {
         el(
             "div",
             { class: "pair" },
-            plot(`Vertices of each degree; the largest degree is at most ${thousands(bins[bins.length - 1].to)}. Both axes are logarithmic.`,
-                bins, { value: perDegree, name: "vertices for each degree", colour: "blue" }),
-            clustered.length === 0 ? null
-                : plot(`Average local clustering coefficient by degree. Both axes are logarithmic.${left}`, clustered,
-                    { value: (bin) => bin.average_local, name: "average local clustering", label: String, colour: "purple" })
+            plot(
+                `Vertices of each degree; the largest degree is at most ${thousands(bins[bins.length - 1].to)}. Both axes are logarithmic.`,
+                bins,
+                { value: perDegree, name: "vertices for each degree", colour: "blue" },
+            ),
+            clustered.length === 0
+                ? null
+                : plot(`Average local clustering coefficient by degree. Both axes are logarithmic.${left}`, clustered, {
+                      value: (bin) => bin.average_local,
+                      name: "average local clustering",
+                      label: String,
+                      colour: "purple",
+                  }),
         ),
-        numbers(`Numbers of ${counted(bins.length, "bin")} of degrees`, BIN, bins)
+        numbers(`Numbers of ${counted(bins.length, "bin")} of degrees`, BIN, bins),
     );
 }
 
@@ -85,6 +93,6 @@ function clustering(result) {
             ["Vertices in triangles", thousands(known.vertices_in_triangles)],
             ["Most triangles at a vertex", most],
         ]),
-        known.quantiles.length === 0 ? null : table("Quantiles over the vertices", QUANTILE, known.quantiles)
+        known.quantiles.length === 0 ? null : table("Quantiles over the vertices", QUANTILE, known.quantiles),
     );
 }

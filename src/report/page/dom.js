@@ -25,12 +25,22 @@ function section(heading, ...children) {
  */
 function table(label, columns, rows) {
     const kind = (column) => ({ class: column.text ? "text" : null });
-    const head = el("tr", {}, columns.map((column) => el("th", { scope: "col", ...kind(column) }, column.heading)));
-    const body = rows.map((row) => el("tr", {}, columns.map((column) => el("td", kind(column), column.cell(row)))));
+    const head = el(
+        "tr",
+        {},
+        columns.map((column) => el("th", { scope: "col", ...kind(column) }, column.heading)),
+    );
+    const body = rows.map((row) =>
+        el(
+            "tr",
+            {},
+            columns.map((column) => el("td", kind(column), column.cell(row))),
+        ),
+    );
     return el(
         "div",
         { class: "scroll", role: "region", "aria-label": label, tabindex: 0 },
-        el("table", {}, el("thead", {}, head), el("tbody", {}, body))
+        el("table", {}, el("thead", {}, head), el("tbody", {}, body)),
     );
 }
 
@@ -45,7 +55,11 @@ function numbers(label, columns, rows) {
 /** Pairs of a name and a value. Those whose value is null are left out. */
 function facts(pairs) {
     const known = pairs.filter(([, value]) => value !== null && value !== undefined);
-    return el("dl", { class: "facts" }, known.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+    return el(
+        "dl",
+        { class: "facts" },
+        known.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    );
 }
 
 /** A paragraph of sentences; null is left out. */

@@ -81,6 +81,11 @@ function rounded(number) {
     return step === 0 ? String(Number(value.toPrecision(3))) : `${threeDigits(value / 1000 ** step)} ${" kMGT"[step]}`;
 }
 
+/** The greatest of any number of values, and at least 0. */
+function greatest(values) {
+    return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
 /** `1 partition`, `3 partitions`. */
 function counted(number, one, many = `${one}s`) {
     return `${thousands(number)} ${number === 1 ? one : many}`;

@@ -2,10 +2,23 @@
 
 const KINDS = {
     count: (entry) => [
-        summary(entry.result), estimates(entry.result), countedMemory(entry.result), timeline(entry.result), stages(entry.result, entry.rates),
-        devices(entry.result), degrees(entry.result), clustering(entry.result), input(entry.result),
+        summary(entry.result),
+        estimates(entry.result),
+        countedMemory(entry.result),
+        timeline(entry.result),
+        stages(entry.result, entry.rates),
+        devices(entry.result),
+        degrees(entry.result),
+        clustering(entry.result),
+        input(entry.result),
     ],
-    plan: (entry) => [planSummary(entry.result), estimates(entry.result), plannedMemory(entry.result), alternatives(entry.result), hostFloors(entry.result)],
+    plan: (entry) => [
+        planSummary(entry.result),
+        estimates(entry.result),
+        plannedMemory(entry.result),
+        alternatives(entry.result),
+        hostFloors(entry.result),
+    ],
     bench: (entry) => bench(entry.result),
     failure: (entry) => [
         el("p", { class: "answer bad" }, "The job failed"),
@@ -24,8 +37,16 @@ const FAILURES = {
 
 /** The settings that repeat a job, and its data. */
 function settings(entry) {
-    const name = entry.title.replace(/[^\w.-]+/g, "-").replace(/^[-.]+/, "").slice(0, 80) || entry.id;
-    const json = el("button", { type: "button", click: () => save(printed(entry.id), `${name}.json`, "application/json") }, "Save the JSON");
+    const name =
+        entry.title
+            .replace(/[^\w.-]+/g, "-")
+            .replace(/^[-.]+/, "")
+            .slice(0, 80) || entry.id;
+    const json = el(
+        "button",
+        { type: "button", click: () => save(printed(entry.id), `${name}.json`, "application/json") },
+        "Save the JSON",
+    );
     if (!entry.job) {
         return section("Data", el("p", {}, json));
     }
@@ -34,13 +55,17 @@ function settings(entry) {
         "Settings",
         el("p", { class: "note" }, "This job file repeats the job: save it and start ", el("code", {}, "trimill run"), " with it."),
         el("pre", { tabindex: 0, "aria-label": "The job as TOML" }, entry.job),
-        el("p", {}, job, " ", json)
+        el("p", {}, job, " ", json),
     );
 }
 
 /** The elements of an entry; a message in their place if its data cannot be shown. */
 function article(entry, shown) {
-    const made = el("article", { class: "entry", id: `entry-${entry.id}`, "aria-label": entry.title, hidden: !shown }, el("h2", {}, entry.title));
+    const made = el(
+        "article",
+        { class: "entry", id: `entry-${entry.id}`, "aria-label": entry.title, hidden: !shown },
+        el("h2", {}, entry.title),
+    );
     try {
         made.append(...[KINDS[entry.kind](entry), settings(entry)].flat(Infinity).filter((part) => part));
     } catch (error) {
@@ -52,10 +77,18 @@ function article(entry, shown) {
 
 /** Figures of an entry in the table of all. */
 function outline({ kind, result }) {
-    const peak = kind === "count" ? largest(result.partitions, (p) => p.peak_bytes)?.peak_bytes
-        : kind === "plan" ? largest(result.partitions, (p) => p.peak_bytes_predicted)?.peak_bytes_predicted : null;
-    const answers = { count: () => thousands(result.triangles), plan: () => (result.fits ? "fits" : "does not fit"),
-        bench: () => counted(result.graphs.length, "graph"), failure: () => el("strong", { class: "bad" }, `failed: ${result.error.kind}`) };
+    const peak =
+        kind === "count"
+            ? largest(result.partitions, (p) => p.peak_bytes)?.peak_bytes
+            : kind === "plan"
+              ? largest(result.partitions, (p) => p.peak_bytes_predicted)?.peak_bytes_predicted
+              : null;
+    const answers = {
+        count: () => thousands(result.triangles),
+        plan: () => (result.fits ? "fits" : "does not fit"),
+        bench: () => counted(result.graphs.length, "graph"),
+        failure: () => el("strong", { class: "bad" }, `failed: ${result.error.kind}`),
+    };
     return { answer: answers[kind]?.() ?? kind, peak, result };
 }
 
@@ -73,8 +106,16 @@ const OUTLINE = [
 
 /** The table of all entries, and the choice of one. */
 function overview(entries) {
-    const choice = el("select", { id: "choice", change: (event) => { location.hash = event.target.value; } },
-        entries.map((entry) => el("option", { value: entry.id }, entry.title)));
+    const choice = el(
+        "select",
+        {
+            id: "choice",
+            change: (event) => {
+                location.hash = event.target.value;
+            },
+        },
+        entries.map((entry) => el("option", { value: entry.id }, entry.title)),
+    );
     const failed = entries.filter(({ kind }) => kind === "failure").length;
     const rows = entries.map((entry) => ({ entry, ...outline(entry) }));
     return [
@@ -103,9 +144,14 @@ function main() {
     const titles = entries.map(({ title }) => title);
     document.title = `${titles.slice(0, 3).join(", ")}${titles.length > 3 ? ", …" : ""}: trimill report`;
     page.append(
-        el("header", {}, el("h1", {}, "trimill report"), el("p", {}, `trimill ${version}, ${created.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC")}`)),
+        el(
+            "header",
+            {},
+            el("h1", {}, "trimill report"),
+            el("p", {}, `trimill ${version}, ${created.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC")}`),
+        ),
         ...(entries.length > 1 ? overview(entries) : []),
-        ...entries.map((entry, i) => article(entry, i === 0))
+        ...entries.map((entry, i) => article(entry, i === 0)),
     );
     choose(entries);
     addEventListener("hashchange", () => choose(entries));

@@ -50,26 +50,48 @@ function stageColumns(result, rates) {
 function rateAxis(values) {
     const power = (value) => Math.log(value) / Math.log(32);
     const least = 32 ** Math.floor(power(Math.min(...values)) - 0.01);
-    return { type: "log", logBase: 32, min: least, startValue: least, max: 32 ** Math.ceil(power(Math.max(...values)) + 0.01),
-        axisLabel: { formatter: (value) => `${roundBytes(value)}/s` } };
+    return {
+        type: "log",
+        logBase: 32,
+        min: least,
+        startValue: least,
+        max: 32 ** Math.ceil(power(Math.max(...values)) + 0.01),
+        axisLabel: { formatter: (value) => `${roundBytes(value)}/s` },
+    };
 }
 
 function ratesOption(stages, rates, { colours, width }) {
     const series = { in: ["bytes in", colours.blue], out: ["bytes out", colours.orange] };
     const limit = (way) => rates?.[LIMITS[way].key];
     const values = [...stages.flatMap((stage) => ["in", "out"].map((way) => rateOf(stage, way))), limit("in"), limit("out")];
-    const line = (way) => limit(way) > 0 && { silent: true, symbol: "none", label: { show: false }, data: [{ xAxis: limit(way) }],
-        lineStyle: { color: series[way][1], type: "dashed", width: 1.5 } };
+    const line = (way) =>
+        limit(way) > 0 && {
+            silent: true,
+            symbol: "none",
+            label: { show: false },
+            data: [{ xAxis: limit(way) }],
+            lineStyle: { color: series[way][1], type: "dashed", width: 1.5 },
+        };
     return {
         grid: { left: width < 600 ? 66 : 90, right: 40, top: 34, bottom: 30 },
         legend: { data: ["bytes in", "bytes out"] },
         tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => stageTip(stages[first.dataIndex], rates) },
         xAxis: rateAxis(values.filter((value) => value > 0)),
-        yAxis: { type: "category", inverse: true, data: stages.map(({ name }) => name), axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false } },
+        yAxis: {
+            type: "category",
+            inverse: true,
+            data: stages.map(({ name }) => name),
+            axisTick: { show: false },
+            axisLabel: { interval: 0, hideOverlap: false },
+        },
         series: ["in", "out"].map((way) => ({
-            type: "bar", name: series[way][0], itemStyle: { color: series[way][1] }, barMaxWidth: 10, barCategoryGap: "30%",
-            data: stages.map((stage) => rateOf(stage, way) || null), markLine: line(way) || undefined,
+            type: "bar",
+            name: series[way][0],
+            itemStyle: { color: series[way][1] },
+            barMaxWidth: 10,
+            barCategoryGap: "30%",
+            data: stages.map((stage) => rateOf(stage, way) || null),
+            markLine: line(way) || undefined,
         })),
     };
 }
@@ -88,9 +110,16 @@ function timesOption(stages, { colours, width }) {
         grid: { left: width < 600 ? 76 : 90, right: 40, top: 10, bottom: 30 },
         tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([first]) => stageTip(stages[first.dataIndex], null) },
         xAxis: { type: "value", min: 0, axisLabel: { formatter: roundSeconds } },
-        yAxis: { type: "category", inverse: true, data: stages.map(({ name }) => name), axisTick: { show: false },
-            axisLabel: { interval: 0, hideOverlap: false } },
-        series: [{ type: "bar", name: "time", data: stages.map((stage) => stage.seconds), itemStyle: { color: colours.blue }, barMaxWidth: 14 }],
+        yAxis: {
+            type: "category",
+            inverse: true,
+            data: stages.map(({ name }) => name),
+            axisTick: { show: false },
+            axisLabel: { interval: 0, hideOverlap: false },
+        },
+        series: [
+            { type: "bar", name: "time", data: stages.map((stage) => stage.seconds), itemStyle: { color: colours.blue }, barMaxWidth: 14 },
+        ],
     };
 }
 
@@ -98,7 +127,9 @@ function limitSentence(rates) {
     if (!rates) {
         return "The limits of this machine are not known.";
     }
-    const known = Object.values(LIMITS).filter(({ key }) => rates[key] > 0).map(({ key, verb }) => `${verb} ${bytes(rates[key])}/s`);
+    const known = Object.values(LIMITS)
+        .filter(({ key }) => rates[key] > 0)
+        .map(({ key, verb }) => `${verb} ${bytes(rates[key])}/s`);
     const source = rates.measured ? "as measured on this machine" : "by default; 'trimill doctor --measure' measures this machine";
     return `Dashed lines: the disk ${known.join(" and ")}, ${source}. A file that is in memory already is read faster.`;
 }
@@ -117,16 +148,20 @@ function stages(result, rates) {
         el(
             "div",
             { class: "pair" },
-            result.timeline ? null : figure({
-                label: `Time of each stage. ${longestStage(result) ?? ""}`,
-                height: () => 44 + 28 * known.length,
-                option: (context) => timesOption(known, context),
-            }),
-            moved.length === 0 ? null : figure({
-                label: `Rate of each stage, on a logarithmic axis. ${limitSentence(rates)}`,
-                height: () => 68 + 32 * moved.length,
-                option: (context) => ratesOption(moved, rates, context),
-            })
-        )
+            result.timeline
+                ? null
+                : figure({
+                      label: `Time of each stage. ${longestStage(result) ?? ""}`,
+                      height: () => 44 + 28 * known.length,
+                      option: (context) => timesOption(known, context),
+                  }),
+            moved.length === 0
+                ? null
+                : figure({
+                      label: `Rate of each stage, on a logarithmic axis. ${limitSentence(rates)}`,
+                      height: () => 68 + 32 * moved.length,
+                      option: (context) => ratesOption(moved, rates, context),
+                  }),
+        ),
     );
 }

@@ -6,7 +6,7 @@ const BACKENDS = { cpu: "the CPU", cuda: "a GPU" };
 function counter(result) {
     const gpus = new Map(result.devices.map(({ device, name }) => [device, name]));
     const names = [...new Set(gpus.values())].join(", ");
-    return gpus.size === 0 ? BACKENDS[result.backend] ?? result.backend : gpus.size === 1 ? names : `${gpus.size} GPUs (${names})`;
+    return gpus.size === 0 ? (BACKENDS[result.backend] ?? result.backend) : gpus.size === 1 ? names : `${gpus.size} GPUs (${names})`;
 }
 
 /** The partition that took most; null without partitions. */
@@ -20,12 +20,15 @@ function ofBudget(peak, budget) {
 }
 
 function meaning(result) {
-    const closed = result.wedges > 0
-        ? `${percent(result.transitivity)} of its ${thousands(result.wedges)} paths of two edges are closed by a third edge ` +
-          `(transitivity ${result.transitivity.toPrecision(3)}).`
-        : "It has no path of two edges.";
-    return `An exact count: each set of three vertices that are joined in pairs is counted once. The graph has ` +
-        `${counted(result.vertices, "vertex", "vertices")} with an edge and ${counted(result.edges, "edge")}; ${closed}`;
+    const closed =
+        result.wedges > 0
+            ? `${percent(result.transitivity)} of its ${thousands(result.wedges)} paths of two edges are closed by a third edge ` +
+              `(transitivity ${result.transitivity.toPrecision(3)}).`
+            : "It has no path of two edges.";
+    return (
+        `An exact count: each set of three vertices that are joined in pairs is counted once. The graph has ` +
+        `${counted(result.vertices, "vertex", "vertices")} with an edge and ${counted(result.edges, "edge")}; ${closed}`
+    );
 }
 
 function work(result) {

@@ -69,7 +69,15 @@ function drawSpan(tracks, colours, kind) {
             type: "rect",
             shape: { x: from, y, width, height: Math.max(height - 1, 1) },
             style: { fill: colours[kindOf(kind).colour], opacity: shade(spans[at]) },
-            textContent: named ? { style: { text: spans[at].name, fill: ["pale", "wait"].includes(kindOf(kind).colour) ? colours.text : colours.page, fontSize: 11 } } : undefined,
+            textContent: named
+                ? {
+                      style: {
+                          text: spans[at].name,
+                          fill: ["pale", "wait"].includes(kindOf(kind).colour) ? colours.text : colours.page,
+                          fontSize: 11,
+                      },
+                  }
+                : undefined,
             textConfig: named ? { position: "insideLeft", distance: 4 } : undefined,
         };
     };
@@ -78,8 +86,9 @@ function drawSpan(tracks, colours, kind) {
 function timelineOption(tracks, end, { colours, width }) {
     const kinds = [...new Set(tracks.map(({ kind }) => kind)), "waiting"];
     const data = new Map(kinds.map((kind) => [kind, []]));
-    tracks.forEach(({ kind, spans }, row) => spans.forEach((span, i) =>
-        data.get(span.waiting ? "waiting" : kind).push([row, span.start, span.start + span.seconds, i])));
+    tracks.forEach(({ kind, spans }, row) =>
+        spans.forEach((span, i) => data.get(span.waiting ? "waiting" : kind).push([row, span.start, span.start + span.seconds, i])),
+    );
     const narrow = width < 600;
     const legend = kinds.map((kind) => kindOf(kind).name);
     return {
@@ -90,10 +99,22 @@ function timelineOption(tracks, end, { colours, width }) {
             { type: "slider", xAxisIndex: 0, height: 18, bottom: 6, filterMode: "weakFilter", showDataShadow: false, showDetail: false },
             { type: "inside", xAxisIndex: 0, filterMode: "weakFilter", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
         ],
-        xAxis: { type: "value", min: 0, max: end, name: "since the job began", nameLocation: "middle", nameGap: 24,
-            axisLabel: { formatter: roundSeconds, showMaxLabel: false } },
-        yAxis: { type: "category", inverse: true, data: tracks.map(({ name }) => name), axisTick: { show: false },
-            axisLabel: { width: narrow ? 80 : 140, overflow: "truncate", interval: 0, hideOverlap: false, fontSize: narrow ? 11 : 12 } },
+        xAxis: {
+            type: "value",
+            min: 0,
+            max: end,
+            name: "since the job began",
+            nameLocation: "middle",
+            nameGap: 24,
+            axisLabel: { formatter: roundSeconds, showMaxLabel: false },
+        },
+        yAxis: {
+            type: "category",
+            inverse: true,
+            data: tracks.map(({ name }) => name),
+            axisTick: { show: false },
+            axisLabel: { width: narrow ? 80 : 140, overflow: "truncate", interval: 0, hideOverlap: false, fontSize: narrow ? 11 : 12 },
+        },
         series: kinds.map((kind) => ({
             type: "custom",
             name: kindOf(kind).name,
@@ -109,16 +130,23 @@ function timelineOption(tracks, end, { colours, width }) {
 
 function trackTable(tracks) {
     const sum = (spans) => spans.reduce((total, { bytes: count }) => total + (count ?? 0), 0);
-    return table("Time of each track", [
-        { heading: "track", text: true, cell: ({ name }) => name },
-        { heading: "spans", cell: ({ spans }) => thousands(spans.reduce((total, span) => total + (span.merged ?? 1), 0)) },
-        { heading: "working", cell: (track) => seconds(timeOf(track).working) },
-        { heading: "waiting", cell: (track) => seconds(timeOf(track).waiting) },
-        { heading: "bytes", cell: ({ spans }) => (sum(spans) > 0 ? bytes(sum(spans)) : "–") },
-        { heading: "rate while working", cell: (track) => byteRate(sum(track.spans), timeOf(track).working) },
-        { heading: "waited for", text: true, cell: (track) => [...timeOf(track).reasons]
-            .map(([reason, spans]) => `${reason} ${seconds(timeIn(spans))}`).join(", ") },
-    ], tracks);
+    return table(
+        "Time of each track",
+        [
+            { heading: "track", text: true, cell: ({ name }) => name },
+            { heading: "spans", cell: ({ spans }) => thousands(spans.reduce((total, span) => total + (span.merged ?? 1), 0)) },
+            { heading: "working", cell: (track) => seconds(timeOf(track).working) },
+            { heading: "waiting", cell: (track) => seconds(timeOf(track).waiting) },
+            { heading: "bytes", cell: ({ spans }) => (sum(spans) > 0 ? bytes(sum(spans)) : "–") },
+            { heading: "rate while working", cell: (track) => byteRate(sum(track.spans), timeOf(track).working) },
+            {
+                heading: "waited for",
+                text: true,
+                cell: (track) => [...timeOf(track).reasons].map(([reason, spans]) => `${reason} ${seconds(timeIn(spans))}`).join(", "),
+            },
+        ],
+        tracks,
+    );
 }
 
 const SPAN = [
@@ -143,7 +171,10 @@ function timeline(result) {
         return { ...track, lanes, laneCount: count };
     });
     const all = tracks.flatMap((track) => track.spans.map((span) => [track, span]));
-    const end = Math.max(result.timeline.seconds, ...tracks.map(({ spans }) => spans.reduce((last, span) => Math.max(last, span.start + span.seconds), 0)));
+    const end = Math.max(
+        result.timeline.seconds,
+        ...tracks.map(({ spans }) => spans.reduce((last, span) => Math.max(last, span.start + span.seconds), 0)),
+    );
     const many = all.length > SPANS_LISTED;
     const listed = () => (many ? [...all].sort((a, b) => b[1].seconds - a[1].seconds).slice(0, SPANS_LISTED) : all);
     return section(
@@ -153,9 +184,14 @@ function timeline(result) {
             height: (width) => (width < 600 ? 150 : 110) + 34 * tracks.length,
             option: (context) => timelineOption(tracks, end, context),
             canvas: all.length > 3000,
-            table: numbers(many ? `The ${thousands(SPANS_LISTED)} longest of ${thousands(all.length)} spans` : `Numbers of ${counted(all.length, "span")}`,
-                SPAN, listed),
+            table: numbers(
+                many
+                    ? `The ${thousands(SPANS_LISTED)} longest of ${thousands(all.length)} spans`
+                    : `Numbers of ${counted(all.length, "span")}`,
+                SPAN,
+                listed,
+            ),
         }),
-        trackTable(tracks)
+        trackTable(tracks),
     );
 }

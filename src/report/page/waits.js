@@ -44,7 +44,8 @@ function timeOf(track) {
     const waiting = track.spans.filter((span) => span.waiting);
     const reasons = new Map();
     for (const span of waiting) {
-        reasons.set(span.name, [...(reasons.get(span.name) ?? []), span]);
+        reasons.set(span.name, reasons.get(span.name) ?? []);
+        reasons.get(span.name).push(span);
     }
     return { working: timeIn(track.spans.filter((span) => !span.waiting)), waiting: timeIn(waiting), reasons };
 }
