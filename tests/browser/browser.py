@@ -86,6 +86,13 @@ class Opened:
         headings, rows = table.first.evaluate(HEADINGS), table.first.evaluate(TABLE)
         return [dict(zip(headings, row)) for row in rows]
 
+    def saved(self):
+        """The text of the file that 'Save the JSON' gives."""
+        with self.page.expect_download() as download:
+            self.page.locator("article:not([hidden])").get_by_role("button", name="Save the JSON").click()
+        with open(download.value.path(), encoding="utf-8", newline="") as file:
+            return file.read()
+
     def text(self):
         return self.page.locator("main").inner_text()
 
@@ -102,7 +109,10 @@ def chromium():
 @contextmanager
 def opened(browser, path, width=1600, scheme="light", script=True, fragment=""):
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=script)
+    context.set_default_timeout(15_000)
     page = Opened(context.new_page())
     page.page.goto(f"file://{path}{fragment}")
-    yield page
-    context.close()
+    try:
+        yield page
+    finally:
+        context.close()

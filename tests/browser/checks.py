@@ -1,5 +1,6 @@
 """What is checked of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
 
+from browser import CONTRAST, CROWDED
 from texts import all_close, close, size, thousands
 
 
@@ -18,7 +19,6 @@ def page_is_sound(check, page, report):
 
 
 def page_is_readable(check, page):
-    from browser import CONTRAST, CROWDED
     crowded = page.page.evaluate(CROWDED)
     check("no text of a chart is cut or covered", not crowded, crowded)
     contrast = page.page.evaluate(CONTRAST)
@@ -26,6 +26,14 @@ def page_is_readable(check, page):
     least = page.page.evaluate("Math.min(...[...document.querySelectorAll('main *')].filter((e) => e.getClientRects().length && e.textContent.trim())"
                                ".map((e) => parseFloat(getComputedStyle(e).fontSize)))")
     check("no text is smaller than 11 pixels", least >= 11, least)
+
+
+def page_is_light(check, page):
+    """As paper needs it, in a dark window, too."""
+    background = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    check("paper is white", background == "rgb(255, 255, 255)", background)
+    contrast = page.page.evaluate(CONTRAST)
+    check("contrast on paper is at least 4.5", contrast[0] >= 4.5, contrast)
 
 
 def memory_of_count(check, page, result):
@@ -37,7 +45,6 @@ def memory_of_count(check, page, result):
     names = chart["x"] if len(parts) > 12 else chart["y"]
     check("partitions on the axis", names == [str(p["id"]) for p in parts], names)
     plural = "" if len(parts) == 1 else "s"
-    page.table("GPUs") if result["devices"] else None
     rows = page.table(f"Numbers of {thousands(len(parts))} partition{plural}")
     wanted = [(str(p["id"]), size(p["peak_bytes_predicted"]), size(p["peak_bytes"]), thousands(p["triangles"]), size(p["stream_bytes"]),
                thousands(p["local_vertices"]), size(p["resident_bytes"])) for p in parts]
@@ -49,9 +56,8 @@ def memory_of_count(check, page, result):
 def stages_of_count(check, page, result):
     rows = page.table("Stages")
     stages = result["stages"]
-    dash = lambda count: size(count) if count else "–"
-    check("the table of stages", [(r["stage"], r["bytes in"], r["bytes out"]) for r in rows]
-          == [(s["name"], dash(s["bytes_in"]), dash(s["bytes_out"])) for s in stages], rows)
+    wanted = [(s["name"], *(size(s[way]) if s[way] else "–" for way in ("bytes_in", "bytes_out"))) for s in stages]
+    check("the table of stages", [(r["stage"], r["bytes in"], r["bytes out"]) for r in rows] == wanted, rows)
     rates = page.chart("Rate of each stage")
     moved = [s for s in stages if s["seconds"] > 0 and (s["bytes_in"] or s["bytes_out"])]
     check("stages on the axis of rates", rates["y"] == [s["name"] for s in moved], rates["y"])

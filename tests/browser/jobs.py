@@ -56,24 +56,25 @@ def kind_of(result, kind):
 
 def made(program, folder):
     """The reports of all jobs."""
-    flag = has_reports(program)
-    batch = folder / "jobs.toml"
-    batch.write_text(JOB_FILE)
+    (folder / "jobs.toml").write_text(JOB_FILE)
     reports = []
-    for name, kind, words in [*JOBS, ("run", "count", ["run", batch])]:
-        page = folder / f"{name}.html"
-        more = ["--no-cache"] if kind != "count" or name != "run" else []
-        command = [program, *words, *(more if words[0] != "run" else []), "--json", "--quiet", *(["--report", page] if flag else [])]
-        ran = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-        lines = [(kind_of(json.loads(line), kind), line + "\n") for line in ran.stdout.splitlines()]
-        if not lines:
-            raise SystemExit(f"{command}: {ran.stderr}")
-        if not flag:
-            titles = [json.loads(line).get("job") or name for _, line in lines]
-            entries = [assembled.entry(kind, title, line, "input.path = 'a'\n", samples.RATES) for title, (kind, line) in zip(titles, lines)]
-            page.write_text(assembled.page(entries))
-        reports.append(Report(name, page, lines))
-    return reports
+    for name, kind, words in JOBS:
+        reports.append(ran(program, folder, name, kind, [*words, "--no-cache"]))
+    return [*reports, ran(program, folder, "run", "count", ["run", "jobs.toml"])]
+
+
+def ran(program, folder, name, kind, words):
+    """The report of a command. Without `--report` its JSON is put into a page here."""
+    page, flag = folder / f"{name}.html", has_reports(program)
+    command = [program, *words, "--json", "--quiet", *(["--report", page] if flag else [])]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    lines = [(kind_of(json.loads(line), kind), line + "\n") for line in done.stdout.splitlines()]
+    if not lines:
+        raise SystemExit(f"{command}: {done.stderr}")
+    if not flag:
+        titles = [json.loads(line).get("job") or name for _, line in lines]
+        page.write_text(assembled.page([assembled.entry(*of) for of in zip([kind for kind, _ in lines], titles, [line for _, line in lines])]))
+    return Report(name, page, lines)
 
 
 def assembled_report(name, folder, *entries):

@@ -64,9 +64,9 @@ def texts_of_a_result_are_never_markup(check, browser, folder, reports):
     report = jobs.assembled_report("hostile", folder, ("failure", failure), ("count", count))
     for i in (1, 2):
         with opened(browser, report.path, fragment=f"#result-{i}") as page:
-            page.table("Stages") if i == 2 else None
-            plot = page.page.locator("article:not([hidden]) .plot").nth(1)
             if i == 2:
+                page.table("Stages")
+                plot = page.page.locator("article:not([hidden]) .plot").nth(1)
                 plot.scroll_into_view_if_needed()
                 box = plot.bounding_box()
                 page.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 80)
@@ -74,6 +74,8 @@ def texts_of_a_result_are_never_markup(check, browser, folder, reports):
             check("no element comes from a text", page.page.locator("img, main b").count() == 0 and "owned" not in page.page.title(), page.page.title())
             check("the text is shown as it is", hostile.split("\u2028")[0] in page.text(), page.text()[:300])
             check("nothing is logged", not page.logged, page.logged)
+            text = page.saved()
+            check("the JSON is saved byte for byte", text == report.lines[i - 1][1], text[:200])
 
 
 def numbers_above_two_to_the_53_are_exact(check, browser, folder, reports):
