@@ -19,6 +19,7 @@ CHARTS = """() => [...document.querySelectorAll('.plot')].filter((plot) => plot.
         label: plot.getAttribute('aria-label'), role: plot.getAttribute('role'), width: plot.clientWidth,
         marks: svg ? svg.querySelectorAll('path, rect').length : canvas ? colours(canvas) : 0,
         series: option.series.map(({ name, type, data, stack }) => ({ name, type, data, stack: stack ?? null })),
+        lines: option.series.flatMap(({ markLine }) => (markLine?.data ?? []).map(({ xAxis, yAxis }) => xAxis ?? yAxis)),
         x: option.xAxis[0].data ?? null, y: option.yAxis[0].data ?? null,
     };
 })"""

@@ -81,9 +81,9 @@ def printed(tally, browser, report):
 
 # The pictures of docs/report.md: the report, the heading of the section, the file.
 PICTURES = [
-    ("few", "Memory of each partition", "memory"),
+    ("cnr-2000", "Memory of each partition", "memory"),
     ("gpu", "Timeline", "timeline"),
-    ("few", "Stages: time, bytes and rates", "stages"),
+    ("cnr-2000", "Stages: time, bytes and rates", "stages"),
     ("degrees", "Degrees", "degrees"),
     ("plan", "Other numbers of parts", "alternatives"),
     ("bench", "wiki-Vote.txt", "bench"),
@@ -93,7 +93,7 @@ PICTURES = [
 def screenshots(browser, reports, folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {report.name: report.path for report in reports}
-    with opened(browser, paths["few"], 1000) as page:
+    with opened(browser, paths["cnr-2000"], 1000) as page:
         page.page.screenshot(path=folder / "count.png", clip={"x": 0, "y": 0, "width": 1000, "height": 400})
     for name, heading, file in PICTURES:
         with opened(browser, paths[name], 1000) as page:

@@ -36,9 +36,17 @@ def page_is_light(check, page):
     check("contrast on paper is at least 4.5", contrast[0] >= 4.5, contrast)
 
 
+def budget_is_shown(check, chart, budget, most):
+    """As a line, or in words where the bars would be shorter than a tenth of it."""
+    on_axis = budget <= 10 * most
+    check("the budget's line", chart["lines"] == ([budget] if on_axis else []), chart["lines"])
+    check("the budget in words", on_axis or f"The budget of {size(budget)} is beyond the axis." in chart["label"], chart["label"])
+
+
 def memory_of_count(check, page, result):
     parts = result["partitions"]
     chart = page.chart("Device memory of")
+    budget_is_shown(check, chart, result["device_memory"], max(max(p["peak_bytes"], p["peak_bytes_predicted"]) for p in parts))
     series = {one["name"]: one["data"] for one in chart["series"]}
     check("actual peaks in the chart", series["actual peak"] == [p["peak_bytes"] for p in parts])
     check("predicted peaks in the chart", series["predicted peak"] == [p["peak_bytes_predicted"] for p in parts])
@@ -65,6 +73,9 @@ def stages_of_count(check, page, result):
         wanted = [s[way] / s["seconds"] or None for s in moved]
         same = len(wanted) == len(one["data"]) and all(a == b or close(a, b) for a, b in zip(wanted, one["data"]))
         check(f"rates of {way}", same, one["data"])
+    known = page.page.evaluate("readEntries().entries.find(({ id }) => !document.getElementById(`entry-${id}`).hidden).rates")
+    limits = [known["read_bytes"], known["write_bytes"]] if known else []
+    check("the limits of the disk", rates["lines"] == limits, rates["lines"])
     if not result.get("timeline"):
         times = page.chart("Time of each stage")["series"][0]["data"]
         check("times of stages", all_close(times, [s["seconds"] for s in stages]), times)
@@ -95,6 +106,7 @@ def degrees_of_count(check, page, result):
     wanted = [((b["from"] * b["to"]) ** 0.5, b["vertices"] / (b["to"] - b["from"] + 1)) for b in bins]
     check("the distribution of degrees", len(points) == len(wanted) and all(all_close(a, b) for a, b in zip(points, wanted)), points[:3])
     check("degrees add up to the vertices", round(sum(y * (b["to"] - b["from"] + 1) for (_, y), b in zip(points, bins))) == sum(b["vertices"] for b in bins))
+    check("all vertices have a degree", sum(b["vertices"] for b in bins) == result["vertices"])
     local = [b for b in bins if b["average_local"]]
     if local:
         points = page.chart("Average local clustering")["series"][0]["data"]
@@ -125,7 +137,9 @@ def plan(check, page, result):
     check("the answer", ("The job fits" if result["fits"] else "The job does not fit") in page.text())
     check("advice", all(advice in page.text() for advice in result["advice"]))
     parts = result["partitions"]
-    series = page.chart("Predicted peak")["series"]
+    chart = page.chart("Predicted peak")
+    series = chart["series"]
+    budget_is_shown(check, chart, result["device_memory"], max(p["peak_bytes_predicted"] for p in parts))
     stacked = [sum(values) for values in zip(*(one["data"] for one in series))]
     check("parts of memory add up to the peak", stacked == [p["peak_bytes_predicted"] for p in parts], stacked[:3])
     check("resident rows", series[0]["data"] == [p["resident_bytes"] for p in parts])

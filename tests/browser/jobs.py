@@ -13,7 +13,7 @@ DATA = Path(__file__).resolve().parent.parent / "data"
 JOBS = [
     ("count", "count", ["count", DATA / "ca-HepTh.txt", "--clustering"]),
     ("partitions", "count", ["count", DATA / "soc-Slashdot0902.txt.gz", "--parts", "300", "--partitioner", "random"]),
-    ("few", "count", ["count", DATA / "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
+    ("cnr-2000", "count", ["count", DATA / "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
     ("plan", "plan", ["plan", DATA / "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
     ("plan-many", "plan", ["plan", DATA / "soc-Slashdot0902.txt.gz", "--parts", "40", "--partitioner", "random", "--device-memory", "800KiB"]),
     ("bench", "bench", ["bench", DATA / "ca-HepTh.txt", DATA / "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda"]),

@@ -19,11 +19,11 @@ function binTip(bin) {
 
 function degreesOption(bins, { value, name, label, colour }, { colours }) {
     const points = bins.map((bin) => [middleOf(bin), value(bin)]);
-    const logarithmic = { type: "log", minorSplitLine: { show: false }, axisLabel: { formatter: label ?? rounded } };
+    const logarithmic = { type: "log", minorSplitLine: { show: false }, axisLabel: { formatter: label ?? roundNumber } };
     return {
         grid: { left: 64, right: 22, top: 34, bottom: 46 },
         tooltip: { trigger: "item", formatter: ({ dataIndex }) => binTip(bins[dataIndex]) },
-        xAxis: { ...logarithmic, axisLabel: { formatter: rounded }, name: "degree", nameLocation: "middle", nameGap: 26, min: 1 },
+        xAxis: { ...logarithmic, axisLabel: { formatter: roundNumber }, name: "degree", nameLocation: "middle", nameGap: 26, min: 1 },
         yAxis: { ...logarithmic, name, nameTextStyle: { align: "left" } },
         series: [{ type: "scatter", name, data: points, symbolSize: 6, itemStyle: { color: colours[colour] } }],
     };

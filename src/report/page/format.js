@@ -86,6 +86,11 @@ function greatest(values) {
     return values.reduce((most, value) => Math.max(most, value), 0);
 }
 
+/** The same for an axis: `10 k`. */
+function roundNumber(number) {
+    return rounded(number).replace(/\.0+(?= )/, "");
+}
+
 /** `1 partition`, `3 partitions`. */
 function counted(number, one, many = `${one}s`) {
     return `${thousands(number)} ${number === 1 ? one : many}`;
