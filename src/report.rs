@@ -7,7 +7,6 @@ pub mod batch;
 pub mod bench;
 pub mod bench_table;
 pub mod cache;
-pub mod chart;
 pub mod cluster;
 pub mod doctor;
 pub mod failure;
@@ -15,15 +14,17 @@ pub mod files;
 pub mod generate;
 pub mod json;
 pub mod json_text;
+
 pub mod partition;
 pub mod plan;
 pub mod prepared;
 pub mod result;
 pub mod result_table;
 pub mod shard;
-mod svg;
 pub mod table;
+pub mod trace;
 pub mod verify;
+pub mod views;
 
 pub use bench::BenchReport;
 pub use cache::{CacheEntry, CacheReport};

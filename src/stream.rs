@@ -213,7 +213,8 @@ fn counted(
     std::thread::scope(|scope| {
         let reading = Reading { chunk, pool, meter: &meter, control, to_counter, chunks, row_blocks };
         let reader = scope.spawn(|| reading.all_of(source));
-        let counted = count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
+        let counted =
+            count((partition, wanted), backend, (pool, control), &meter, messages, (give_chunk, give_row_block));
         // If the reader failed, the counter found its channel closed, so the reader's error is the cause.
         let reading = joined("the thread that reads partitions", reader.join())??;
         let (counted, vertices) = counted?;

@@ -136,7 +136,15 @@ impl Recorder {
     }
 
     /// Adds work that began at `start` and took `time`.
-    pub fn work(&self, kind: TrackKind, place: Place, name: Name, start: Instant, time: Duration, bytes: Option<Bytes>) {
+    pub fn work(
+        &self,
+        kind: TrackKind,
+        place: Place,
+        name: Name,
+        start: Instant,
+        time: Duration,
+        bytes: Option<Bytes>,
+    ) {
         if time.is_zero() {
             return;
         }
@@ -254,7 +262,10 @@ mod tests {
         let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
         assert_eq!(names, [("stages", None), ("GPU 1 kernels", Some(1))]);
         let spans = &of(TrackKind::Kernels, &timeline).spans;
-        assert_eq!((spans[0].name.as_str(), spans[0].bytes, spans[0].partition), ("row block 3", Some(Bytes(9)), Some(7)));
+        assert_eq!(
+            (spans[0].name.as_str(), spans[0].bytes, spans[0].partition),
+            ("row block 3", Some(Bytes(9)), Some(7))
+        );
         assert!((spans[0].start - 0.002).abs() < 1e-9 && (spans[1].start - 0.005).abs() < 1e-9);
     }
 
@@ -265,8 +276,22 @@ mod tests {
         let many = 5 * MOST as u32;
         for i in 0..many {
             let (start, place) = (begun + i * MILLISECOND, Place { device: None, partition: Some(i / 1000) });
-            recorder.work(TrackKind::Reading, place, ("row block", Some(i.into())), start, MILLISECOND / 4, Some(Bytes(3)));
-            recorder.add(TrackKind::Reading, place, ("room", None), start + MILLISECOND / 2, MILLISECOND / 8, (None, true));
+            recorder.work(
+                TrackKind::Reading,
+                place,
+                ("row block", Some(i.into())),
+                start,
+                MILLISECOND / 4,
+                Some(Bytes(3)),
+            );
+            recorder.add(
+                TrackKind::Reading,
+                place,
+                ("room", None),
+                start + MILLISECOND / 2,
+                MILLISECOND / 8,
+                (None, true),
+            );
         }
         let timeline = recorder.timeline(1.0);
         let spans = &of(TrackKind::Reading, &timeline).spans;

@@ -26,8 +26,8 @@ use crate::lock;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::Cuts;
 use crate::partition::locals::Locals;
-use crate::timeline::TrackKind;
 use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
+use crate::timeline::TrackKind;
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);

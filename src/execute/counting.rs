@@ -26,8 +26,8 @@ use super::stage_times::StageTimes;
 use super::workers::{all_or_first_error, run_on_all};
 use crate::bytes::Bytes;
 use crate::control::{Control, Task, Unit};
-use crate::count::{Backend, DeviceWork};
 use crate::count::cuda::RUNS_AHEAD;
+use crate::count::{Backend, DeviceWork};
 use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
@@ -402,9 +402,8 @@ fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Ou
         control.waited(TrackKind::Counting, "a partition", begin);
         let (counted, ahead) = std::thread::scope(|scope| {
             let by = &by;
-            let read = |chunk: Bytes| {
-                Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by))
-            };
+            let read =
+                |chunk: Bytes| Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by));
             let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
             let counted = count_item(&mut taken.item, source, backend, work, &control);
             let counted_at = Instant::now();

@@ -22,9 +22,9 @@ use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_at_vertices};
+use crate::vertices::degrees::DegreeBin;
 use crate::vertices::order::OfGraph;
 use crate::vertices::part::{Key, PartCounts, PartWriter};
-use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::summarised;
 use crate::vertices::{Places, Totals};
 

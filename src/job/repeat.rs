@@ -107,11 +107,7 @@ fn tables(job: &Job, chosen: &Chosen<'_>) -> Tables {
             per_edge: place(&job.per_edge),
             ..OutputTable::default()
         },
-        cache: CacheTable {
-            enabled: (!job.cache).then_some(false),
-            dir: place(&job.cache_dir),
-            max: job.cache_max,
-        },
+        cache: CacheTable { enabled: (!job.cache).then_some(false), dir: place(&job.cache_dir), max: job.cache_max },
         work: WorkTable { dir: place(&job.work_dir), prepare: cut.then_some(job.prepare) },
         ..Tables::default()
     }
@@ -152,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
-        let typed = job("input.paths = ['x.txt', 'y.txt']\ninput = { format = 'text', header = 'no' }\n\
+        let typed = job("input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no' }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\
@@ -186,7 +182,10 @@ mod tests {
         };
         let repeated = again(&typed, &chosen);
         assert_eq!((repeated.backend, repeated.method.as_deref()), (Backend::Cpu, Some("bitmap")));
-        assert_eq!((repeated.partitioner, repeated.stream, repeated.parts), (Partitioner::Rank, Some(Stream::Graph), Parts::Auto));
+        assert_eq!(
+            (repeated.partitioner, repeated.stream, repeated.parts),
+            (Partitioner::Rank, Some(Stream::Graph), Parts::Auto)
+        );
         assert_eq!((repeated.device_memory, repeated.host_memory), (Some(Bytes::mib(3)), Some(Bytes::mib(9))));
         assert_eq!(repeated.inputs, [Path::new("/jobs/x.txt")]);
         assert!(super::repeated(&job("input.path = '-'"), &chosen).is_none());

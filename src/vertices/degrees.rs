@@ -116,8 +116,11 @@ mod tests {
         let local = (3.0 * 100.0 / 2016.0 + 44.0 / 2211.0) / 4.0;
         assert!(bins[2].average_local.is_some_and(|found| (found - local).abs() < 1e-12));
 
-        let runs: Vec<DegreeRun> =
-            degrees.iter().rev().map(|&(degree, vertices, _)| DegreeRun { degree, vertices: vertices as u32 }).collect();
+        let runs: Vec<DegreeRun> = degrees
+            .iter()
+            .rev()
+            .map(|&(degree, vertices, _)| DegreeRun { degree, vertices: vertices as u32 })
+            .collect();
         let without: Vec<DegreeBin> =
             bins.iter().map(|bin| DegreeBin { triangles: None, average_local: None, ..*bin }).collect();
         assert_eq!(DegreeBin::of_runs(&runs), without);
