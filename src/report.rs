@@ -14,7 +14,7 @@ pub mod files;
 pub mod generate;
 pub mod json;
 pub mod json_text;
-
+pub mod page;
 pub mod partition;
 pub mod plan;
 pub mod prepared;

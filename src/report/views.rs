@@ -5,6 +5,7 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::failure::Failure;
 use super::page::{self, Entry, Kind};
@@ -108,7 +109,8 @@ pub fn of_failure(failure: &Failure) -> Result<Entry> {
 
 /// The text of a page.
 pub fn page(entries: &[Entry]) -> String {
-    page::page(entries)
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    page::page(entries, env!("CARGO_PKG_VERSION"), now)
 }
 
 /// Writes a page to `path`.

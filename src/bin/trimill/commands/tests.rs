@@ -304,7 +304,7 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
     assert_eq!((&printed, &kept), (&trimill::program::example(), &printed));
     let page = std::fs::read_to_string(dir.join("new/b.html")).unwrap();
-    assert!(page.starts_with("<!doctype html>") && page.contains("odd \\u003c&>"), "{page}");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("odd \\u003c&>"), "{page}");
     let late = run(&dir, "bench @/g.txt --methods late");
     assert_eq!(late.kind(), Some(Kind::Resource));
     assert!(late.err.contains("no method counted") && late.out.contains("stopped after 60 s"), "{}", late.err);

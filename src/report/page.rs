@@ -1,0 +1,180 @@
+//! Reports as one HTML page, with charts, that needs no network.
+//!
+//! Input: the JSON of results, as `--json` prints it, and what the page says of each. Output: the text of the page: the template in
+//! `page/` with its style, its scripts, the chart library with its licences, and the data. Memory and time: the size of the page, which is
+//! that of the results and 0.8 MB. A result of 1,000 partitions with 5,000 spans of a timeline makes less than 2 MB.
+//!
+//! A browser ends a script element at `</script`, whatever is written in it. In the data each `<` is written as `\u003c`, which is the same
+//! character in a JSON string and occurs nowhere else in JSON; so no text of a result ends its element or begins another.
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::rates::Rates;
+
+/// Near the beginning of every page, and of no other file.
+pub const MARK: &str = "<meta name=\"generator\" content=\"trimill\">";
+
+const TEMPLATE: &str = include_str!("page/template.html");
+const STYLE: &str = include_str!("page/style.css");
+/// Apache ECharts; `scripts/make-charts` makes it.
+const LIBRARY: &str = include_str!("page/echarts.js");
+
+/// The licences of the library and of what is bundled with it.
+const LICENCES: [&str; 5] = [
+    include_str!("page/echarts-LICENSE.txt"),
+    include_str!("page/echarts-NOTICE.txt"),
+    include_str!("page/zrender-LICENSE.txt"),
+    include_str!("page/tslib-LICENSE.txt"),
+    include_str!("page/d3-LICENSE.txt"),
+];
+
+/// The page's scripts: each may use those before it, and the last one starts.
+const SCRIPTS: [&str; 13] = [
+    include_str!("page/format.js"),
+    include_str!("page/data.js"),
+    include_str!("page/dom.js"),
+    include_str!("page/charts.js"),
+    include_str!("page/waits.js"),
+    include_str!("page/summary.js"),
+    include_str!("page/memory.js"),
+    include_str!("page/timeline.js"),
+    include_str!("page/rates.js"),
+    include_str!("page/degrees.js"),
+    include_str!("page/plan.js"),
+    include_str!("page/bench.js"),
+    include_str!("page/main.js"),
+];
+
+/// What a result is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A count: [`crate::report::RunResult`].
+    Count,
+    /// A plan: [`crate::report::PlanReport`].
+    Plan,
+    /// A comparison of methods: [`crate::report::BenchReport`].
+    Bench,
+    /// A job that failed: [`crate::report::Failure`].
+    Failure,
+}
+
+impl Kind {
+    /// Its name in the page's data.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Plan => "plan",
+            Self::Bench => "bench",
+            Self::Failure => "failure",
+        }
+    }
+}
+
+/// A result, and what the page says of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What the result is of.
+    pub kind: Kind,
+    /// The heading: the job's name or the input's.
+    pub title: String,
+    /// The job file that repeats the job, as TOML.
+    pub job: Option<String>,
+    /// The limits with which the stages are compared, and whether they were measured on this machine.
+    pub rates: Option<(Rates, bool)>,
+    /// The result as `--json` prints it.
+    pub json: String,
+}
+
+impl Entry {
+    /// An entry without a job and rates.
+    ///
+    /// # Errors
+    /// Where `report` cannot be written as JSON.
+    pub fn new(kind: Kind, title: String, report: &impl Serialize) -> Result<Self> {
+        let unwritten = |error| Error::defect(format!("a report cannot be written as JSON: {error}"));
+        let json = serde_json::to_string(report).map_err(unwritten)?;
+        Ok(Self { kind, title, job: None, rates: None, json })
+    }
+}
+
+/// What the page says of all results, as JSON.
+#[derive(Serialize)]
+struct Context<'a> {
+    version: &'a str,
+    created: u64,
+    entries: Vec<EntryContext<'a>>,
+}
+
+/// What the page says of one result; `id` is that of its element.
+#[derive(Serialize)]
+struct EntryContext<'a> {
+    id: String,
+    kind: Kind,
+    title: &'a str,
+    job: Option<&'a str>,
+    rates: Option<MachineRates>,
+}
+
+/// Rates, and whether they were measured on this machine; else they are defaults.
+#[derive(Serialize)]
+struct MachineRates {
+    #[serde(flatten)]
+    rates: Rates,
+    measured: bool,
+}
+
+/// The page. `version` is the program's, `created` the time in seconds since 1970, UTC.
+pub fn page(entries: &[Entry], version: &str, created: u64) -> String {
+    let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
+    let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
+    // One pass over the template: what is inserted is not searched for places to insert.
+    let mut pieces = TEMPLATE.split("<!-- insert ");
+    page.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let (name, rest) = piece.split_once(" -->").unwrap_or((piece, ""));
+        match name {
+            "style" => page.push_str(STYLE),
+            "licences" => page.push_str(&escaped(&LICENCES.join("\n\n"))),
+            "data" => push_data(&mut page, entries, version, created),
+            "library" => page.push_str(LIBRARY),
+            _ => SCRIPTS.iter().for_each(|script| page.push_str(script)),
+        }
+        page.push_str(rest);
+    }
+    page
+}
+
+fn push_data(page: &mut String, entries: &[Entry], version: &str, created: u64) {
+    let id = |i: usize| format!("result-{}", i + 1);
+    for (i, entry) in entries.iter().enumerate() {
+        let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind.name());
+        push_json(page, &attributes, entry.json.trim());
+    }
+    let entries = entries.iter().enumerate().map(|(i, Entry { kind, title, job, rates, .. })| EntryContext {
+        id: id(i),
+        kind: *kind,
+        title,
+        job: job.as_deref(),
+        rates: rates.map(|(rates, measured)| MachineRates { rates, measured }),
+    });
+    let context = Context { version, created, entries: entries.collect() };
+    // Texts and numbers alone: there is nothing in it that cannot be written.
+    push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
+}
+
+fn push_json(page: &mut String, attributes: &str, json: &str) {
+    page.push_str(&format!("<script type=\"application/json\" {attributes}>"));
+    page.push_str(&json.replace('<', "\\u003c"));
+    page.push_str("</script>\n");
+}
+
+/// Text as HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests;

@@ -1,0 +1,245 @@
+// A plan: whether every partition fits its budget, what its memory consists of, and what would be otherwise. Input: the result of
+// `trimill plan`. Output: elements.
+
+/** What is neither resident rows nor the largest row block: the second row block, counters, what the method needs. */
+const restOf = (p) => Math.max(p.peak_bytes_predicted - p.resident_bytes - p.largest_block_bytes, 0);
+
+const PLANNED_PARTITION = [
+    { heading: "partition", cell: (p) => String(p.id) },
+    { heading: "local vertices", cell: (p) => thousands(p.local_vertices) },
+    { heading: "proxies kept", cell: (p) => thousands(p.proxies_kept) },
+    { heading: "arcs kept", cell: (p) => thousands(p.arcs_kept) },
+    { heading: "resident rows", cell: (p) => bytes(p.resident_bytes) },
+    { heading: "row blocks", cell: (p) => thousands(p.row_blocks) },
+    { heading: "largest row block", cell: (p) => bytes(p.largest_block_bytes) },
+    { heading: "the rest", cell: (p) => bytes(restOf(p)) },
+    { heading: "predicted peak", cell: (p) => bytes(p.peak_bytes_predicted) },
+    { heading: "spilled, at most", cell: (p) => bytes(p.spill_bytes) },
+    { heading: "streamed", cell: (p) => bytes(p.stream_bytes) },
+    { heading: "fits", text: true, cell: (p) => (p.fits ? "yes" : "no") },
+];
+
+function planSummary(plan) {
+    const most = largest(plan.partitions, (p) => p.peak_bytes_predicted);
+    const over = plan.partitions.filter(({ fits }) => !fits).length;
+    const problem =
+        over > 0
+            ? `${counted(over, "partition")} of ${thousands(plan.parts)} ${over === 1 ? "does" : "do"} not fit the budget of ` +
+              `${bytes(plan.device_memory)}.`
+            : "A budget of the host is too small; see below.";
+    const estimated =
+        plan.estimates &&
+        `Building, reading and copying take about ${seconds(plan.estimates.graph)} by the graph stream, ` +
+            `${plan.estimates.sized ? "" : "at least "}${seconds(plan.estimates.partition)} by the partition stream.`;
+    return [
+        el("p", { class: plan.fits ? "answer" : "answer bad" }, plan.fits ? "The job fits" : "The job does not fit"),
+        sentences(
+            plan.fits ? `Each of ${counted(plan.parts, "partition")} fits the budget of ${bytes(plan.device_memory)}.` : problem,
+            most &&
+                `The largest takes ${ofBudget(most.peak_bytes_predicted, plan.device_memory)}. The smallest budget that works for this ` +
+                    `graph is ${bytes(plan.smallest_device_memory)}.`,
+        ),
+        sentences(
+            `The graph has ${counted(plan.vertices, "vertex", "vertices")} and ${counted(plan.edges, "edge")}. Method ${plan.method} would count it on ` +
+                `${BACKENDS[plan.backend] ?? plan.backend}, in ${counted(plan.parts, "partition")} by ${plan.partitioner}, by the ${plan.stream} stream.`,
+            estimated,
+        ),
+        plan.advice.length === 0
+            ? null
+            : el(
+                  "div",
+                  { class: "advice" },
+                  el("strong", {}, "Advice"),
+                  el(
+                      "ul",
+                      {},
+                      plan.advice.map((text) => el("li", {}, text)),
+                  ),
+              ),
+        facts([
+            ["Largest partition, of the device's budget", most && ofBudget(most.peak_bytes_predicted, plan.device_memory)],
+            ["Smallest budget that works", bytes(plan.smallest_device_memory)],
+            ["Row blocks, at most", bytes(plan.block_bytes)],
+            ["Streamed to the device", bytes(plan.stream_bytes)],
+            ["On disk at once, at most", bytes(plan.disk_bytes)],
+            ["Budget of the host", bytes(plan.host_memory)],
+            ["Duplication: arcs kept / edges", plan.duplication.toFixed(3)],
+        ]),
+    ];
+}
+
+function plannedMemory(plan) {
+    const most = largest(plan.partitions, (p) => p.peak_bytes_predicted);
+    if (!most) {
+        return null;
+    }
+    const budget = plan.device_memory;
+    const beyond = budgetFits(most.peak_bytes_predicted, budget) ? "" : ` The budget of ${bytes(budget)} is beyond the axis.`;
+    const top = (p) => p.peak_bytes_predicted;
+    return section(
+        "Memory of each partition",
+        memoryFigure({
+            label:
+                `Predicted peak of the device's memory in each partition, and what it consists of. The largest is partition ${most.id} with ` +
+                `${ofBudget(most.peak_bytes_predicted, budget)}.${beyond}`,
+            partitions: plan.partitions,
+            budget,
+            bars: [
+                { name: "resident rows", colour: "blue", stack: "peak", value: (p) => p.resident_bytes, top },
+                { name: "largest row block", colour: "orange", stack: "peak", value: (p) => p.largest_block_bytes, top },
+                { name: "the rest", colour: "wait", stack: "peak", value: restOf, top },
+            ],
+            lines: [],
+            sizeOf: top,
+            columns: PLANNED_PARTITION,
+            tipOf: (p) =>
+                tip(`Partition ${p.id}${p.fits ? "" : ": does not fit"}`, [
+                    ["predicted peak", ofBudget(p.peak_bytes_predicted, budget)],
+                    ["resident rows", bytes(p.resident_bytes)],
+                    ["largest row block", bytes(p.largest_block_bytes)],
+                    ["the rest", bytes(restOf(p))],
+                    ["row blocks", thousands(p.row_blocks)],
+                    ["streamed", bytes(p.stream_bytes)],
+                    ["local vertices", thousands(p.local_vertices)],
+                ]),
+        }),
+    );
+}
+
+const ALTERNATIVE = [
+    { heading: "parts", cell: (a) => thousands(a.parts) },
+    { heading: "largest: arcs kept", cell: (a) => thousands(a.largest_arcs_kept) },
+    { heading: "largest: vertices", cell: (a) => thousands(a.largest_vertices_kept) },
+    { heading: "duplication", cell: (a) => a.duplication.toFixed(3) },
+    { heading: "largest peak, at most", cell: (a) => bytes(a.largest_peak_bytes) },
+    { heading: "streamed", cell: (a) => bytes(a.stream_bytes) },
+    { heading: "fits", text: true, cell: (a) => (a.fits ? "yes" : "no") },
+];
+
+function alternativesOption(plan, { colours }) {
+    const line = (name, value, colour, symbol) => ({
+        type: "line",
+        name,
+        symbol,
+        symbolSize: 8,
+        data: plan.alternatives.map((a) => value(a) || null),
+        lineStyle: { color: colours[colour], width: 1.5 },
+        itemStyle: { color: colours[colour] },
+    });
+    const peaks = line("largest peak", (a) => a.largest_peak_bytes, "blue", "circle");
+    const values = plan.alternatives
+        .flatMap((a) => [a.largest_peak_bytes, a.stream_bytes])
+        .concat(plan.device_memory)
+        .filter((value) => value > 0);
+    const power = (value) => Math.log2(value) / 5;
+    return {
+        grid: { left: 74, right: 22, top: 34, bottom: 46 },
+        legend: { data: ["largest peak", "streamed"] },
+        tooltip: {
+            trigger: "axis",
+            formatter: ([first]) => {
+                const a = plan.alternatives[first.dataIndex];
+                return tip(
+                    counted(a.parts, "part"),
+                    ALTERNATIVE.slice(1).map(({ heading, cell }) => [heading, cell(a)]),
+                );
+            },
+        },
+        xAxis: {
+            type: "category",
+            data: plan.alternatives.map(({ parts }) => thousands(parts)),
+            name: "parts",
+            nameLocation: "middle",
+            nameGap: 26,
+        },
+        yAxis: {
+            type: "log",
+            logBase: 32,
+            min: 32 ** Math.floor(power(Math.min(...values))),
+            max: 32 ** Math.ceil(power(Math.max(...values))),
+            axisLabel: { formatter: roundBytes },
+        },
+        series: [
+            {
+                ...peaks,
+                markLine: markLine("yAxis", [{ value: plan.device_memory, name: `budget ${bytes(plan.device_memory)}` }], colours),
+            },
+            line("streamed", (a) => a.stream_bytes, "orange", "rect"),
+        ],
+    };
+}
+
+function alternatives(plan) {
+    if (plan.alternatives.length === 0) {
+        return null;
+    }
+    return section(
+        "Other numbers of parts",
+        figure({
+            label: "More parts need less memory and stream more. The axis of bytes is logarithmic.",
+            height: () => 320,
+            option: (context) => alternativesOption(plan, context),
+            table: table("Other numbers of parts", ALTERNATIVE, plan.alternatives),
+        }),
+    );
+}
+
+function floorsOption(floors, budget, { colours, width }) {
+    const most = Math.max(...floors.map((floor) => floor.bytes));
+    const shown = budgetFits(most, budget);
+    const line = shown ? markLine("xAxis", [{ value: budget, name: `budget ${bytes(budget)}`, position: "start" }], colours) : undefined;
+    return {
+        grid: { left: width < 600 ? 110 : 200, right: 34, top: shown ? 24 : 10, bottom: 30 },
+        tooltip: {
+            trigger: "axis",
+            axisPointer: { type: "shadow" },
+            formatter: ([first]) => {
+                const floor = floors[first.dataIndex];
+                return tip(floor.stage, [["at least", bytes(floor.bytes)], ...floor.parts.map((part) => [part.what, bytes(part.bytes)])]);
+            },
+        },
+        xAxis: byteAxis(shown ? Math.max(most, budget) : most),
+        yAxis: {
+            type: "category",
+            inverse: true,
+            data: floors.map(({ stage }) => stage),
+            axisTick: { show: false },
+            axisLabel: { interval: 0, hideOverlap: false, width: width < 600 ? 102 : 190, overflow: "break", lineHeight: 15 },
+        },
+        series: [
+            {
+                type: "bar",
+                name: "at least",
+                barMaxWidth: 18,
+                itemStyle: { color: colours.blue },
+                data: floors.map((floor) => floor.bytes),
+                markLine: line,
+            },
+        ],
+    };
+}
+
+function hostFloors(plan) {
+    if (plan.host_floors.length === 0) {
+        return null;
+    }
+    const parts = plan.host_floors.flatMap((floor) => [
+        { stage: floor.stage, what: "in all, at least", bytes: floor.bytes },
+        ...floor.parts.map((part) => ({ stage: "", ...part })),
+    ]);
+    const columns = [
+        { heading: "to", text: true, cell: ({ stage }) => stage },
+        { heading: "for", text: true, cell: ({ what }) => what },
+        { heading: "bytes", cell: (part) => bytes(part.bytes) },
+    ];
+    const most = largest(plan.host_floors, (floor) => floor.bytes);
+    return section(
+        "Least memory of the host",
+        figure({
+            label: `The smallest budgets of the host: the largest is ${bytes(most.bytes)}, to ${most.stage}. This job has a budget of ${bytes(plan.host_memory)}.`,
+            height: () => 70 + 34 * plan.host_floors.length,
+            option: (context) => floorsOption(plan.host_floors, plan.host_memory, context),
+            table: numbers("Parts of these budgets", columns, parts),
+        }),
+    );
+}

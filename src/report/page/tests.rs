@@ -1,0 +1,114 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::bytes::Bytes;
+use crate::report::RunResult;
+use crate::report::result::tests::example;
+use crate::timeline::{Span, Timeline, Track, TrackKind};
+
+const CREATED: u64 = 1_795_435_200;
+
+fn entry(kind: Kind, title: &str, json: String) -> Entry {
+    Entry { kind, title: title.into(), job: None, rates: None, json }
+}
+
+/// The texts of the JSON elements of a page, found as a browser finds them: from the start tag to the next `</script`.
+fn data(page: &str) -> Vec<&str> {
+    let elements = page.split("<script type=\"application/json\"").skip(1);
+    elements.map(|text| text.split_once('>').unwrap().1.split_once("</script").unwrap().0).collect()
+}
+
+#[test]
+fn texts_of_a_result_stay_data() {
+    let hostile =
+        "</script><script>alert(1)</script><!-- <script> --> \u{2028}\u{2029} \\u003c & <!-- insert style -->";
+    let result = json!({ "job": hostile, "error": { "kind": "data", "message": hostile } });
+    let mut one = entry(Kind::Failure, hostile, format!("{result}\n"));
+    one.job = Some(hostile.into());
+    let page = page(&[one], hostile, CREATED);
+    let data = data(&page);
+    assert_eq!(data.len(), 2);
+    assert_eq!(serde_json::from_str::<Value>(data[0]).unwrap(), result);
+    let context: Value = serde_json::from_str(data[1]).unwrap();
+    assert_eq!(context["version"], hostile);
+    assert_eq!(context["entries"][0]["title"], hostile);
+    assert_eq!(context["entries"][0]["job"], hostile);
+    // Nothing begins an element or a comment in the data.
+    assert!(data.iter().all(|text| !text.contains('<')));
+    // The style is there once: the data asked for it in vain.
+    assert_eq!(page.matches(STYLE).count(), 1);
+}
+
+#[test]
+fn every_script_element_ends_where_the_template_ends_it() {
+    let page = page(&[entry(Kind::Count, "a", "{}".into())], "0.1.0", CREATED);
+    // The library, the page's scripts, a result, the context.
+    assert_eq!(page.matches("</script").count(), 4);
+    assert_eq!(page.matches("<!-- insert").count(), 0);
+    for text in [LIBRARY, STYLE].into_iter().chain(SCRIPTS) {
+        assert!(!text.contains("</style") && !text.contains("</script") && !text.contains("<!--"));
+        assert!(page.contains(text));
+    }
+}
+
+#[test]
+fn licences_are_in_the_page() {
+    let page = page(&[], "0.1.0", CREATED);
+    for text in ["Apache License", "Copyright 2017-", "BSD 3-Clause License", "Microsoft Corporation", "Mike Bostock"] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn the_context_names_every_result() {
+    let rates = (Rates { read_bytes: 3e9, ..Rates::default() }, true);
+    let first = Entry {
+        job: Some("input.path = 'a'".into()),
+        rates: Some(rates),
+        ..entry(Kind::Count, "a", "{\"a\":1}".into())
+    };
+    let page = page(&[first, entry(Kind::Bench, "b", "{\"b\":2}".into())], "0.1.0", CREATED);
+    let data = data(&page);
+    assert_eq!(data[..2], ["{\"a\":1}", "{\"b\":2}"]);
+    let context: Value = serde_json::from_str(data[2]).unwrap();
+    assert_eq!((&context["version"], &context["created"]), (&json!("0.1.0"), &json!(CREATED)));
+    let first = &context["entries"][0];
+    assert_eq!(
+        (&first["id"], &first["kind"], &first["job"]),
+        (&json!("result-1"), &json!("count"), &json!("input.path = 'a'"))
+    );
+    assert_eq!((&first["rates"]["read_bytes"], &first["rates"]["measured"]), (&json!(3e9), &json!(true)));
+    assert_eq!(
+        context["entries"][1],
+        json!({ "id": "result-2", "kind": "bench", "title": "b", "job": null, "rates": null })
+    );
+    for (i, kind) in ["count", "bench"].iter().enumerate() {
+        assert!(page.contains(&format!("id=\"result-{}\" data-kind=\"{kind}\"", i + 1)));
+    }
+}
+
+#[test]
+fn a_page_is_marked_near_its_beginning() {
+    let page = page(&[], "0.1.0", CREATED);
+    assert!(page.find(MARK).unwrap() < 1024);
+}
+
+#[test]
+fn a_thousand_partitions_and_a_full_timeline_are_below_two_megabytes() {
+    let span = Span {
+        name: "row block 1234".into(),
+        start: 123.456_789_012,
+        seconds: 0.012_345_678,
+        busy: 0.012_345_678,
+        bytes: Some(Bytes(16_777_216)),
+        partition: Some(123),
+        waiting: false,
+        merged: 1,
+    };
+    let track = |kind| Track { name: "GPU 0 kernels".into(), kind, device: Some(0), spans: vec![span.clone(); 1000] };
+    let kinds = [TrackKind::Building, TrackKind::Reading, TrackKind::Counting, TrackKind::Copies, TrackKind::Kernels];
+    let timeline = Timeline { seconds: 130.0, tracks: kinds.map(track).into() };
+    let result = RunResult { timeline: Some(timeline), ..example(1000) };
+    let page = page(&[Entry::new(Kind::Count, "crawl".into(), &result).unwrap()], "0.1.0", CREATED);
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+}

@@ -1,0 +1,169 @@
+"""What is checked of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
+
+from texts import all_close, close, size, thousands
+
+
+def page_is_sound(check, page, report):
+    """Charts have marks, nothing is logged or requested, nothing is cut."""
+    check("nothing is logged", not page.logged, page.logged)
+    check("nothing is requested", all(url.startswith("file://") or url.startswith("blob:") for url in page.requested), page.requested)
+    charts = page.charts()
+    has_charts = report.results[0][0] != "failure"
+    check("there are charts", bool(charts) or not has_charts, charts)
+    check("each chart has marks", all(chart["marks"] > 3 for chart in charts), [(c["label"], c["marks"]) for c in charts])
+    check("each chart has a label", all(chart["label"] and chart["role"] == "img" for chart in charts))
+    check("each chart has data", all(any(s["data"] for s in chart["series"]) for chart in charts), [c["label"] for c in charts])
+    wide = page.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    check("the page is as wide as the window", wide[0] <= wide[1], wide)
+
+
+def page_is_readable(check, page):
+    from browser import CONTRAST, CROWDED
+    crowded = page.page.evaluate(CROWDED)
+    check("no text of a chart is cut or covered", not crowded, crowded)
+    contrast = page.page.evaluate(CONTRAST)
+    check("contrast is at least 4.5", contrast[0] >= 4.5, contrast)
+    least = page.page.evaluate("Math.min(...[...document.querySelectorAll('main *')].filter((e) => e.getClientRects().length && e.textContent.trim())"
+                               ".map((e) => parseFloat(getComputedStyle(e).fontSize)))")
+    check("no text is smaller than 11 pixels", least >= 11, least)
+
+
+def memory_of_count(check, page, result):
+    parts = result["partitions"]
+    chart = page.chart("Device memory of")
+    series = {one["name"]: one["data"] for one in chart["series"]}
+    check("actual peaks in the chart", series["actual peak"] == [p["peak_bytes"] for p in parts])
+    check("predicted peaks in the chart", series["predicted peak"] == [p["peak_bytes_predicted"] for p in parts])
+    names = chart["x"] if len(parts) > 12 else chart["y"]
+    check("partitions on the axis", names == [str(p["id"]) for p in parts], names)
+    plural = "" if len(parts) == 1 else "s"
+    page.table("GPUs") if result["devices"] else None
+    rows = page.table(f"Numbers of {thousands(len(parts))} partition{plural}")
+    wanted = [(str(p["id"]), size(p["peak_bytes_predicted"]), size(p["peak_bytes"]), thousands(p["triangles"]), size(p["stream_bytes"]),
+               thousands(p["local_vertices"]), size(p["resident_bytes"])) for p in parts]
+    columns = ["partition", "predicted peak", "actual peak", "triangles", "streamed", "local vertices", "resident"]
+    check("the table of partitions", [tuple(row[c] for c in columns) for row in rows] == wanted,
+          [(a, b) for a, b in zip((tuple(row[c] for c in columns) for row in rows), wanted) if a != b][:3])
+
+
+def stages_of_count(check, page, result):
+    rows = page.table("Stages")
+    stages = result["stages"]
+    dash = lambda count: size(count) if count else "–"
+    check("the table of stages", [(r["stage"], r["bytes in"], r["bytes out"]) for r in rows]
+          == [(s["name"], dash(s["bytes_in"]), dash(s["bytes_out"])) for s in stages], rows)
+    rates = page.chart("Rate of each stage")
+    moved = [s for s in stages if s["seconds"] > 0 and (s["bytes_in"] or s["bytes_out"])]
+    check("stages on the axis of rates", rates["y"] == [s["name"] for s in moved], rates["y"])
+    for one, way in zip(rates["series"], ["bytes_in", "bytes_out"]):
+        wanted = [s[way] / s["seconds"] or None for s in moved]
+        same = len(wanted) == len(one["data"]) and all(a == b or close(a, b) for a, b in zip(wanted, one["data"]))
+        check(f"rates of {way}", same, one["data"])
+    if not result.get("timeline"):
+        times = page.chart("Time of each stage")["series"][0]["data"]
+        check("times of stages", all_close(times, [s["seconds"] for s in stages]), times)
+
+
+def timeline_of_count(check, page, result):
+    tracks = [track for track in (result.get("timeline") or {"tracks": []})["tracks"] if track["spans"]]
+    if not tracks:
+        return
+    chart = page.chart("What ran when")
+    check("tracks on the axis", chart["y"] == [track["name"] for track in tracks], chart["y"])
+    drawn = sorted((row, start, end) for one in chart["series"] for row, start, end, _ in one["data"])
+    wanted = sorted((row, span["start"], span["start"] + span["seconds"]) for row, track in enumerate(tracks) for span in track["spans"])
+    same = len(drawn) == len(wanted) and all(a[0] == b[0] and all_close(a[1:], b[1:]) for a, b in zip(drawn, wanted))
+    check("spans in the chart", same, (len(drawn), len(wanted)))
+    waiting = next(one["data"] for one in chart["series"] if one["name"] == "waiting")
+    check("waits in the chart", len(waiting) == sum(span["waiting"] for track in tracks for span in track["spans"]), len(waiting))
+    rows = page.table("Time of each track")
+    check("the table of tracks", [(row["track"], row["spans"]) for row in rows]
+          == [(track["name"], thousands(sum(span["merged"] for span in track["spans"]))) for track in tracks], rows)
+
+
+def degrees_of_count(check, page, result):
+    bins = result.get("degrees")
+    if not bins:
+        return
+    points = page.chart("Vertices of each degree")["series"][0]["data"]
+    wanted = [((b["from"] * b["to"]) ** 0.5, b["vertices"] / (b["to"] - b["from"] + 1)) for b in bins]
+    check("the distribution of degrees", len(points) == len(wanted) and all(all_close(a, b) for a, b in zip(points, wanted)), points[:3])
+    check("degrees add up to the vertices", round(sum(y * (b["to"] - b["from"] + 1) for (_, y), b in zip(points, bins))) == sum(b["vertices"] for b in bins))
+    local = [b for b in bins if b["average_local"]]
+    if local:
+        points = page.chart("Average local clustering")["series"][0]["data"]
+        check("clustering by degree", all_close([y for _, y in points], [b["average_local"] for b in local]), points[:3])
+
+
+def count(check, page, result):
+    text = page.text()
+    check("the answer", f"{thousands(result['triangles'])} triangle" in text, text[:200])
+    check("the graph", f"{thousands(result['vertices'])} vert" in text and f"{thousands(result['edges'])} edge" in text)
+    check("the budget", size(result["device_memory"]) in text)
+    for part in (memory_of_count, stages_of_count, timeline_of_count, degrees_of_count):
+        part(check, page, result)
+    if result.get("clustering"):
+        check("clustering", f"{result['clustering']['average_local']:.4g}" in page.text())
+        rows = page.table("Quantiles over the vertices")
+        check("quantiles", [row["triangles, at most"] for row in rows] == [thousands(q["triangles"]) for q in result["clustering"]["quantiles"]], rows)
+    if result["devices"]:
+        rows = page.table("GPUs")
+        check("the table of GPUs", [(r["name"], r["budget"], r["triangles"]) for r in rows]
+              == [(d["name"], size(d["budget_bytes"]), thousands(d["triangles"])) for d in result["devices"]], rows)
+    rows = {row[""]: row["number"] for row in page.table("Input, and what cleaning changed")}
+    check("the input", rows["arcs in the input"] == thousands(result["input"]["arcs"])
+          and rows["loops removed"] == thousands(result["input"]["loops_removed"]), rows)
+
+
+def plan(check, page, result):
+    check("the answer", ("The job fits" if result["fits"] else "The job does not fit") in page.text())
+    check("advice", all(advice in page.text() for advice in result["advice"]))
+    parts = result["partitions"]
+    series = page.chart("Predicted peak")["series"]
+    stacked = [sum(values) for values in zip(*(one["data"] for one in series))]
+    check("parts of memory add up to the peak", stacked == [p["peak_bytes_predicted"] for p in parts], stacked[:3])
+    check("resident rows", series[0]["data"] == [p["resident_bytes"] for p in parts])
+    check("row blocks", series[1]["data"] == [p["largest_block_bytes"] for p in parts])
+    rows = page.table(f"Numbers of {thousands(len(parts))} partition{'' if len(parts) == 1 else 's'}")
+    check("the table of partitions", [(r["partition"], r["predicted peak"], r["fits"]) for r in rows]
+          == [(str(p["id"]), size(p["peak_bytes_predicted"]), "yes" if p["fits"] else "no") for p in parts], rows[:3])
+    if result["alternatives"]:
+        peaks, streamed = page.chart("More parts")["series"]
+        check("peaks of alternatives", peaks["data"] == [a["largest_peak_bytes"] for a in result["alternatives"]], peaks["data"])
+        check("bytes of alternatives", streamed["data"] == [a["stream_bytes"] for a in result["alternatives"]], streamed["data"])
+        rows = page.table("Other numbers of parts")
+        check("the table of alternatives", [(r["parts"], r["streamed"]) for r in rows]
+              == [(thousands(a["parts"]), size(a["stream_bytes"])) for a in result["alternatives"]], rows)
+    if result["host_floors"]:
+        floors = page.chart("The smallest budgets of the host")
+        check("floors of the host", floors["series"][0]["data"] == [f["bytes"] for f in result["host_floors"]])
+        check("stages of these floors", floors["y"] == [f["stage"] for f in result["host_floors"]], floors["y"])
+
+
+def bench(check, page, result):
+    charts = [chart for chart in page.charts() if chart["label"].startswith("Time of each method")]
+    graphs = [graph for graph in result["graphs"] if not graph["problem"]]
+    check("a chart for each graph", len(charts) == len(graphs), len(charts))
+    wrong = [m for graph in graphs for m in graph["methods"] if m["correct"] is False]
+    check("wrong counts in the answer", ("wrong count" in page.text()) == bool(wrong), page.text()[:200])
+    for chart, graph in zip(charts, graphs):
+        bars, ranges, whole = chart["series"][:3]
+        done = sorted((m for m in graph["methods"] if m["kernel_seconds"]), key=lambda m: m["kernel_seconds"]["median"])
+        check("medians, the fastest first", all_close([bar["value"] for bar in bars["data"] if bar["value"] is not None],
+                                                      [m["kernel_seconds"]["median"] for m in done]), bars["data"])
+        check("fastest and slowest runs", all(all_close(r[:2], [m["kernel_seconds"]["min"], m["kernel_seconds"]["max"]])
+                                              for r, m in zip(ranges["data"], done)) and len(ranges["data"]) == len(done), ranges["data"])
+        check("whole jobs", all_close([w[0] for w in whole["data"]], [m["seconds"]["median"] for m in done]), whole["data"])
+        rows = page.table(f"Methods on {graph['graph'].rsplit('/', 1)[-1]}")
+        check("a row for each method", len(rows) == len(graph["methods"]), rows)
+        words = [row["count"] for row in rows]
+        check("wrong counts in the table", words.count("WRONG COUNT") == sum(m["correct"] is False for m in graph["methods"]), words)
+        reasons = [m["problem"]["message"] for m in graph["methods"] if m["problem"]]
+        check("reasons are given in full", all(" ".join(reason.split()) in " ".join(page.text().split()) for reason in reasons), reasons)
+
+
+def failure(check, page, result):
+    check("the failure", "The job failed" in page.text() and result["error"]["message"] in page.text(), page.text()[:300])
+
+
+KINDS = {"count": count, "plan": plan, "bench": bench, "failure": failure}

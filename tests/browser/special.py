@@ -1,0 +1,109 @@
+"""Checks of one thing each: the keyboard, hovering, hostile texts, large numbers, waits, JavaScript that is off."""
+
+import copy
+
+import jobs
+import samples
+from browser import opened
+from texts import size, thousands
+
+
+def jobs_are_chosen_by_keyboard_and_address(check, browser, folder, reports):
+    run = reports["run"]
+    with opened(browser, run.path) as page:
+        check("the first job is shown", page.page.locator("#entry-result-1").is_visible() and not page.page.locator("#entry-result-3").is_visible())
+        page.page.locator("#choice").focus()
+        page.page.keyboard.press("ArrowDown")
+        page.page.locator("#entry-result-2").wait_for(state="visible")
+        check("the keyboard chooses the second", page.page.url.endswith("#result-2"), page.page.url)
+        check("charts of the third are drawn when it is chosen", page.page.locator("#entry-result-3 svg").count() == 0)
+        page.page.get_by_role("link", name="parts").click()
+        page.page.locator("#entry-result-3").wait_for(state="visible")
+        check("a link chooses the third", page.page.locator("#entry-result-3 svg").count() > 0)
+        check("all jobs are in the table", page.page.locator("[aria-label='All jobs'] tbody tr").count() == len(run.results))
+    with opened(browser, run.path, fragment="#result-2") as page:
+        check("the address chooses", page.page.locator("#entry-result-2").is_visible() and not page.page.locator("#entry-result-1").is_visible())
+
+
+def hovering_shows_the_numbers(check, browser, folder, reports):
+    report = reports["partitions"]
+    _, result = report.results[0]
+    with opened(browser, report.path) as page:
+        plot = page.page.locator(".plot").first
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        page.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
+        tip = page.page.locator(".tip").first
+        tip.wait_for(state="visible")
+        text = tip.inner_text()
+        number = int(text.split()[1])
+        partition = result["partitions"][number]
+        check("predicted and actual", size(partition["peak_bytes"]) in text and size(partition["peak_bytes_predicted"]) in text, text)
+        check("triangles", thousands(partition["triangles"]) in text, text)
+
+
+def partitions_are_ordered(check, browser, folder, reports):
+    report = reports["partitions"]
+    _, result = report.results[0]
+    with opened(browser, report.path) as page:
+        page.page.get_by_label("Order of partitions").select_option("largest")
+        actual = next(one["data"] for one in page.chart("Device memory of")["series"] if one["name"] == "actual peak")
+        check("the largest come first", actual == sorted((p["peak_bytes"] for p in result["partitions"]), reverse=True), actual[:5])
+
+
+def texts_of_a_result_are_never_markup(check, browser, folder, reports):
+    hostile = "</script><img src=x onerror=\"document.title='owned'\"><b>\u2028<!-- \\u003c"
+    failure = {"schema_version": 1, "version": "0.1.0", "job": hostile, "error": {"kind": "data", "message": hostile}}
+    count = samples.on_gpus(copy.deepcopy(reports["count"].results[0][1]))
+    count.update(job=hostile, method=hostile, partitioner=hostile)
+    count["stages"][0]["name"] = hostile
+    count["devices"][0]["name"] = hostile
+    for track in count["timeline"]["tracks"]:
+        track["name"] = hostile
+        track["spans"][0]["name"] = hostile
+    report = jobs.assembled_report("hostile", folder, ("failure", failure), ("count", count))
+    for i in (1, 2):
+        with opened(browser, report.path, fragment=f"#result-{i}") as page:
+            page.table("Stages") if i == 2 else None
+            plot = page.page.locator("article:not([hidden]) .plot").nth(1)
+            if i == 2:
+                plot.scroll_into_view_if_needed()
+                box = plot.bounding_box()
+                page.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 80)
+            page.page.wait_for_timeout(100)
+            check("no element comes from a text", page.page.locator("img, main b").count() == 0 and "owned" not in page.page.title(), page.page.title())
+            check("the text is shown as it is", hostile.split("\u2028")[0] in page.text(), page.text()[:300])
+            check("nothing is logged", not page.logged, page.logged)
+
+
+def numbers_above_two_to_the_53_are_exact(check, browser, folder, reports):
+    count = copy.deepcopy(reports["count"].results[0][1])
+    count.update(triangles=2 ** 70 + 1, wedges=2 ** 75 + 3)
+    count["partitions"][0]["triangles"] = 2 ** 63 + 1
+    report = jobs.assembled_report("large", folder, ("count", count))
+    with opened(browser, report.path) as page:
+        check("the answer", f"{2 ** 70 + 1:,} triangles" in page.text(), page.text()[:200])
+        check("wedges", f"{2 ** 75 + 3:,}" in page.text())
+        check("a partition", page.table("Numbers of 1 partition")[0]["triangles"] == f"{2 ** 63 + 1:,}")
+
+
+def waits_are_those_of_the_spans(check, browser, folder, reports):
+    """Of each 10 ms the host waits 6 ms for rows; kernels run for 4 ms, then for 7 ms."""
+    for took, share in ((0.004, "60%"), (0.007, "30%")):
+        count = samples.on_gpus(copy.deepcopy(reports["count"].results[0][1]))
+        for span in count["timeline"]["tracks"][-1]["spans"]:
+            span.update(seconds=took, busy=took)
+        report = jobs.assembled_report(f"waits-{share[:2]}", folder, ("count", count))
+        with opened(browser, report.path) as page:
+            check(f"kernels of {took} s", f"The GPU waited {share} of counting for rows." in page.text(), page.text()[:900])
+
+
+def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
+    with opened(browser, reports["count"].path, script=False) as page:
+        check("a hint", "need JavaScript" in page.page.locator("body").inner_text())
+
+
+SPECIAL = [
+    jobs_are_chosen_by_keyboard_and_address, hovering_shows_the_numbers, partitions_are_ordered, texts_of_a_result_are_never_markup,
+    numbers_above_two_to_the_53_are_exact, waits_are_those_of_the_spans, without_javascript_the_json_is_pointed_to,
+]

@@ -1,0 +1,21 @@
+"""Numbers as the program prints them, computed here: what the page shows is compared with these."""
+
+import math
+
+
+def thousands(number):
+    return f"{number:,}"
+
+
+def size(count):
+    unit = 0 if count < 1024 else min(int(math.log2(count) // 10), 6)
+    return f"{count} B" if unit == 0 else f"{count / 1024 ** unit:.1f} {['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'][unit]}"
+
+
+def close(a, b):
+    """Whether two numbers are the same but for rounding."""
+    return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def all_close(some, others):
+    return len(some) == len(others) and all(close(a, b) for a, b in zip(some, others))
