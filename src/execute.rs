@@ -16,7 +16,7 @@ pub mod count;
 mod counters;
 mod counting;
 mod details;
-mod directories;
+pub mod directories;
 pub mod doctor;
 mod edge_sinks;
 mod edges;

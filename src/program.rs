@@ -6,6 +6,7 @@ pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
 pub use crate::control::{NOTE, Silent};
 pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
+pub use crate::execute::directories::rates;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
 pub use crate::input::Header;
 pub use crate::job::file::{
@@ -13,7 +14,6 @@ pub use crate::job::file::{
 };
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
-pub use crate::job::repeat::{Chosen, repeated};
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
 pub use crate::machine::own_process;
@@ -27,8 +27,8 @@ pub use crate::report::json::unwritten;
 pub use crate::report::table::{Column, grid, or_dash, seconds, thousands};
 pub use crate::report::{
     BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, InputReport, PartitionReport,
-    PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, chart, files, json, json_text, plan,
-    result_table,
+    PlannedPartition, PreparedReport, ShardReport, VerifyReport, bench_table, files, json, json_text, plan,
+    result_table, views,
 };
 pub use crate::request::{
     BenchGraph, BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest,

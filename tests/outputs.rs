@@ -77,9 +77,19 @@ fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
         assert!(text(&output.stderr).contains("o/result.json: cannot be written (No space left"));
         assert_eq!(place.names("o"), ["result.json"], "both files, or none");
     }
-    let output = place.run(&["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--svg", "o/result.json"]);
-    assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stdout).contains("45"), "{}", text(&output.stdout));
+    symlink("/dev/full", place.path("o/r.html")).unwrap();
+    symlink("/dev/full", place.path("o/t.json")).unwrap();
+    for command in [
+        &["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--report", "o/r.html"][..],
+        &["count", &karate(), "--report", "o/r.html"],
+        &["count", &karate(), "--trace", "o/t.json"],
+        &["plan", &karate(), "--report", "o/r.html"],
+    ] {
+        let output = place.run(command);
+        assert_eq!(output.status.code(), Some(3), "{command:?}: {}", text(&output.stderr));
+        let answer = if command[0] == "plan" { "largest partition" } else { "45" };
+        assert!(text(&output.stdout).contains(answer), "{}", text(&output.stdout));
+    }
     assert!(place.path("o/result.json").is_symlink() && is_device(Path::new("/dev/full")));
 }
 

@@ -6,11 +6,18 @@ use crate::cache::Cache;
 use crate::disk::{self, TemporaryDir};
 use crate::error::Result;
 use crate::job::Job;
+use crate::rates::Rates;
 use crate::run_dir::{self, RunDir};
 
 /// The directory of the cache, whether a job uses it or not.
 pub(super) fn cache_dir(job: &Job) -> Option<PathBuf> {
     job.cache_dir.clone().or_else(default_cache_dir)
+}
+
+/// The rates that estimates of a job use, and whether they were measured on this machine.
+pub fn rates(job: &Job) -> (Rates, bool) {
+    let measured = cache_dir(job).and_then(|dir| Rates::measured(&dir));
+    (measured.unwrap_or_default(), measured.is_some())
 }
 
 /// The cache that a job names, or else this user's, if there is one that can be used.

@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 use super::absent::absent;
 use super::chosen::{Chosen, host_holds, method_for};
 use super::counters::on_the_way;
-use super::directories::{cache, cache_dir, places};
+use super::directories::{cache, places, rates};
 use super::host::{HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu, on_gpus};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
@@ -104,7 +104,7 @@ impl Setup {
             (cache, _) => cache,
         };
         let (device_memory, graph_memory) = (job.device_memory, graph_memory(job, host.usable()));
-        let rates = cache_dir(job).and_then(|dir| Rates::measured(&dir)).unwrap_or_default();
+        let (rates, _) = rates(job);
         Ok(Self {
             pool,
             host,

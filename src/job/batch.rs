@@ -104,7 +104,7 @@ impl Batch {
         let mut runs = HashMap::new();
         let mut reader: Option<&str> = None;
         for BatchJob { name, job, .. } in &self.jobs {
-            if let Some(file) = job.output_files().paths().find(|path| files.insert(place(path), name).is_some()) {
+            if let Some(file) = job.written_files().find(|path| files.insert(place(path), name).is_some()) {
                 return Err(Error::usage(format!(
                     "two jobs write to {}, or one writes two files there",
                     file.display()

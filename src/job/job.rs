@@ -209,6 +209,10 @@ impl Job {
         };
         let report = page(&typed.output.report, "the report", "html")?;
         let trace = page(&typed.output.trace, "the trace", "json")?;
+        if typed.cluster.engine.is_some() && (report.is_some() || trace.is_some()) {
+            return Err(refuse("a report or a trace of a job that a cluster counts".into())
+                .expected("a job that is counted at once; `trimill merge` prints the result of the others"));
+        }
         if keep_spill && spill_to == SpillTo::Memory {
             return Err(refuse("the spill is to be kept, and to be in memory".into()).expected("one of the two"));
         }
@@ -268,6 +272,12 @@ impl Job {
     pub fn output_files(&self) -> Asked {
         let Self { per_vertex, by_degree, per_edge, .. } = self.clone();
         Asked { per_vertex, by_degree, per_edge }
+    }
+
+    /// All files that the job writes, apart from those in its directories.
+    pub fn written_files(&self) -> impl Iterator<Item = PathBuf> {
+        let Self { per_vertex, by_degree, per_edge, report, trace, .. } = self.clone();
+        [per_vertex, by_degree, per_edge, report, trace].into_iter().flatten()
     }
 
     /// The input, if it is a directory of kept spills.
@@ -439,6 +449,12 @@ mod tests {
             ),
             ("input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }", "is to be kept"),
             ("input.path = '-'\nrun.dir = 'r'", "read again"),
+            ("input.path = 'a'\noutput.report = 'r.htm'", "ends with .html"),
+            ("input.path = 'a'\noutput.trace = 'r'", "ends with .json"),
+            (
+                "input.path = 'a'\nrun.dir = 'r'\ncluster.engine = 'hq'\noutput.report = 'r.html'",
+                "that a cluster counts",
+            ),
         ] {
             let error = job(text).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
-        let typed = job("input.paths = ['x.txt', 'y.txt']\ninput = { format = 'text', header = 'no' }\n\
+        let typed = job("input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no' }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\

@@ -175,11 +175,6 @@ pub(crate) fn times(ratio: f64) -> String {
     format!("{}x", if ratio >= 0.01 { three_digits(ratio) } else { format!("{ratio:.4}") })
 }
 
-/// Rounded numbers of edges: `15.7 M`.
-pub(crate) fn rounded(number: u64) -> String {
-    if number < 1000 { number.to_string() } else { rate(number as f64) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

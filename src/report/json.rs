@@ -41,11 +41,15 @@ pub fn read_result(path: &Path) -> Result<RunResult> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::job::file::{InputTable, Tables};
     use crate::job::{Job, Stream};
     use crate::report::result::tests::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
+    use crate::timeline::{Place, Recorder, TrackKind};
+    use crate::vertices::degrees::DegreeBin;
 
     /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
@@ -107,6 +111,8 @@ pub(crate) mod tests {
             "methods",
             "driver_host_bytes",
             "clustering",
+            "degrees",
+            "timeline",
         ];
         assert_eq!(keys_of(&result), [stable.as_slice(), &added].concat());
         assert_eq!(
@@ -137,9 +143,18 @@ pub(crate) mod tests {
         );
         assert_eq!(keys_of(&result.stages[0]), ["name", "seconds", "bytes_in", "bytes_out"]);
         let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
-        for field in [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])].concat() {
-            assert!(documented.contains(&format!("| `{field}` |")), "docs/result.md lacks `{field}`");
+        let recorder = Recorder::new(Instant::now());
+        let second = Duration::from_secs(1);
+        recorder.work(TrackKind::Stages, Place::default(), ("orient", None), Instant::now(), second, None);
+        let timeline = recorder.timeline(1.0);
+        let (track, span) = (&timeline.tracks[0], &timeline.tracks[0].spans[0]);
+        let objects = [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])];
+        let recorded = [keys_of(&DegreeBin::default()), keys_of(track), keys_of(span)];
+        for field in [objects.concat(), recorded.concat()].concat() {
+            let cells = [format!("| `{field}` |"), format!("| `{field}`, "), format!(", `{field}` |")];
+            assert!(cells.iter().any(|cell| documented.contains(cell)), "docs/result.md lacks `{field}`");
         }
+        assert_eq!(keys_of(&timeline), ["seconds", "tracks"]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl Entry {
 #[derive(Serialize)]
 struct Context<'a> {
     version: &'a str,
-    created: &'a str,
+    created: u64,
     entries: Vec<EntryContext<'a>>,
 }
 
@@ -125,8 +125,8 @@ struct MachineRates {
     measured: bool,
 }
 
-/// The page. `version` is the program's, `created` the time in UTC as RFC 3339 writes it.
-pub fn page(entries: &[Entry], version: &str, created: &str) -> String {
+/// The page. `version` is the program's, `created` the time in seconds since 1970, UTC.
+pub fn page(entries: &[Entry], version: &str, created: u64) -> String {
     let size: usize = entries.iter().map(|entry| entry.json.len()).sum();
     let mut page = String::with_capacity(LIBRARY.len() + 2 * size + (200 << 10));
     // One pass over the template: what is inserted is not searched for places to insert.
@@ -146,7 +146,7 @@ pub fn page(entries: &[Entry], version: &str, created: &str) -> String {
     page
 }
 
-fn push_data(page: &mut String, entries: &[Entry], version: &str, created: &str) {
+fn push_data(page: &mut String, entries: &[Entry], version: &str, created: u64) {
     let id = |i: usize| format!("result-{}", i + 1);
     for (i, entry) in entries.iter().enumerate() {
         let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind.name());

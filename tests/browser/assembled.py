@@ -21,7 +21,7 @@ def data(text):
     return text.strip().replace("<", "\\u003c")
 
 
-def page(entries, version="0.1.0", created="2026-11-23T12:00:00Z"):
+def page(entries, version="0.1.0", created=1_795_435_200):
     results, context = [], []
     for i, one in enumerate(entries, 1):
         name = f"result-{i}"

@@ -17,7 +17,7 @@ mod cluster;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, SettingArgs, SpillArgs};
+pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, ReportArgs, SettingArgs, SpillArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use generate::GenerateCommand;
@@ -164,7 +164,8 @@ pub(crate) struct CountCommand {
         requires = "run_dir",
         conflicts_with_all = [
             "inputs", "format", "header", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
-            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "files", "force",
+            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "files", "force", "report",
+            "trace",
         ]
     )]
     pub(crate) shard: Option<ShardChoice>,
@@ -176,6 +177,14 @@ pub(crate) struct CountCommand {
     /// Replace a result that is in the directory of --output already, and files of vertices and edges that are there
     #[arg(long, requires = "files", help_heading = "Output")]
     pub(crate) force: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) report: ReportArgs,
+
+    /// Also write when each thread and device did what, in the Trace Event format, which Perfetto shows
+    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -197,6 +206,10 @@ pub(crate) struct PlanCommand {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub(crate) counts: CountArgs,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) report: ReportArgs,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
@@ -263,6 +276,10 @@ pub(crate) struct RunCommand {
     /// Run only the job called NAME; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) report: ReportArgs,
 
     /// Print one JSON object a line, one for each job, instead of tables
     #[arg(long, help_heading = "Output")]
@@ -391,6 +408,8 @@ impl CountCommand {
         }
         let mut output = OutputTable { dir: self.output.clone(), force: Some(self.force), ..OutputTable::default() };
         self.counts.fill(&mut output);
+        output.report.clone_from(&self.report.report);
+        output.trace.clone_from(&self.trace);
         Tables { spill: self.spill.table(), run: RunTable { dir: self.run_dir.clone() }, output, ..self.job.tables() }
     }
 }
@@ -398,7 +417,7 @@ impl CountCommand {
 impl PlanCommand {
     /// The same as a job's tables.
     pub(crate) fn tables(&self) -> Tables {
-        let mut output = OutputTable::default();
+        let mut output = OutputTable { report: self.report.report.clone(), ..OutputTable::default() };
         self.counts.fill(&mut output);
         Tables { spill: self.spill.table(), output, ..self.job.tables() }
     }

@@ -148,7 +148,7 @@ function main() {
             "header",
             {},
             el("h1", {}, "trimill report"),
-            el("p", {}, `trimill ${version}, ${created.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC")}`),
+            el("p", {}, `trimill ${version}, ${new Date(1000 * created).toISOString().slice(0, 19).replace("T", " ")} UTC`),
         ),
         ...(entries.length > 1 ? overview(entries) : []),
         ...entries.map((entry, i) => article(entry, i === 0)),

@@ -6,7 +6,7 @@ use crate::report::RunResult;
 use crate::report::result::tests::example;
 use crate::timeline::{Span, Timeline, Track, TrackKind};
 
-const CREATED: &str = "2026-11-23T12:00:00Z";
+const CREATED: u64 = 1_795_435_200;
 
 fn entry(kind: Kind, title: &str, json: String) -> Entry {
     Entry { kind, title: title.into(), job: None, rates: None, json }

@@ -198,6 +198,21 @@ pub(crate) struct CountArgs {
     pub(crate) per_edge: Option<PathBuf>,
 }
 
+/// A report to look at.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ReportArgs {
+    /// Also write a report to look at, one HTML page that needs nothing else; an earlier report is replaced
+    #[arg(long, value_name = "FILE.html", value_parser = html, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+fn html(typed: &str) -> Result<PathBuf, String> {
+    match typed.strip_suffix(".html") {
+        Some(name) if !name.is_empty() => Ok(typed.into()),
+        _ => Err("expected a name that ends with .html".into()),
+    }
+}
+
 impl CountArgs {
     /// Puts the flags into a job's table.
     pub(crate) fn fill(&self, table: &mut OutputTable) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{HostArgs, SettingArgs, help};
+use super::{HostArgs, ReportArgs, SettingArgs, help};
 use trimill::Format;
 use trimill::program::Header;
 use trimill::program::STANDARD_INPUT;
@@ -76,9 +76,9 @@ pub(crate) struct BenchCommand {
     #[arg(long, value_name = "FILE.json", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Also draw a chart to FILE
-    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
-    pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) report: ReportArgs,
 }
 
 fn seconds(typed: &str) -> Result<Duration, String> {

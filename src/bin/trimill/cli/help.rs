@@ -117,7 +117,7 @@ pub(crate) const BENCH: &str = "\
 Examples:
   trimill bench crawl.graph
       all methods that this machine can run, five times each
-  trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --svg b.svg
+  trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --report b.html
       some of them on two graphs, as tables, as JSON and as a picture
   trimill bench crawl.graph --methods auto,bitmap@cpu --parts 8 --device-memory 1GiB
       out of core, and against the CPU of the same machine
@@ -127,7 +127,7 @@ round counts by every method, the next round begins with another one, and the fi
 up. Each method runs in a process of its own, so that a crash or a timeout ends that method alone.
 A method that cannot count is a row with its reason. The exit code is 1 when a count differs from
 the reference: --expect, else --verify, else the baseline's count, else the first. --output and
---svg are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
+--report are written anew after each graph. The columns and the JSON are described in docs/bench.md.";
 
 /// Of `--methods`.
 pub(crate) const METHODS: &str = "\

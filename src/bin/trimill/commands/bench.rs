@@ -8,17 +8,18 @@ use crate::cli::BenchCommand;
 use trimill::program::BenchReport;
 use trimill::program::Engine;
 use trimill::program::disk;
-use trimill::program::{bench_table, chart, files};
+use trimill::program::{bench_table, files, views};
 use trimill::program::{follow_parent, serve};
 use trimill::{Error, Kind, Result};
 
 pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Context<'_>) -> Result<Outcome> {
     check_comparison(&command.settings)?;
     let request = command.request()?;
-    for file in [&command.output, &command.svg].into_iter().flatten() {
+    for file in [&command.output, &command.report.report].into_iter().flatten() {
         disk::make_dir(parent(file))?;
-        disk::check_output(file)?;
     }
+    command.output.as_deref().map_or(Ok(()), disk::check_output)?;
+    command.report.report.as_deref().map_or(Ok(()), views::check_report)?;
     let control = context.control.clone();
     let mut latest = None;
     // A file that cannot be written must not end the comparison on the other graphs.
@@ -69,8 +70,8 @@ fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result
     if let Some(file) = &command.output {
         outputs.push((file, files::pretty(file, report)?));
     }
-    if let Some(file) = &command.svg {
-        outputs.push((file, chart::svg(report)));
+    if let Some(file) = &command.report.report {
+        outputs.push((file, views::page(&[views::of_bench(report)?])));
     }
     let mut now: Vec<(&Path, &[u8])> = Vec::new();
     for (file, text) in &outputs {

@@ -10,7 +10,7 @@ use trimill::program::Engine;
 use trimill::program::Job;
 use trimill::program::with_resume_advice;
 use trimill::program::{WORKER, guarded};
-use trimill::program::{files, result_table};
+use trimill::program::{files, rates, result_table, views};
 
 pub(super) fn run(engine: &dyn Engine, command: &CountCommand, context: &mut Context<'_>) -> Result<Outcome> {
     if let Some(shard) = command.shard {
@@ -47,10 +47,22 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     if let Some(dir) = &job.output {
         files::prepare_result(dir)?;
     }
+    job.report.as_deref().map_or(Ok(()), views::check_report)?;
+    job.trace.as_deref().map_or(Ok(()), views::check_trace)?;
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
     let result = guarded(WORKER, || engine.count(job, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))??;
-    Ok(Counted::new(result, job.output.as_deref()))
+    let Counted { result, written } = Counted::new(result, job.output.as_deref());
+    let viewed = guarded(WORKER, || write_views(job, &result)).and_then(|viewed| viewed);
+    Ok(Counted { result, written: written.and(viewed) })
+}
+
+/// Writes the report and the trace of a count.
+fn write_views(job: &Job, result: &RunResult) -> Result<()> {
+    if let Some(file) = &job.report {
+        views::write_report(file, &[views::of_count(job, result, rates(job))?])?;
+    }
+    job.trace.as_deref().map_or(Ok(()), |file| views::write_trace(file, job, result))
 }
 
 impl Counted {

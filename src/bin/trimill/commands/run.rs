@@ -17,7 +17,7 @@ use trimill::program::{Column, grid, or_dash};
 use trimill::program::{Failure, kind_name};
 use trimill::program::{SummaryLine, summary};
 use trimill::program::{WORKER, guarded};
-use trimill::program::{json, result_table};
+use trimill::program::{json, rates, result_table, views};
 use trimill::program::{printable, shown};
 use trimill::{Error, Kind, Result};
 
@@ -27,6 +27,12 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
     if command.check {
         return check(&batch, command.json, context);
     }
+    let report = command.report.report.as_deref();
+    report.map_or(Ok(()), views::check_report)?;
+    if report.is_some() {
+        batch.jobs.iter_mut().for_each(|entry| entry.job.recorded = true);
+    }
+    let mut entries = Vec::new();
     let mut lines = Vec::new();
     let mut worst = None;
     for BatchJob { name, job, .. } in &batch.jobs {
@@ -41,7 +47,10 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
             worst = worst.max(outcome.as_ref().err().map(Error::kind));
             let outcome = match outcome {
                 Ok(command) => format!("prepared: {command}"),
-                Err(error) => failed(name, &error, command.json, context)?,
+                Err(error) => {
+                    entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
+                    failed(name, &error, command.json, context)?
+                }
             };
             lines.push(SummaryLine {
                 job: name.clone(),
@@ -62,6 +71,9 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
         match result {
             Ok(Counted { result, written }) => {
                 line.counted = Some((result.triangles, result.edges, result.parts));
+                if report.is_some() {
+                    entries.push(views::of_count(job, &result, rates(job))?);
+                }
                 let short = context.terminal;
                 context.report(command.json, &result, |result| format!("{}\n", result_table::result(result, short)))?;
                 if let Err(error) = written {
@@ -72,6 +84,7 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
             }
             Err(error) => {
                 worst = worst.max(Some(error.kind()));
+                entries.push(views::of_failure(&Failure::new(Some(name), &error))?);
                 line.outcome = failed(name, &error, command.json, context)?;
             }
         }
@@ -83,6 +96,12 @@ pub(super) fn run(engine: &dyn Engine, command: &RunCommand, context: &mut Conte
         let _ = context.err.write_all(summary.as_bytes());
     } else {
         context.say(&summary)?;
+    }
+    if let Some(file) = report
+        && let Err(error) = views::write_report(file, &entries)
+    {
+        worst = worst.max(Some(error.kind()));
+        context.tell("", &error);
     }
     Ok(worst)
 }

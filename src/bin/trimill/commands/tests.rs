@@ -297,13 +297,14 @@ fn a_comparison_fails_by_a_wrong_count_or_when_nothing_counted() {
     let right = run(&dir, "bench @/g.txt --methods right,other --baseline other --runs 3 --timeout 0.5");
     assert_eq!(right.kind(), None);
     assert_eq!(right.asked, [r#"bench ["right", "other"] Some("other") 3 500ms"#]);
-    let wrong = run(&dir, "bench @/g.txt --json --output @/new/b.json --svg @/new/b.svg");
+    let wrong = run(&dir, "bench @/g.txt --json --output @/new/b.json --report @/new/b.html");
     assert_eq!(wrong.kind(), Some(Kind::Data));
     assert!(wrong.err.contains("odd <&>@cpu: WRONG: counted 8 triangles; expected 7 (--expect)"), "{}", wrong.err);
     let printed: BenchReport = serde_json::from_str(&wrong.out).unwrap();
     let kept: BenchReport = serde_json::from_slice(&std::fs::read(dir.join("new/b.json")).unwrap()).unwrap();
     assert_eq!((&printed, &kept), (&trimill::program::example(), &printed));
-    assert!(std::fs::read_to_string(dir.join("new/b.svg")).unwrap().starts_with("<svg"));
+    let page = std::fs::read_to_string(dir.join("new/b.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("odd \\u003c&>"), "{page}");
     let late = run(&dir, "bench @/g.txt --methods late");
     assert_eq!(late.kind(), Some(Kind::Resource));
     assert!(late.err.contains("no method counted") && late.out.contains("stopped after 60 s"), "{}", late.err);

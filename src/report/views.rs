@@ -1,0 +1,163 @@
+//! The files to look at: the HTML report (`--report`) and the trace (`--trace`).
+//!
+//! Input: where they go, and results. Output: the files, written whole or not at all. A file that is there is replaced only if it is an
+//! earlier report or trace: a name that was typed wrong costs nobody a graph.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::failure::Failure;
+use super::page::{self, Entry, Kind};
+use super::{BenchReport, PlanReport, RunResult, trace};
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::job::repeat::{Chosen, repeated};
+use crate::rates::Rates;
+
+/// How many bytes of a file are looked at to see what it is.
+const HEAD: u64 = 4096;
+
+/// The most spans of a track in a page.
+const SPANS: usize = 2000;
+
+/// Checks that a report can be written to `path`.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] for a directory, or a file that is no report; [`crate::error::Kind::Resource`].
+pub fn check_report(path: &Path) -> Result<()> {
+    check(path, page::MARK, "a report")
+}
+
+/// The same for a trace.
+///
+/// # Errors
+/// As [`check_report`].
+pub fn check_trace(path: &Path) -> Result<()> {
+    check(path, trace::MARK, "a trace")
+}
+
+fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
+    disk::check_output(path)?;
+    if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| Error::read(path, error))?;
+    file.take(HEAD).read_to_end(&mut head).map_err(|error| Error::read(path, error))?;
+    if memchr::memmem::find(&head, mark.as_bytes()).is_some() {
+        return Ok(());
+    }
+    Err(Error::usage("is there already, and is not from this program")
+        .at(path)
+        .expected(format!("a new name, or {what} of trimill, which is replaced"))
+        .advice("name another file, or remove this one"))
+}
+
+/// A count for a page.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<Entry> {
+    let timeline = result.timeline.clone().map(|timeline| timeline.with_at_most(SPANS));
+    let shown = RunResult { timeline, ..result.clone() };
+    let chosen = Chosen {
+        backend: &result.backend,
+        method: &result.method,
+        partitioner: &result.partitioner,
+        stream: Some(result.stream),
+        prune: result.prune,
+        device_memory: result.device_memory,
+        host_memory: result.host_memory,
+    };
+    Ok(Entry { job: repeated(job, &chosen), rates: Some(rates), ..Entry::new(Kind::Count, job.title(), &shown)? })
+}
+
+/// A plan for a page.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn of_plan(job: &Job, plan: &PlanReport, rates: (Rates, bool)) -> Result<Entry> {
+    let chosen = Chosen {
+        backend: &plan.backend,
+        method: &plan.method,
+        partitioner: &plan.partitioner,
+        stream: Some(plan.stream),
+        prune: plan.prune,
+        device_memory: plan.device_memory,
+        host_memory: plan.host_memory,
+    };
+    Ok(Entry { job: repeated(job, &chosen), rates: Some(rates), ..Entry::new(Kind::Plan, job.title(), plan)? })
+}
+
+/// A comparison for a page.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn of_bench(report: &BenchReport) -> Result<Entry> {
+    Entry::new(Kind::Bench, report.titles().join(", "), report)
+}
+
+/// A job that failed, for a page.
+///
+/// # Errors
+/// Where it cannot be written as JSON.
+pub fn of_failure(failure: &Failure) -> Result<Entry> {
+    Entry::new(Kind::Failure, failure.job.clone().unwrap_or_default(), failure)
+}
+
+/// The text of a page.
+pub fn page(entries: &[Entry]) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    page::page(entries, env!("CARGO_PKG_VERSION"), now)
+}
+
+/// Writes a page to `path`.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; an older file then stays as it was.
+pub fn write_report(path: &Path, entries: &[Entry]) -> Result<()> {
+    disk::write_outputs(&[(path, page(entries).as_bytes())])
+}
+
+/// Writes the trace of a count to `path`; of one that an earlier start recorded without a timeline, an empty one.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; an older file then stays as it was.
+pub fn write_trace(path: &Path, job: &Job, result: &RunResult) -> Result<()> {
+    let timeline = result.timeline.clone().unwrap_or_default();
+    disk::write_outputs(&[(path, trace::trace(path, &job.title(), &timeline)?.as_bytes())])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::report::result::tests::example;
+
+    #[test]
+    fn only_earlier_reports_and_traces_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let tables = crate::job::file::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
+        let job = Job::resolve(None, &tables, Path::new("")).unwrap();
+        let entry = of_count(&job, &example(2), (Rates::default(), false)).unwrap();
+        let write: [(&str, &dyn Fn(&Path) -> Result<()>, &dyn Fn(&Path) -> Result<()>); 2] = [
+            ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),
+            ("a.json", &check_trace, &|path| write_trace(path, &job, &example(2))),
+        ];
+        for (name, check, write) in write {
+            check(&at(name)).unwrap();
+            write(&at(name)).unwrap();
+            check(&at(name)).unwrap();
+            std::fs::write(at(name), "0 1\n1 2\n").unwrap();
+            let error = check(&at(name)).unwrap_err();
+            assert_eq!(error.kind(), crate::error::Kind::Usage);
+            assert!(error.to_string().contains(name), "{error}");
+            assert_eq!(std::fs::read_to_string(at(name)).unwrap(), "0 1\n1 2\n");
+            std::fs::write(at(name), "").unwrap();
+            check(&at(name)).unwrap();
+        }
+    }
+}
