@@ -1,7 +1,11 @@
 """What is checked of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
 
+import json
+
 from browser import CONTRAST, CROWDED
 from texts import all_close, close, size, thousands
+
+MOST_SPANS = 2000
 
 
 def page_is_sound(check, page, report):
@@ -26,6 +30,22 @@ def page_is_readable(check, page):
     least = page.page.evaluate("Math.min(...[...document.querySelectorAll('main *')].filter((e) => e.getClientRects().length && e.textContent.trim())"
                                ".map((e) => parseFloat(getComputedStyle(e).fontSize)))")
     check("no text is smaller than 11 pixels", least >= 11, least)
+
+
+def saved_result(check, text, line):
+    """What the page holds is what the command printed, byte for byte; but a page has at most 2,000 spans of a track, neighbours joined."""
+    saved, printed = json.loads(text), json.loads(line)
+    tracks = (printed.get("timeline") or {"tracks": []})["tracks"]
+    if all(len(track["spans"]) <= MOST_SPANS for track in tracks):
+        check("the JSON is saved as the command printed it", text == line, text[:200])
+        return
+    check("all but the timeline is as the command printed it", saved | {"timeline": None} == printed | {"timeline": None})
+    for shown, track in zip(saved["timeline"]["tracks"], tracks, strict=True):
+        check("spans are joined", len(shown["spans"]) <= MOST_SPANS, len(shown["spans"]))
+        for waiting in (False, True):
+            busy, merged = ([sum(span[of] for span in one["spans"] if span["waiting"] == waiting) for one in (shown, track)]
+                            for of in ("busy", "merged"))
+            check("joined spans have the same time", close(*busy) and merged[0] == merged[1], (track["name"], busy, merged))
 
 
 def page_is_light(check, page):

@@ -4,19 +4,18 @@ import json
 import subprocess
 from pathlib import Path
 
-import assembled
-import samples
+import made_up
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 
-# Names of jobs, what each is, and its command line.
+# Names of jobs, what each is, and its command line; they run in the folder of the graphs.
 JOBS = [
-    ("count", "count", ["count", DATA / "ca-HepTh.txt", "--clustering"]),
-    ("partitions", "count", ["count", DATA / "soc-Slashdot0902.txt.gz", "--parts", "300", "--partitioner", "random"]),
-    ("cnr-2000", "count", ["count", DATA / "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
-    ("plan", "plan", ["plan", DATA / "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
-    ("plan-many", "plan", ["plan", DATA / "soc-Slashdot0902.txt.gz", "--parts", "40", "--partitioner", "random", "--device-memory", "800KiB"]),
-    ("bench", "bench", ["bench", DATA / "ca-HepTh.txt", DATA / "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda"]),
+    ("count", "count", ["count", "ca-HepTh.txt", "--clustering"]),
+    ("partitions", "count", ["count", "soc-Slashdot0902.txt.gz", "--parts", "300", "--partitioner", "random"]),
+    ("cnr-2000", "count", ["count", "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
+    ("plan", "plan", ["plan", "cnr-2000.graph", "--device-memory", "4MiB", "--backend", "cpu"]),
+    ("plan-many", "plan", ["plan", "soc-Slashdot0902.txt.gz", "--parts", "40", "--partitioner", "random", "--device-memory", "800KiB"]),
+    ("bench", "bench", ["bench", "ca-HepTh.txt", "wiki-Vote.txt", "--runs", "2", "--timeout", "3", "--methods", "auto,forward,lstc@cuda"]),
 ]
 
 JOB_FILE = f"""[defaults.input]
@@ -45,11 +44,6 @@ class Report:
         self.results = [(kind, json.loads(line)) for kind, line in lines]
 
 
-def has_reports(program):
-    text = subprocess.run([program, "count", "--help"], capture_output=True, text=True, check=True).stdout
-    return "--report" in text
-
-
 def kind_of(result, kind):
     return "failure" if "error" in result else kind
 
@@ -60,26 +54,24 @@ def made(program, folder):
     reports = []
     for name, kind, words in JOBS:
         reports.append(ran(program, folder, name, kind, [*words, "--no-cache"]))
-    return [*reports, ran(program, folder, "run", "count", ["run", "jobs.toml"])]
+    return [*reports, ran(program, folder, "run", "count", ["run", folder / "jobs.toml"])]
 
 
 def ran(program, folder, name, kind, words):
-    """The report of a command. Without `--report` its JSON is put into a page here."""
-    page, flag = folder / f"{name}.html", has_reports(program)
-    command = [program, *words, "--json", "--quiet", *(["--report", page] if flag else [])]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    """The report of a command, and what it printed."""
+    page = folder / f"{name}.html"
+    command = [program, *words, "--json", "--quiet", "--report", page]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=DATA)
     lines = [(kind_of(json.loads(line), kind), line + "\n") for line in done.stdout.splitlines()]
-    if not lines:
-        raise SystemExit(f"{command}: {done.stderr}")
-    if not flag:
-        titles = [json.loads(line).get("job") or name for _, line in lines]
-        page.write_text(assembled.page([assembled.entry(*of) for of in zip([kind for kind, _ in lines], titles, [line for _, line in lines])]))
+    if not lines or not page.exists():
+        raise SystemExit(f"{' '.join(map(str, command))}: {done.stdout} {done.stderr}")
     return Report(name, page, lines)
 
 
-def assembled_report(name, folder, *entries):
-    """A report of made-up results: pairs of a kind and an object."""
+def made_up_report(name, folder, *results):
+    """A report of made-up results, pairs of a kind and an object, in the page of a job in `folder`."""
     path = folder / f"{name}.html"
-    lines = [(kind, json.dumps(result) + "\n") for kind, result in entries]
-    path.write_text(assembled.page([assembled.entry(kind, f"{name} {i}", line, "a = 1\n", samples.RATES) for i, (kind, line) in enumerate(lines)]))
+    lines = [(kind, json.dumps(result) + "\n") for kind, result in results]
+    entries = [made_up.entry(kind, f"{name} {i}", line, "a = 1\n", made_up.RATES) for i, (kind, line) in enumerate(lines)]
+    path.write_text(made_up.page((folder / "count.html").read_text(encoding="utf-8"), entries), encoding="utf-8")
     return Report(name, path, lines)

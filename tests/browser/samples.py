@@ -3,6 +3,8 @@
 import copy
 import random
 
+from jobs import made_up_report
+
 
 def timeline(gpus=1, spans=60, merged=1):
     """Threads that read, GPUs that copy and compute, and host threads that wait for rows for half of the time.
@@ -70,46 +72,16 @@ def with_problems(report):
     return made
 
 
-def degrees(path):
-    """The degrees and local clustering of a graph of pairs, in bins as docs/result.md has them."""
-    near = {}
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            a, b = line.split()[:2]
-            if a != b:
-                near.setdefault(a, set()).add(b)
-                near.setdefault(b, set()).add(a)
-    bins = {}
-    for of in near.values():
-        degree, triangles = len(of), sum(len(of & near[other]) for other in of) // 2
-        width = 1 if degree < 32 else 1 << (degree.bit_length() - 5)
-        first = degree // width * width
-        found = bins.setdefault(first, {"from": first, "to": first + width - 1, "vertices": 0, "triangles": 0, "average_local": 0.0})
-        found["vertices"] += 1
-        found["triangles"] += triangles
-        found["average_local"] += triangles / (degree * (degree - 1) / 2) if degree > 1 else 0.0
-    for found in bins.values():
-        found["average_local"] = found["average_local"] / found["vertices"] if found["from"] > 1 else None
-    return [bins[first] for first in sorted(bins)]
-
-
-RATES = {"size_arcs": 20e6, "build_arcs": 60e6, "write_bytes": 2.0e9, "read_bytes": 1.9e9, "cpu": {"graph": 0.4e9, "spill": 0.3e9},
-         "gpu": {"graph": 1.4e9, "spill": 0.5e9}, "gpu_arcs": 8e9, "lstc": 1.0, "packed": 1.0, "measured": False}
-
-
 def reports(folder, real):
     """Reports of made-up results, which start from those of real jobs."""
-    from jobs import DATA, assembled_report
     results = {report.name: report.results[0][1] for report in real}
-    clustered = dict(results["count"], degrees=degrees(DATA / "ca-HepTh.txt"))
     unfit = copy.deepcopy(results["plan"])
     unfit.update(fits=False, device_memory=3_500_000, advice=["use a budget of 4 MiB", "or more parts"])
     for partition in unfit["partitions"]:
         partition["fits"] = partition["peak_bytes_predicted"] <= unfit["device_memory"]
     return [
-        assembled_report("gpu", folder, ("count", on_gpus(results["cnr-2000"]))),
-        assembled_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=300))),
-        assembled_report("degrees", folder, ("count", clustered)),
-        assembled_report("unfit", folder, ("plan", unfit)),
-        assembled_report("problems", folder, ("bench", with_problems(results["bench"]))),
+        made_up_report("gpu", folder, ("count", on_gpus(results["cnr-2000"]))),
+        made_up_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=300))),
+        made_up_report("unfit", folder, ("plan", unfit)),
+        made_up_report("problems", folder, ("bench", with_problems(results["bench"]))),
     ]

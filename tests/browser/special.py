@@ -5,7 +5,7 @@ import copy
 import jobs
 import samples
 from browser import opened
-from texts import size, thousands
+from texts import all_close, size, thousands
 
 
 def jobs_are_chosen_by_keyboard_and_address(check, browser, folder, reports):
@@ -61,7 +61,7 @@ def texts_of_a_result_are_never_markup(check, browser, folder, reports):
     for track in count["timeline"]["tracks"]:
         track["name"] = hostile
         track["spans"][0]["name"] = hostile
-    report = jobs.assembled_report("hostile", folder, ("failure", failure), ("count", count))
+    report = jobs.made_up_report("hostile", folder, ("failure", failure), ("count", count))
     for i in (1, 2):
         with opened(browser, report.path, fragment=f"#result-{i}") as page:
             if i == 2:
@@ -82,11 +82,45 @@ def numbers_above_two_to_the_53_are_exact(check, browser, folder, reports):
     count = copy.deepcopy(reports["count"].results[0][1])
     count.update(triangles=2 ** 70 + 1, wedges=2 ** 75 + 3)
     count["partitions"][0]["triangles"] = 2 ** 63 + 1
-    report = jobs.assembled_report("large", folder, ("count", count))
+    report = jobs.made_up_report("large", folder, ("count", count))
     with opened(browser, report.path) as page:
         check("the answer", f"{2 ** 70 + 1:,} triangles" in page.text(), page.text()[:200])
         check("wedges", f"{2 ** 75 + 3:,}" in page.text())
         check("a partition", page.table("Numbers of 1 partition")[0]["triangles"] == f"{2 ** 63 + 1:,}")
+
+
+def degrees_of(path):
+    """The degrees and local clustering of a graph of pairs, in bins as docs/result.md has them."""
+    near = {}
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            a, b = line.split()[:2]
+            if a != b:
+                near.setdefault(a, set()).add(b)
+                near.setdefault(b, set()).add(a)
+    bins = {}
+    for of in near.values():
+        degree, triangles = len(of), sum(len(of & near[other]) for other in of) // 2
+        width = 1 if degree < 32 else 1 << (degree.bit_length() - 5)
+        first = degree // width * width
+        found = bins.setdefault(first, {"from": first, "to": first + width - 1, "vertices": 0, "triangles": 0, "average_local": 0.0})
+        found["vertices"] += 1
+        found["triangles"] += triangles
+        found["average_local"] += triangles / (degree * (degree - 1) / 2) if degree > 1 else 0.0
+    for found in bins.values():
+        found["average_local"] = found["average_local"] / found["vertices"] if found["from"] > 1 else None
+    return [bins[first] for first in sorted(bins)]
+
+
+def degrees_are_those_of_the_graph(check, browser, folder, reports):
+    wanted = degrees_of(jobs.DATA / "ca-HepTh.txt")
+    with opened(browser, reports["count"].path) as page:
+        points = page.chart("Vertices of each degree")["series"][0]["data"]
+        check("vertices of each degree", all_close([y for _, y in points], [b["vertices"] / (b["to"] - b["from"] + 1) for b in wanted]), points[:3])
+        rows = page.table(f"Numbers of {len(wanted)} bins of degrees")
+        check("triangles at them", [row["triangles at them"] for row in rows] == [thousands(b["triangles"]) for b in wanted], rows[:3])
+        points = page.chart("Average local clustering")["series"][0]["data"]
+        check("clustering", all_close([y for _, y in points], [b["average_local"] for b in wanted if b["average_local"]]), points[:3])
 
 
 def waits_are_those_of_the_spans(check, browser, folder, reports):
@@ -95,7 +129,7 @@ def waits_are_those_of_the_spans(check, browser, folder, reports):
         count = samples.on_gpus(copy.deepcopy(reports["count"].results[0][1]))
         for span in count["timeline"]["tracks"][-1]["spans"]:
             span.update(seconds=took, busy=took)
-        report = jobs.assembled_report(f"waits-{share[:2]}", folder, ("count", count))
+        report = jobs.made_up_report(f"waits-{share[:2]}", folder, ("count", count))
         with opened(browser, report.path) as page:
             check(f"kernels of {took} s", f"The GPU waited {share} of counting for rows." in page.text(), page.text()[:900])
 
@@ -107,5 +141,5 @@ def without_javascript_the_json_is_pointed_to(check, browser, folder, reports):
 
 SPECIAL = [
     jobs_are_chosen_by_keyboard_and_address, hovering_shows_the_numbers, partitions_are_ordered, texts_of_a_result_are_never_markup,
-    numbers_above_two_to_the_53_are_exact, waits_are_those_of_the_spans, without_javascript_the_json_is_pointed_to,
+    numbers_above_two_to_the_53_are_exact, degrees_are_those_of_the_graph, waits_are_those_of_the_spans, without_javascript_the_json_is_pointed_to,
 ]

@@ -65,21 +65,18 @@ function drawSpan(tracks, colours, kind) {
         // Thinner than a pixel is drawn fainter, so a track that works now and then does not look busy.
         const width = Math.max(to - from, kind === "stages" ? 1 : 0.25);
         const named = width > 44 && height > 11 && spans[at].name.length * 6.4 < width;
-        return {
+        const { colour } = kindOf(kind);
+        const bar = {
             type: "rect",
             shape: { x: from, y, width, height: Math.max(height - 1, 1) },
-            style: { fill: colours[kindOf(kind).colour], opacity: shade(spans[at]) },
-            textContent: named
-                ? {
-                      style: {
-                          text: spans[at].name,
-                          fill: ["pale", "wait"].includes(kindOf(kind).colour) ? colours.text : colours.page,
-                          fontSize: 11,
-                      },
-                  }
-                : undefined,
-            textConfig: named ? { position: "insideLeft", distance: 4 } : undefined,
+            style: { fill: colours[colour], opacity: shade(spans[at]) },
         };
+        if (!named) {
+            return bar;
+        }
+        const fill = ["pale", "wait"].includes(colour) ? colours.text : colours.page;
+        const style = { text: spans[at].name, x: from + 4, y: y + height / 2, verticalAlign: "middle", fill, fontSize: 11 };
+        return { type: "group", children: [bar, { type: "text", silent: true, style }] };
     };
 }
 

@@ -83,7 +83,9 @@ function waitSentence(result) {
         if (!most || most.share < 0.01) {
             return `${counter} hardly waited: less than 1% of counting.`;
         }
-        return `${counter} waited ${most.about ? "about " : ""}${percent(most.share)} of counting for ${most.reason}.`;
+        // Waits for different things that were joined are called so (src/timeline.rs).
+        const reason = most.reason === "several" ? "several things" : most.reason;
+        return `${counter} waited ${most.about ? "about " : ""}${percent(most.share)} of counting for ${reason}.`;
     }
     const of = (name) => result.stages.find((stage) => stage.name === name)?.seconds ?? 0;
     if (gpus === 1 && of("kernel") > 0 && of("count") > 0) {
