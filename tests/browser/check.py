@@ -94,10 +94,10 @@ PICTURES = [
 def screenshots(browser, reports, folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {report.name: report.path for report in reports}
-    with opened(browser, paths["cnr-2000"], 1000) as page:
-        page.page.screenshot(path=folder / "count.png", clip={"x": 0, "y": 0, "width": 1000, "height": 400})
+    with opened(browser, paths["cnr-2000"], 1120) as page:
+        page.page.screenshot(path=folder / "count.png", clip={"x": 0, "y": 0, "width": 1120, "height": 368})
     for name, heading, file in PICTURES:
-        with opened(browser, paths[name], 1000) as page:
+        with opened(browser, paths[name], 1120) as page:
             section = page.page.locator("section").filter(has=page.page.get_by_role("heading", name=heading, exact=True))
             section.first.screenshot(path=folder / f"{file}.png")
 

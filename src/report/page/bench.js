@@ -156,6 +156,7 @@ const range = (of) => orDash(of, ({ min, max }) => `${seconds(min)} to ${seconds
 
 const BENCH = [
     { heading: "method", text: true, cell: titleOf },
+    { heading: "count", text: true, cell: (m) => (m.correct === false ? el("strong", { class: "bad" }, verdict(m)) : verdict(m)) },
     { heading: "kernels", cell: (m) => spread(m.kernel_seconds) },
     { heading: "fastest to slowest", cell: (m) => range(m.kernel_seconds) },
     { heading: "speed-up", cell: (m) => orDash(m.kernel_speedup, times) },
@@ -168,7 +169,6 @@ const BENCH = [
     { heading: "host memory", cell: (m) => orDash(m.host_bytes, bytes) },
     { heading: "parts", cell: (m) => orDash(m.parts, thousands) },
     { heading: "runs", cell: (m) => thousands(m.runs.length) },
-    { heading: "count", text: true, cell: (m) => (m.correct === false ? el("strong", { class: "bad" }, verdict(m)) : verdict(m)) },
 ];
 
 function benchTip(method) {

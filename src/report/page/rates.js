@@ -130,7 +130,9 @@ function limitSentence(rates) {
     const known = Object.values(LIMITS)
         .filter(({ key }) => rates[key] > 0)
         .map(({ key, verb }) => `${verb} ${bytes(rates[key])}/s`);
-    const source = rates.measured ? "as measured on this machine" : "by default; 'trimill doctor --measure' measures this machine";
+    const source = rates.measured
+        ? "as measured on this machine"
+        : "as assumed by default; 'trimill doctor --measure' measures this machine";
     return `Dashed lines: the disk ${known.join(" and ")}, ${source}. A file that is in memory already is read faster.`;
 }
 
