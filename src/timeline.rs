@@ -111,32 +111,32 @@ impl Timeline {
 }
 
 /// What a span is called: a word, and a number where there are many.
-pub type Name = (&'static str, Option<u64>);
+pub(crate) type Name = (&'static str, Option<u64>);
 
 /// Where a span belongs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     /// The GPU.
-    pub device: Option<u32>,
+    pub(crate) device: Option<u32>,
     /// The partition.
-    pub partition: Option<u32>,
+    pub(crate) partition: Option<u32>,
 }
 
 /// Records the spans of a job.
 #[derive(Debug)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     begun: Instant,
     tracks: Mutex<BTreeMap<(Option<u32>, TrackKind), Vec<Span>>>,
 }
 
 impl Recorder {
     /// Records from now on; a job that began at `begun`.
-    pub fn new(begun: Instant) -> Self {
+    pub(crate) fn new(begun: Instant) -> Self {
         Self { begun, tracks: Mutex::default() }
     }
 
     /// Adds work that began at `start` and took `time`.
-    pub fn work(
+    pub(crate) fn work(
         &self,
         kind: TrackKind,
         place: Place,
@@ -152,7 +152,7 @@ impl Recorder {
     }
 
     /// Adds a wait that began at `start` and ends now.
-    pub fn waited(&self, kind: TrackKind, place: Place, what: &'static str, start: Instant) {
+    pub(crate) fn waited(&self, kind: TrackKind, place: Place, what: &'static str, start: Instant) {
         let time = start.elapsed();
         if time >= SHORTEST_WAIT {
             self.add(kind, place, (what, None), start, time, (None, true));
@@ -182,7 +182,7 @@ impl Recorder {
     }
 
     /// All that was recorded, for a job that took `seconds`.
-    pub fn timeline(&self, seconds: f64) -> Timeline {
+    pub(crate) fn timeline(&self, seconds: f64) -> Timeline {
         let mut tracks: Vec<_> = lock(&self.tracks).clone().into_iter().collect();
         // The host's stages come first, then everything by device.
         tracks.sort_by_key(|&((device, kind), _)| (kind != TrackKind::Stages, device, kind));

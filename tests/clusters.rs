@@ -5,10 +5,12 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use common::job::{data, listing, program};
+use common::job::{data, listing};
+use common::place::{Place, stderr};
 use trimill::testing::report::{PreparedReport, RunResult, ShardReport};
 
 /// A graph of `tests/data`, its triangles as published, and settings that divide it by either stream.
@@ -16,60 +18,19 @@ const GRAPH: (&str, u128) = ("soc-Slashdot0902.txt.gz", 602_592);
 const STREAMS: [&[&str]; 2] = [&["--partitioner", "rank"], &["--partitioner", "random", "--prune", "zero-indegree"]];
 
 /// A directory with run directories, as several nodes see it.
-struct Place(tempfile::TempDir);
+struct Shared(Place);
 
-impl Place {
+impl Deref for Shared {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.0
+    }
+}
+
+impl Shared {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        fs::create_dir(place.path("tmp")).unwrap();
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(program());
-        command
-            .args(words)
-            .current_dir(self.0.path())
-            .env("TMPDIR", self.path("tmp"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .env_remove("TRIMILL_FAULT")
-            .stdin(Stdio::null());
-        for scheduler in [
-            "SLURM_ARRAY_TASK_ID",
-            "HQ_TASK_ID",
-            "JOB_COMPLETION_INDEX",
-            "OMPI_COMM_WORLD_RANK",
-            "PMI_RANK",
-            "SLURM_PROCID",
-        ] {
-            command.env_remove(scheduler);
-        }
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
-    }
-
-    /// What a command prints that must succeed.
-    #[track_caller]
-    fn prints(&self, words: &[&str]) -> Vec<u8> {
-        let output = self.run(words);
-        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
-        output.stdout
-    }
-
-    /// The command fails with this code, and its message has all of the words.
-    #[track_caller]
-    fn refuses(&self, words: &[&str], code: i32, said: &[&str]) {
-        let output = self.run(words);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {message}");
-        said.iter().for_each(|word| assert!(message.contains(word), "{words:?} does not say '{word}': {message}"));
+        Self(Place::new())
     }
 
     fn prepare(&self, run: &str, shards: &str, more: &[&str]) -> PreparedReport {
@@ -103,19 +64,15 @@ impl Place {
     }
 }
 
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// The file that the verifier writes for a flag.
-fn verified(place: &Place, flag: &str, name: &str) -> String {
+fn verified(place: &Shared, flag: &str, name: &str) -> String {
     place.prints(&["verify", &data(GRAPH.0).display().to_string(), "--no-cache", flag, name]);
     fs::read_to_string(place.path(name)).unwrap()
 }
 
 #[test]
 fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothing() {
-    let place = Place::new();
+    let place = Shared::new();
     let (edges, vertices) = (verified(&place, "--per-edge", "e.tsv"), verified(&place, "--per-vertex", "v.tsv"));
     for (i, stream) in STREAMS.iter().enumerate() {
         let run = format!("run{i}");
@@ -160,7 +117,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
 
 #[test]
 fn the_counts_are_exact_whenever_a_shard_is_killed() {
-    let place = Place::new();
+    let place = Shared::new();
     let edges = verified(&place, "--per-edge", "e.tsv");
     let mut ended = false;
     for at in (1..).step_by(5) {
@@ -183,7 +140,7 @@ fn the_counts_are_exact_whenever_a_shard_is_killed() {
 
 #[test]
 fn a_scheduler_names_the_shard() {
-    let place = Place::new();
+    let place = Shared::new();
     place.prepare("run", "3", &["--partitioner", "rank", "--parts", "3"]);
     let auto = |variables: &[(&str, &str)]| {
         let mut command = place.command(&place.shard("run", "auto"));
@@ -213,7 +170,7 @@ fn a_scheduler_names_the_shard() {
 
 #[test]
 fn results_of_another_plan_and_damaged_ones_are_refused() {
-    let place = Place::new();
+    let place = Shared::new();
     let per_edge = ["--partitioner", "rank", "--parts", "3", "--per-edge", "e.tsv"];
     place.prepare("run", "3", &per_edge);
     place.prepare("other", "3", &["--partitioner", "random", "--seed", "5"]);
@@ -242,7 +199,7 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
 
 #[test]
 fn a_damaged_plan_is_not_replaced_by_a_shard() {
-    let place = Place::new();
+    let place = Shared::new();
     place.prepare("run", "2", &["--partitioner", "rank", "--parts", "3"]);
     let plan = place.path("run/plan.json");
     let good = fs::read_to_string(&plan).unwrap();
@@ -258,7 +215,7 @@ fn a_damaged_plan_is_not_replaced_by_a_shard() {
 
 #[test]
 fn what_is_not_prepared_or_does_not_fit_is_refused() {
-    let place = Place::new();
+    let place = Shared::new();
     let input = data(GRAPH.0).display().to_string();
     place.refuses(&["count", "--run-dir", "none", "--shard", "0/2"], 3, &["none", "no prepared job"]);
     place.refuses(&["merge", "none"], 3, &["no prepared job"]);
@@ -302,7 +259,7 @@ fn a_machine_without_a_gpu_prepares_for_one() {
     if trimill_kernels::find().is_ok() {
         return;
     }
-    let place = Place::new();
+    let place = Shared::new();
     let prepared = place.prepare("run", "2", &["--backend", "cuda", "--device-memory", "2MiB"]);
     assert!(prepared.parts > 2, "{}", prepared.parts);
     place.refuses(&["count", "--run-dir", "run", "--shard", "0/1", "--backend", "cuda"], 3, &["no usable GPU"]);
@@ -312,7 +269,7 @@ fn a_machine_without_a_gpu_prepares_for_one() {
 
 #[test]
 fn a_job_file_names_the_cluster() {
-    let place = Place::new();
+    let place = Shared::new();
     let text = format!(
         "[[job]]\nname = 'crawl'\ninput.path = '{}'\nrun.dir = 'run'\npartition.partitioner = 'rank'\n\
          cluster = {{ engine = 'slurm', shards = 3, time = '1:00:00', gpus_per_task = 0 }}\n",
@@ -339,7 +296,7 @@ fn a_job_file_names_the_cluster() {
 /// The task that a script describes, run as the scheduler would.
 #[test]
 fn the_command_of_a_job_file_counts_its_shard() {
-    let place = Place::new();
+    let place = Shared::new();
     place.prepare("run", "2", &["--partitioner", "rank"]);
     place.prints(&["cluster", "hq", "run", "--gpus-per-task", "0", "--cpus-per-task", "1"]);
     let file: toml::Table = fs::read_to_string(place.path("run/hq/job.toml")).unwrap().parse().unwrap();

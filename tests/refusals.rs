@@ -4,69 +4,50 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use common::job::listing;
+use common::place::Place;
 
 fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
 }
 
-/// A directory to run the program in, with its temporary files and its cache inside.
-struct Place(tempfile::TempDir);
+/// A directory in which nothing may be left.
+struct Refusals(Place);
 
-impl Place {
+impl Deref for Refusals {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.0
+    }
+}
+
+impl Refusals {
     fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        fs::create_dir(place.path("tmp")).unwrap();
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trimill"));
-        command
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("TMPDIR", self.path("tmp"))
-            .env("XDG_CACHE_HOME", self.path("cache"))
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        Self(Place::new())
     }
 
     /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
+    #[track_caller]
     fn refuses(&self, code: i32, arguments: &[&str], parts: &[&str]) {
-        let output = self.run(arguments);
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {text}");
-        for part in parts {
-            assert!(text.contains(part), "{arguments:?} does not say '{part}': {text}");
-        }
-        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(self.0.refuses(arguments, code, parts).stdout.is_empty(), "{arguments:?}");
         self.is_clean();
     }
 
     fn is_clean(&self) {
-        let left: Vec<_> = fs::read_dir(self.path("tmp")).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert!(left.is_empty(), "{left:?}");
+        assert!(listing(&self.path("tmp")).is_empty(), "{:?}", listing(&self.path("tmp")));
     }
 }
 
 #[test]
 fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
-    let place = Place::new();
+    let place = Refusals::new();
     place.write("empty.txt", "");
     place.write("words.txt", "0 1\n1 2\nthree four\n");
     place.write("minus.txt", "0 1\n1 -2\n");
@@ -114,14 +95,14 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
 #[test]
 fn more_than_2_to_the_32_vertices_are_refused() {
     // Declared only; a list of them would have 32 GB.
-    let place = Place::new();
+    let place = Refusals::new();
     place.write("huge.mtx", "%%MatrixMarket matrix coordinate pattern general\n4294967295 4294967295 1\n1 2\n");
     place.refuses(1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
 }
 
 #[test]
 fn bad_assignments_end_with_1() {
-    let place = Place::new();
+    let place = Refusals::new();
     place.write("g.txt", "0 1\n1 2\n2 0\n");
     for (assignment, parts) in [
         ("0\n1\n", &["p.txt", "3"][..]),
@@ -143,7 +124,7 @@ fn bad_assignments_end_with_1() {
 
 #[test]
 fn budgets_below_the_floor_name_the_smallest_that_works() {
-    let place = Place::new();
+    let place = Refusals::new();
     let crawl = data("cnr-2000.graph");
     let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
     assert_eq!(output.status.code(), Some(3));
@@ -175,7 +156,7 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
 
 #[test]
 fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
-    let place = Place::new();
+    let place = Refusals::new();
     place.write("file", "x");
     let crawl = data("cnr-2000.graph");
     let contiguous = ["count", &crawl, "--parts", "3", "--partitioner", "contiguous"];
@@ -203,7 +184,7 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
 
 #[test]
 fn damaged_and_foreign_spills_are_refused() {
-    let place = Place::new();
+    let place = Refusals::new();
     let crawl = data("cnr-2000.graph");
     let partition = |dir: &str, parts: &str| {
         let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--block-bytes", "64KiB"]);
@@ -236,7 +217,7 @@ fn damaged_and_foreign_spills_are_refused() {
 
 #[test]
 fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
-    let place = Place::new();
+    let place = Refusals::new();
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let arguments = |partitioner| {
@@ -265,7 +246,7 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
 
 #[test]
 fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
-    let place = Place::new();
+    let place = Refusals::new();
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let child = place

@@ -3,6 +3,7 @@
 
 pub(crate) mod base;
 pub(crate) mod job;
+pub(crate) mod place;
 pub(crate) mod published;
 pub(crate) mod refusals;
 pub(crate) mod sections;

@@ -3,9 +3,9 @@
 use crate::cli::SettingArgs;
 use trimill::program::Choice;
 use trimill::program::Tables;
-use trimill::program::files;
 use trimill::program::run_dir;
 use trimill::program::{BatchJob, Job, Prepare};
+use trimill::program::{files, views};
 use trimill::{Backend, Partitioner};
 use trimill::{Error, Result};
 
@@ -66,11 +66,14 @@ pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|entry| check_output_is_free(&entry.job))
 }
 
-/// Refuses to overwrite a result, unless that is asked for, or it is this job's own, which is resumed in its run directory.
+/// Refuses to overwrite a result, unless that is asked for, or it is this job's own, which is resumed in its run directory; and to
+/// overwrite anything but an earlier report or trace with one.
 ///
 /// # Errors
-/// [`trimill::Kind::Usage`].
+/// [`trimill::Kind::Usage`]; [`trimill::Kind::Resource`] for a report or trace that cannot be written.
 pub(super) fn check_output_is_free(job: &Job) -> Result<()> {
+    job.report.as_deref().map_or(Ok(()), views::check_report)?;
+    job.trace.as_deref().map_or(Ok(()), views::check_trace)?;
     let goes_on = job.run_dir.as_deref().is_some_and(run_dir::is_started);
     if job.force || goes_on {
         return Ok(());

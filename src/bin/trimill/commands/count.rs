@@ -47,8 +47,6 @@ pub(super) fn count(engine: &dyn Engine, job: &Job, control: &Control) -> Result
     if let Some(dir) = &job.output {
         files::prepare_result(dir)?;
     }
-    job.report.as_deref().map_or(Ok(()), views::check_report)?;
-    job.trace.as_deref().map_or(Ok(()), views::check_trace)?;
     // A thread that panics ends its job and not the batch; files of the job are removed or can be resumed.
     let result = guarded(WORKER, || engine.count(job, control))
         .map_err(|panic| with_resume_advice(panic, job.run_dir.as_deref()))??;

@@ -1,0 +1,76 @@
+//! A directory to run the program in, with its temporary files and its cache inside.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use super::job::program;
+
+pub(crate) struct Place(tempfile::TempDir);
+
+/// What would change what the program does.
+const ENVIRONMENT: [&str; 7] = [
+    "TRIMILL_FAULT",
+    "SLURM_ARRAY_TASK_ID",
+    "HQ_TASK_ID",
+    "JOB_COMPLETION_INDEX",
+    "OMPI_COMM_WORLD_RANK",
+    "PMI_RANK",
+    "SLURM_PROCID",
+];
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("tmp")).unwrap();
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        for name in ENVIRONMENT {
+            command.env_remove(name);
+        }
+        command
+            .args(words)
+            .current_dir(self.0.path())
+            .env("TMPDIR", self.path("tmp"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// What a command prints that must succeed.
+    #[track_caller]
+    pub(crate) fn prints(&self, words: &[&str]) -> Vec<u8> {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+        output.stdout
+    }
+
+    /// The command fails with this code, and its message has all of the words.
+    #[track_caller]
+    pub(crate) fn refuses(&self, words: &[&str], code: i32, said: &[&str]) -> Output {
+        let output = self.run(words);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {message}");
+        said.iter().for_each(|word| assert!(message.contains(word), "{words:?} does not say '{word}': {message}"));
+        output
+    }
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
