@@ -102,7 +102,9 @@ impl Timeline {
     #[must_use]
     pub fn with_at_most(mut self, most: usize) -> Self {
         for track in &mut self.tracks {
-            while track.spans.len() > most.max(2) {
+            let mut before = usize::MAX;
+            while track.spans.len() > most && track.spans.len() < before {
+                before = track.spans.len();
                 join_pairs(&mut track.spans);
             }
         }
@@ -198,16 +200,17 @@ impl Recorder {
     }
 }
 
-/// Joins each span with the next one of its kind, work with work and waits with waits.
+/// Joins each span with the next one of the same work, or the same reason to wait. There are few of these, so about half are left.
 fn join_pairs(spans: &mut Vec<Span>) {
     let mut joined: Vec<Span> = Vec::with_capacity(spans.len() / 2 + 2);
-    // The span of each kind that has no partner yet, by its place in `joined`.
-    let mut open: [Option<usize>; 2] = [None, None];
+    // The places in `joined` of spans that have no partner yet.
+    let mut open: Vec<usize> = Vec::new();
     for span in spans.drain(..) {
-        match open[usize::from(span.waiting)].take() {
-            Some(at) => joined[at].join(span),
+        let partner = |&at: &usize| joined[at].waiting == span.waiting && joined[at].word() == span.word();
+        match open.iter().position(partner) {
+            Some(place) => joined[open.swap_remove(place)].join(span),
             None => {
-                open[usize::from(span.waiting)] = Some(joined.len());
+                open.push(joined.len());
                 joined.push(span);
             }
         }
@@ -216,6 +219,11 @@ fn join_pairs(spans: &mut Vec<Span>) {
 }
 
 impl Span {
+    /// The name without the number: `row block` of `row block 7`.
+    fn word(&self) -> &str {
+        self.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
+    }
+
     fn join(&mut self, other: Self) {
         let end = (self.start + self.seconds).max(other.start + other.seconds);
         self.start = self.start.min(other.start);
@@ -230,9 +238,7 @@ impl Span {
             self.partition = None;
         }
         if self.name != other.name {
-            // Without the number: `row block 7` and `row block 8` become `row block`.
-            let word = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end().to_owned();
-            self.name = if word(&self.name) == word(&other.name) { word(&self.name) } else { "several".into() };
+            self.name = self.word().to_owned();
         }
     }
 }

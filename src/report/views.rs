@@ -19,8 +19,9 @@ use crate::rates::Rates;
 /// How many bytes of a file are looked at to see what it is.
 const HEAD: u64 = 4096;
 
-/// The most spans of a track in a page.
-const SPANS: usize = 2000;
+/// The most spans of a track in a page, and of all tracks: a page of a thousand partitions then stays below 2 MB.
+const SPANS_OF_TRACK: usize = 2000;
+const SPANS: usize = 5000;
 
 /// Checks that a report can be written to `path`.
 ///
@@ -60,7 +61,10 @@ fn check(path: &Path, mark: &str, what: &str) -> Result<()> {
 /// # Errors
 /// Where it cannot be written as JSON.
 pub fn of_count(job: &Job, result: &RunResult, rates: (Rates, bool)) -> Result<Entry> {
-    let timeline = result.timeline.clone().map(|timeline| timeline.with_at_most(SPANS));
+    let timeline = result.timeline.clone().map(|timeline| {
+        let each = SPANS / timeline.tracks.len().max(1);
+        timeline.with_at_most(each.min(SPANS_OF_TRACK))
+    });
     let shown = RunResult { timeline, ..result.clone() };
     let chosen = Chosen {
         backend: &result.backend,
