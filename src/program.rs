@@ -7,7 +7,7 @@ pub use crate::control::{NOTE, Silent};
 pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
-pub use crate::input::Header;
+pub use crate::input::{ColumnNames, Header};
 pub use crate::job::file::{
     CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, RunTable, SpillTable, Tables, WorkTable,
 };

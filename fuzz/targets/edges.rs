@@ -93,7 +93,7 @@ fn rewritten(place: &Place, arcs: &Arcs) {
     let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     let text = place.write("written.txt", format!("# arcs\n{text}"));
     // The first arc of a short list could be taken for a header.
-    let reading = Reading { format: None, header: Some(Header::No) };
+    let reading = Reading { header: Some(Header::No), ..Reading::default() };
     let source = Source::open_as(&[text], reading, place.dir(), &Control::silent()).expect("written text");
     assert!(self::arcs(&source).expect("written text").as_ref() == Some(arcs), "written as text");
     if !arcs.is_empty() {

@@ -1,5 +1,5 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
-//! cannot be read in one pass.
+//! cannot be read in one pass, a member of an archive.
 //!
 //! Input: bytes in pieces. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
 //! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
@@ -97,7 +97,7 @@ fn room(dir: &Path) -> Result<u64> {
 }
 
 /// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
-/// for gzip that of the last member modulo 2^32.
+/// for gzip that of the last member modulo 2^32. bzip2 stores none.
 pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
     match compression {
         Compression::Zstd => {
@@ -105,6 +105,7 @@ pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
             let read = file.read_at(&mut head, 0).unwrap_or(0);
             zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten().unwrap_or(0)
         }
+        Compression::Bzip2 => 0,
         Compression::Gzip => {
             let (mut end, bytes) = ([0; 4], file.metadata().map_or(0, |metadata| metadata.len()));
             let read = bytes.checked_sub(4).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok());
