@@ -15,6 +15,9 @@ use crate::error::{Error, Result};
 use crate::input::file::{InputFile, Pread};
 use crate::text::shown;
 
+/// No member grows to more than so many times its compressed size: bzip2 reaches about a million, deflate a thousand.
+const MOST_GROWTH: u64 = 1 << 21;
+
 /// Bytes that are read before a request to stop is looked for.
 const STEP: usize = 1 << 20;
 
@@ -38,6 +41,13 @@ impl<'a> Zip<'a> {
         let member = |at| {
             let entry = archive.by_index_data(at).map_err(|error| wrong(file, error))?;
             let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
+            if entry.size() > entry.compressed_size().saturating_mul(MOST_GROWTH).saturating_add(1 << 10) {
+                let found =
+                    format!("{} bytes of '{}' from {}", entry.size(), shown(Path::new(&name)), entry.compressed_size());
+                return Err(Error::data(&file.path, found)
+                    .expected("a size that compression can lead to")
+                    .advice("the archive is damaged: fetch it again"));
+            }
             Ok(Member { name, bytes: entry.size(), plain: entry.is_file() })
         };
         let members = (0..archive.len()).map(member).collect::<Result<_>>()?;

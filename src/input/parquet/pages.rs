@@ -22,7 +22,7 @@ use crate::input::file::InputFile;
 const HEADER: u64 = 8 << 10;
 
 /// A page of so many bytes is read, however few it takes compressed.
-const SMALL: i64 = 16 << 20;
+const SMALL: i64 = 4 << 20;
 
 /// A larger one must not grow to more than so many times its compressed size.
 const MOST_GROWTH: i64 = 256;
