@@ -1,15 +1,16 @@
 //! The names of the columns that hold the ends of arcs, in formats whose columns have names.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The columns with the tails and with the heads of arcs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "[String; 2]", into = "[String; 2]")]
-pub struct ColumnNames(#[schemars(inner(length(min = 1)))] [String; 2]);
+pub struct ColumnNames([String; 2]);
 
 impl ColumnNames {
     /// The names of two different columns.
@@ -29,6 +30,23 @@ impl ColumnNames {
     /// The name of the column with the tails, and of that with the heads.
     pub fn ends(&self) -> &[String; 2] {
         &self.0
+    }
+}
+
+impl JsonSchema for ColumnNames {
+    fn schema_name() -> Cow<'static, str> {
+        "ColumnNames".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The columns with the tails and with the heads of arcs.",
+            "type": "array",
+            "items": { "type": "string", "minLength": 1 },
+            "minItems": 2,
+            "maxItems": 2,
+            "uniqueItems": true
+        })
     }
 }
 

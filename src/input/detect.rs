@@ -66,10 +66,11 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     if is_utf16(head) {
         return Err(utf16().at(&file.path));
     }
-    if let Some(binary) = binary.filter(|_| text || is_mostly_text(head)) {
-        return Err(Error::data(&file.path, format!("holds text, and its suffix says {binary}"))
+    let no_text = by_suffix.filter(|&format| is_binary(format) || has_magic(format));
+    if let Some(other) = no_text.filter(|_| text || is_mostly_text(head)) {
+        return Err(Error::data(&file.path, format!("holds text, and its suffix says {other}"))
             .expected("a content and a suffix that agree")
-            .advice(format!("name it with --format text or with --format {binary}")));
+            .advice(format!("name it with --format text or with --format {other}")));
     }
     if !text {
         return known(by_suffix, file);
@@ -157,6 +158,11 @@ fn format_of_suffix(suffix: &str) -> Option<Format> {
 /// Whether a format has no mark of its own, or one that other files may begin with.
 pub(super) const fn is_binary(format: Format) -> bool {
     matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
+}
+
+/// Whether files of a format begin in a way of their own.
+const fn has_magic(format: Format) -> bool {
+    matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet)
 }
 
 /// Whether all bytes can occur in a text.

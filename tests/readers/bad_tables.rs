@@ -44,7 +44,7 @@ fn arrays_that_are_no_edges_are_refused() {
         (of("<i8", "(6,)"), &["an array of shape (6,)", "two columns"]),
         (of("<i8", "(1, 6)"), &["1 rows and 6 columns", "edges[:, :2]"]),
         (of("<i8", "(3, 2, 1)"), &["shape (3, 2, 1)"]),
-        (of("<i8", "()"), &["48 bytes", "expected"]),
+        (of("<i8", "()"), &["176 bytes; expected 136 for an array of shape ()"]),
         (of("<f8", "(3, 2)"), &["elements of type '<f8'", "astype(numpy.int64)"]),
         (of("|b1", "(24, 2)"), &["elements of type '|b1'"]),
         (of("|O", "(3, 2)"), &["elements of type '|O'"]),
@@ -62,7 +62,10 @@ fn arrays_that_are_no_edges_are_refused() {
     ] {
         folder.refuses("bad.npy", bytes, parts);
     }
-    folder.refuses("text.npy", "0 1\n1 2\n", &["no NumPy array"]);
+    for (name, format) in [("g.npy", "npy"), ("g.npz", "scipy-npz"), ("g.parquet", "parquet")] {
+        folder.refuses(name, "0 1\n1 2\n", &[&format!("holds text, and its suffix says {format}"), "--format text"]);
+        folder.refuses(name, [0u8, 1, 2, 3, 0, 0, 0, 9], &[]);
+    }
 }
 
 /// A matrix as `save_npz` stores it, of 3 rows, with other arrays where `other` has some.
@@ -216,7 +219,7 @@ fn tables_of_anything_else_than_edges_are_refused() {
     for (schema, parts) in [
         ("required int64 a;", &["a table with the columns 'a' INT64", "two columns"][..]),
         ("required double a; required int64 b;", &["the column 'a' is of type DOUBLE", "'b' INT64", "--columns"]),
-        ("required int64 a; required binary b (UTF8);", &["the column 'b' is of type BYTE_ARRAY (String)"]),
+        ("required int64 a; required binary b (UTF8);", &["the column 'b' is of type BYTE_ARRAY (UTF8)"]),
         ("required int32 a (DATE); required int64 b;", &["the column 'a' is of type INT32 (Date)"]),
         ("required int64 a (DECIMAL(9,2)); required int64 b;", &["the column 'a' is of type INT64 (Decimal"]),
         ("required group a { required int64 x; } required int64 b;", &["the column 'a' is nested"]),

@@ -129,13 +129,13 @@ fn a_graph_may_lie_in_several_files() {
     let halves = [("a.bin", first), ("b.bin", second)]
         .map(|(name, arcs)| folder.write(name, bytes_of::<8>(arcs, |u, v| (u | v << 32).to_le_bytes())));
     assert_eq!(several(&halves), sorted);
-    let halves = [("a.parquet", first), ("b.pq", second)].map(|(name, arcs)| folder.write(name, table_of(arcs)));
-    assert_eq!(several(&halves), sorted);
-    let halves = [("a.npy", first, 3), ("b.npy", second, 5)].map(|(name, arcs, rows)| {
+    let tables = [("a.parquet", first), ("b.pq", second)].map(|(name, arcs)| folder.write(name, table_of(arcs)));
+    assert_eq!(several(&tables), sorted);
+    let arrays = [("a.npy", first, 3), ("b.npy", second, 5)].map(|(name, arcs, rows)| {
         let numbers: Vec<i64> = arcs.iter().flat_map(|&(u, v)| [u as i64, v as i64]).collect();
         folder.write(name, npy(1, "<u8", false, &format!("({rows}, 2)"), &words::<8>(&numbers)))
     });
-    assert_eq!(several(&halves), sorted);
+    assert_eq!(several(&arrays), sorted);
     let usage = |paths: &[PathBuf], format| {
         let error = Source::open(paths, format, &work_dir()).unwrap_err();
         assert_eq!(error.kind(), Kind::Usage, "{error}");
