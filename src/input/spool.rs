@@ -19,6 +19,9 @@ const STEP: u64 = 64 << 20;
 /// One part in so many of the disk is left free, but at most so many bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
+/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least.
+const MOST_GROWTH: u64 = 1 << 15;
+
 /// A copy that is being made.
 pub(super) struct Spool<'a> {
     file: File,
@@ -103,7 +106,10 @@ pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
         Compression::Zstd => {
             let mut head = [0; 18];
             let read = file.read_at(&mut head, 0).unwrap_or(0);
-            zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten().unwrap_or(0)
+            let plain = zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten();
+            // A header that is damaged may say anything.
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            plain.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
         }
         Compression::Bzip2 => 0,
         Compression::Gzip => {

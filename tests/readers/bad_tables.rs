@@ -4,8 +4,9 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
+use parquet::data_type::{ByteArray, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -152,8 +153,11 @@ pub(crate) fn table_of(arcs: &[(u64, u64)]) -> Vec<u8> {
     )
 }
 
-/// A table with one row group for each list of columns.
-fn table(schema: &str, groups: &[&dyn Fn(usize, &mut ColumnWriter<'_>)]) -> Vec<u8> {
+/// Fills the columns of a row group, given the number of each.
+type Fill<'a> = &'a dyn Fn(usize, &mut ColumnWriter<'_>);
+
+/// A table with one row group for each of `groups`.
+pub(crate) fn table(schema: &str, groups: &[Fill<'_>]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
     let properties = Arc::new(WriterProperties::builder().build());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
@@ -269,6 +273,33 @@ fn values_that_are_no_ids_are_refused() {
         }],
     );
     folder.refuses("bad.parquet", null, &["the column 'b' in row group 1: a null in row 3 (the first is 0)"]);
+}
+
+#[test]
+fn a_page_must_have_the_values_that_its_header_counts() {
+    let folder = Folder::new();
+    let schema = Arc::new(parse_message_type("message m { required int64 a; required int64 b; }").unwrap());
+    let properties =
+        WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BINARY_PACKED);
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    while let Some(mut column) = group.next_column().unwrap() {
+        column.typed::<Int64Type>().write_batch(&[3, 1, 4, 1, 5], None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    let whole = writer.into_inner().unwrap();
+    let expected = [(1, 1), (1, 1), (3, 3), (4, 4), (5, 5)];
+    assert_eq!(read(&folder.write("delta.parquet", &whole)).unwrap(), expected);
+    // A page of values begins with the size of blocks, the number of their parts, the number of values and the first one.
+    let parts =
+        (0..whole.len() - 5).find(|&at| whole[at..].starts_with(&[0x80, 2]) && whole[at + 3..].starts_with(&[5, 6]));
+    let at = parts.unwrap() + 3;
+    for count in [0, 6] {
+        let mut other = whole.clone();
+        other[at] = count;
+        folder.refuses("delta.parquet", other, &["the column 'a' in row group 0", "another number of values"]);
+    }
 }
 
 #[test]

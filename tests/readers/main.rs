@@ -6,6 +6,7 @@ mod bad_binary;
 mod bad_tables;
 mod bad_text;
 mod bvgraph;
+mod columns;
 #[path = "../common/mod.rs"]
 mod common;
 mod dialects;

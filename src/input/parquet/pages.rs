@@ -14,7 +14,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::thrift::{Found, walk};
+use super::thrift::{Found, varint, walk};
 use crate::disk;
 use crate::input::file::InputFile;
 
@@ -32,6 +32,8 @@ pub(super) struct Pages {
     pages: SerializedPageReader<Chunk>,
     /// Bytes of a value.
     width: usize,
+    /// Whether values may be missing.
+    nullable: bool,
     has_dictionary: bool,
 }
 
@@ -51,7 +53,8 @@ impl Pages {
             return Err(wrong("pages in another file"));
         }
         let pages = SerializedPageReader::new(Arc::new(Chunk(Arc::clone(file))), column, rows, None)?;
-        Ok(Self { pages, width, has_dictionary: false })
+        let nullable = column.column_descr().max_def_level() > 0;
+        Ok(Self { pages, width, nullable, has_dictionary: false })
     }
 
     fn check(&mut self, page: &Page) -> Result<()> {
@@ -62,20 +65,40 @@ impl Pages {
                     return Err(wrong("a dictionary that is too short"));
                 }
             }
-            Page::DataPage { encoding, .. } => self.check_encoding(*encoding)?,
-            Page::DataPageV2 { encoding, buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
-                self.check_encoding(*encoding)?;
-                if u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len) > buf.len() as u64 {
-                    return Err(wrong("levels that are longer than their page"));
-                }
+            Page::DataPage { encoding, buf, num_values, .. } => {
+                // The levels of a page that may have nulls come first, after their length.
+                let levels = match buf.first_chunk::<4>() {
+                    Some(length) if self.nullable => 4 + u64::from(u32::from_le_bytes(*length)),
+                    _ => 0,
+                };
+                self.check_values(*encoding, buf, levels, *num_values)?;
+            }
+            Page::DataPageV2 { encoding, buf, num_values, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
+                self.check_values(*encoding, buf, levels, *num_values)?;
             }
         }
         Ok(())
     }
 
-    fn check_encoding(&self, encoding: Encoding) -> Result<()> {
+    /// Checks a page whose values begin after so many bytes of levels.
+    fn check_values(&self, encoding: Encoding, page: &[u8], levels: u64, values: u32) -> Result<()> {
+        let Some(data) = usize::try_from(levels).ok().and_then(|levels| page.get(levels..)) else {
+            return Err(wrong("levels that are longer than their page"));
+        };
+        // Decoders of these two take for granted that all values are there.
+        let other_number = || Err(wrong("a page with nulls, or with another number of values than its header says"));
         match encoding {
-            Encoding::PLAIN | Encoding::DELTA_BINARY_PACKED | Encoding::BYTE_STREAM_SPLIT => Ok(()),
+            Encoding::PLAIN => Ok(()),
+            Encoding::BYTE_STREAM_SPLIT if data.len() as u64 == self.width as u64 * u64::from(values) => Ok(()),
+            Encoding::BYTE_STREAM_SPLIT => other_number(),
+            // The size of a block, the number of its parts, the number of values.
+            Encoding::DELTA_BINARY_PACKED => {
+                let mut at = 0;
+                let [_, _, packed] = [(); 3].map(|()| varint(data, &mut at));
+                let fits = packed.is_some_and(|packed| (1..=u64::from(values)).contains(&packed) || values == 0);
+                if fits { Ok(()) } else { other_number() }
+            }
             Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY if self.has_dictionary => Ok(()),
             Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => Err(wrong("a page before its dictionary")),
             other => Err(wrong(&format!("integers in the encoding {other}"))),

@@ -21,6 +21,20 @@ pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(&[i16], Found) -> Option<
     Some(walk.at)
 }
 
+/// The number of variable length at `at`, which moves behind it.
+pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(*at)?;
+        *at += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
 struct Walk<'a, 'v> {
     bytes: &'a [u8],
     at: usize,
@@ -41,15 +55,7 @@ impl Walk<'_, '_> {
     }
 
     fn varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(value);
-            }
-        }
-        None
+        varint(self.bytes, &mut self.at)
     }
 
     fn integer(&mut self) -> Option<i64> {

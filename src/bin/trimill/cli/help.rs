@@ -189,8 +189,8 @@ The format [default: found from content and suffix]:
   npy            NumPy .npy: an array of integers of two columns
   scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
   parquet        Parquet: two columns of integers; only in builds with the feature parquet
-All but bvgraph may be compressed (.gz, .bz2, .zst), or in an archive with one graph in it (.tar, .tar.gz,
-.zip and so on). A file that may be of two formats is refused.";
+All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
+A file that may be of two formats is refused.";
 
 /// Of `--header`.
 pub(crate) const HEADER: &str = "\
