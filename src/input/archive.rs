@@ -42,12 +42,7 @@ pub(super) fn unpacked(
     work_dir: &Path,
     control: &Control,
 ) -> Result<InputFile> {
-    let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
-    // Raw numbers may begin like an archive.
-    if format == Some(Format::ScipyNpz) || (raw && !is_named(file.name())) {
-        return Ok(file);
-    }
-    let (member, bytes, unpacked) = match kind(&file)? {
+    let (member, bytes, unpacked) = match kind(&file, format)? {
         None => return Ok(file),
         Some(Kind::Tar) => from_tar(&file, work_dir, control)?,
         Some(Kind::Zip) => match from_zip(&file, work_dir, control)? {
@@ -57,7 +52,7 @@ pub(super) fn unpacked(
     };
     let (archive, name) = (file.path.display(), shown(Path::new(&member)));
     tracing::info!(target: NOTE, "{archive}: its member '{name}' is read ({})", Bytes(bytes));
-    if kind(&unpacked)?.is_some() {
+    if kind(&unpacked, format)?.is_some() {
         return Err(Error::data(&unpacked.path, "is an archive in an archive")
             .expected("the file of a graph")
             .advice("unpack the outer archive first"));
@@ -73,7 +68,12 @@ fn is_named(path: &Path) -> bool {
 }
 
 /// The kind of archive, by the first bytes.
-fn kind(file: &InputFile) -> Result<Option<Kind>> {
+fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<Kind>> {
+    let raw = format.or_else(|| detect::by_suffix(file.name())).is_some_and(detect::is_binary);
+    // Raw numbers may begin like an archive.
+    if format == Some(Format::ScipyNpz) || (raw && !is_named(file.name())) {
+        return Ok(None);
+    }
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
         return Ok(Some(Kind::Zip));
     }

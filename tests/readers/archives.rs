@@ -180,6 +180,7 @@ fn raw_numbers_may_begin_like_an_archive() {
     let named = folder.write("data", &numbers);
     let source = Source::open_as(&[named], reading, &work_dir(), &Control::silent()).unwrap();
     assert_eq!(arcs(&source).unwrap().len(), 2);
+    assert_eq!(read(&folder.write("g.zip", zipped(&[("g.bin", &numbers)]))).unwrap().len(), 2);
     folder.refuses("g.dat", &numbers, &["the zip archive is damaged"]);
 }
 
