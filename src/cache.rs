@@ -20,9 +20,9 @@ use crate::disk;
 use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{self, Layout, open_file, open_temporary};
-use crate::input::Header;
 use crate::input::format::Format;
 use crate::input::identity::Identity;
+use crate::input::{ColumnNames, Header};
 use crate::orient::Oriented;
 
 const SUFFIX: &str = "trimgraf";
@@ -35,6 +35,9 @@ pub struct Origin {
     /// Whether the first line of edge lists was a header, where the user said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Header>,
+    /// The columns with the ends of edges, where the user named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ColumnNames>,
     /// The files.
     #[serde(flatten)]
     pub identity: Identity,

@@ -2,7 +2,7 @@
 //!
 //! Input: one or several files, or standard input. Output: every arc that the files hold, once each, as pairs of ids
 //! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
-//! in Matrix Market and METIS, 0-based in BVGraph and `.sg`, as written in edge lists.
+//! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
 //!
 //! [`Source::open`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
 //! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
@@ -13,21 +13,28 @@
 //! | `matrix_market`, `metis` | their text formats |
 //! | `bvgraph` | WebGraph's compressed crawls |
 //! | `gapbs`, `binary` | binary formats |
+//! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
+//! | `parquet` | tables, in builds with the feature `parquet` |
+//! | `archive` | the graph in a tar or zip archive |
 //! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | pieces of text |
 //! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
+//! | `column_names`, `ends` | columns that the user named; usual names of columns |
 //! | `file`, `batch`, `parallel` | reading files, batching arcs, dividing work among threads |
 //! | `rows`, `row_store` | rows of inputs that store them |
 //! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
 
+mod archive;
 pub mod arcs;
 mod batch;
 mod binary;
 mod bvgraph;
+mod column_names;
 mod columns;
 mod compressed;
 mod compression;
 mod contents;
 mod detect;
+mod ends;
 mod file;
 pub mod format;
 mod frames;
@@ -40,12 +47,16 @@ mod lines;
 mod matrix_market;
 mod metis;
 mod metis_rows;
+mod npy;
 mod number;
 mod pairs;
 mod parallel;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod preamble;
 mod row_store;
 pub mod rows;
+mod scipy;
 mod source;
 mod spool;
 mod stat;
@@ -59,6 +70,7 @@ mod far;
 mod tests;
 
 pub use bvgraph::name_without_dots;
+pub use column_names::ColumnNames;
 pub use header::Header;
 pub use identity::{FileIdentity, Identity};
 pub use source::{Reading, Source};

@@ -38,6 +38,7 @@ pub use bytes::Bytes;
 pub use control::{Control, Observer, Unit};
 pub use error::{Error, Kind, Result};
 pub use front::{Graph, Options};
+pub use input::ColumnNames;
 pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};

@@ -8,7 +8,7 @@ pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
 pub use crate::execute::directories::rates;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
-pub use crate::input::Header;
+pub use crate::input::{ColumnNames, Header};
 pub use crate::job::file::{
     CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, RunTable, SpillTable, Tables, WorkTable,
 };

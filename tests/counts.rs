@@ -270,6 +270,18 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
             }
             ("g.graph", format!("{n} {}\n{}\n", edges.len(), rows.join("\n")).into_bytes())
         }
+        "npy" => {
+            let text = format!("{{'descr': '>u4', 'fortran_order': False, 'shape': ({}, 2), }}\n", arcs.len());
+            let head = [b"\x93NUMPY\x01\x00", &(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat();
+            let words = arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_be_bytes);
+            ("g.npy", head.into_iter().chain(words).collect())
+        }
+        "zip" => {
+            let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+            zip.start_file("g/g.edges", zip::write::SimpleFileOptions::default()).unwrap();
+            arcs.iter().for_each(|(u, v)| writeln!(zip, "{u},{v}").unwrap());
+            ("g.zip", zip.finish().unwrap().into_inner())
+        }
         "bin-u32" => {
             ("g.bin", arcs.iter().flat_map(|&(u, v)| [u as u32, v as u32]).flat_map(u32::to_le_bytes).collect())
         }
@@ -309,7 +321,9 @@ proptest! {
     #[test]
     fn every_setting_gives_the_brute_force_count(
         arcs in arcs(),
-        format in prop::sample::select(vec!["text", "sparse", "gz", "matrix-market", "metis", "bin-u32", "bin-u64"]),
+        format in prop::sample::select(vec![
+            "text", "sparse", "gz", "matrix-market", "metis", "bin-u32", "bin-u64", "npy", "zip",
+        ]),
         settings in settings(),
     ) {
         let dir = tempfile::tempdir().unwrap();
@@ -327,7 +341,7 @@ proptest! {
         let format_of = match format {
             "bin-u64" => "input.format = 'bin-u64'",
             // The first arc of a short list could be taken for a header.
-            "text" | "sparse" | "gz" => "input.header = 'no'",
+            "text" | "sparse" | "gz" | "zip" => "input.header = 'no'",
             _ => "",
         };
         let toml = format!("input.path = '{}'\n{format_of}\n{settings}", file.display());

@@ -25,6 +25,12 @@ const SETTINGS: &[Setting] = &[
     ("input.format", INPUT, &["'text'", "'bin-u32'", "'matrix-market'"], &["'txt'", "'Text'", "''", "3"]),
     ("input.header", INPUT, &["'yes'", "'no'"], &["'maybe'", "'Yes'", "''", "true", "1"]),
     (
+        "input.columns",
+        INPUT,
+        &["['src', 'dst']", "['a b', 'c,d']"],
+        &["['a']", "['a', 'a']", "['a', 'b', 'c']", "['', 'b']", "'src,dst'", "[1, 2]", "[]"],
+    ),
+    (
         "partition.partitioner",
         INPUT,
         &["'auto'", "'rank'", "'random'", "'contiguous'", "'contiguous-vertices'", "'metis'", "'file:g.txt'"],

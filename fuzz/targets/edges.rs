@@ -82,10 +82,11 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
     }
 }
 
-/// Whether the file is compressed: such text announces one arc a byte, and may have more.
+/// Whether the file is compressed or an archive: such text announces one arc a byte, and may have more.
 fn is_packed(path: &Path) -> bool {
+    const MARKS: [&[u8]; 4] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"BZh", b"PK"];
     let head = std::fs::read(path).unwrap_or_default();
-    head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+    MARKS.iter().any(|mark| head.starts_with(mark)) || head.get(257..262) == Some(b"ustar")
 }
 
 /// The arcs must be the same when they are written as text, and as pairs of 64 bits, and read again.
@@ -93,7 +94,7 @@ fn rewritten(place: &Place, arcs: &Arcs) {
     let text: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
     let text = place.write("written.txt", format!("# arcs\n{text}"));
     // The first arc of a short list could be taken for a header.
-    let reading = Reading { format: None, header: Some(Header::No) };
+    let reading = Reading { header: Some(Header::No), ..Reading::default() };
     let source = Source::open_as(&[text], reading, place.dir(), &Control::silent()).expect("written text");
     assert!(self::arcs(&source).expect("written text").as_ref() == Some(arcs), "written as text");
     if !arcs.is_empty() {

@@ -37,7 +37,8 @@ const fn target(name: &'static str, check: fn(&Place, &[u8])) -> Target {
 }
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 20] = [
+pub(crate) const TARGETS: [Target; 24] = [
+    target("archive", readers::archive),
     target("assignment", assignment::check),
     target("bvgraph", bvgraph::check),
     target("bvgraph-offsets", bvgraph_offsets::check),
@@ -53,7 +54,10 @@ pub(crate) const TARGETS: [Target; 20] = [
     target("manifest", manifest::check),
     target("matrix-market", readers::matrix_market),
     target("metis", readers::metis),
+    target("npy", readers::npy),
     target("pairs", readers::pairs),
+    target("parquet", readers::parquet),
+    target("scipy-npz", readers::scipy_npz),
     target("spill", spill::check),
     target("spill-block", spill::block),
     target("text", readers::text),

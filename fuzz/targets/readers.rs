@@ -41,11 +41,30 @@ pub(super) fn pairs(place: &Place, bytes: &[u8]) {
     file(place, bytes, name, Some(format));
 }
 
-/// Any text format behind gzip or zstd; the first byte says which one.
+/// Any text format behind gzip, zstd or bzip2; the first byte says which one.
 pub(super) fn compressed(place: &Place, bytes: &[u8]) {
     let ([which], bytes) = first(bytes);
     let format = [Format::Text, Format::MatrixMarket, Format::Metis][usize::from(which) % 3];
     file(place, bytes, "g.packed", Some(format));
+}
+
+pub(super) fn npy(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.npy", Some(Format::Npy));
+}
+
+pub(super) fn scipy_npz(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.npz", Some(Format::ScipyNpz));
+}
+
+pub(super) fn parquet(place: &Place, bytes: &[u8]) {
+    file(place, bytes, "g.parquet", Some(Format::Parquet));
+}
+
+/// An archive of any kind, whose name says which; the program detects the format of the graph.
+pub(super) fn archive(place: &Place, bytes: &[u8]) {
+    const NAMES: [&str; 4] = ["g.tar", "g.zip", "g.tar.packed", "g"];
+    let ([name], bytes) = first(bytes);
+    file(place, bytes, NAMES[usize::from(name) % NAMES.len()], None);
 }
 
 /// The first byte chooses the suffix, and the program detects the format.

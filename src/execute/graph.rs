@@ -41,8 +41,8 @@ impl<'a> Input<'a> {
     pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         setup.pool.install(|| {
             let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
-            let (format, header) = (source.format(), source.header());
-            let origin = source.identity()?.map(|identity| Origin { format, header, identity });
+            let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
+            let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
             let bytes = Bytes(source.bytes());
             Ok(Self { source: Box::new(source), bytes, origin })
         })

@@ -115,6 +115,7 @@ fn refuse_partition_settings(job: &Job, dir: &Path) -> Result<()> {
         (job.block_bytes.is_some(), "a size of row blocks"),
         (job.format.is_some(), "a format"),
         (job.header.is_some(), "a header"),
+        (job.columns.is_some(), "columns"),
         (job.run_dir.is_some(), "a run directory"),
         (job.keep_spill, "to keep the spills"),
         (job.counts_vertices(), "the triangles at each vertex, whose ids and degrees only the graph has"),

@@ -43,8 +43,9 @@ enum Source {
 }
 
 impl Graph {
-    /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500 or pairs, also `.gz` or
-    /// `.zst`. Its format is found from content and suffix.
+    /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500, pairs, NumPy `.npy`, SciPy
+    /// `.npz` or Parquet (with the feature `parquet`), also `.gz`, `.bz2` or `.zst`, or alone in a `.tar` or `.zip`. Its format is found
+    /// from content and suffix.
     ///
     /// ```
     /// # let dir = tempfile::tempdir()?;

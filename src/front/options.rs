@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use crate::bytes::Bytes;
+use crate::input::ColumnNames;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 
@@ -103,6 +104,13 @@ impl Options {
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.tables.partition.seed = Some(seed);
+        self
+    }
+
+    /// The columns of a Parquet file that hold the ends of edges; by default the first two.
+    #[must_use]
+    pub fn columns(mut self, columns: ColumnNames) -> Self {
+        self.tables.input.columns = Some(columns);
         self
     }
 

@@ -1,7 +1,7 @@
 //! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the
 //! file is refused with the names of both, of which the user has to choose one.
 //!
-//! Content first: a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
+//! Content first: the first bytes of NumPy, SciPy and Parquet files, a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
 //! whose rows differ in length is not an edge list, so it is METIS if it begins like such a file; the METIS reader then checks
 //! all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be recognised by their suffix.
 //! Reads at most 64 KiB.
@@ -9,17 +9,22 @@
 use std::path::Path;
 
 use super::bvgraph::Files;
+use super::compression::Compression;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs;
 use super::head::BYTE_ORDER_MARK;
 use super::hints::{is_mostly_text, is_utf16, utf16};
 use super::metis;
+use super::npy;
 use super::number::{columns, whole};
 use super::pairs::is_blank_or_comment;
 use crate::error::{Error, Result};
 
 const HEAD: u64 = 1 << 16;
+
+/// The first and the last bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
 
 /// Whether `path` names a BVGraph by its base name or its `.properties`.
 pub(super) fn names_bvgraph(path: &Path) -> bool {
@@ -35,7 +40,7 @@ pub(super) fn names_bvgraph(path: &Path) -> bool {
 /// # Errors
 /// When it cannot be determined, or may be either of two.
 pub(super) fn detect(file: &InputFile) -> Result<Format> {
-    let suffix = suffix(&file.path);
+    let suffix = suffix(file.name());
     let by_suffix = format_of_suffix(&suffix);
     let binary = by_suffix.filter(|&format| is_binary(format));
     // Raw numbers may look like the beginning of a compressed file.
@@ -43,6 +48,10 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
         return known(by_suffix, file);
     }
     let head = file.head(HEAD)?;
+    if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || format != Format::ScipyNpz)
+    {
+        return Ok(format);
+    }
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
     if head.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
         return Ok(Format::MatrixMarket);
@@ -57,10 +66,11 @@ pub(super) fn detect(file: &InputFile) -> Result<Format> {
     if is_utf16(head) {
         return Err(utf16().at(&file.path));
     }
-    if let Some(binary) = binary.filter(|_| text || is_mostly_text(head)) {
-        return Err(Error::data(&file.path, format!("holds text, and its suffix says {binary}"))
+    let no_text = by_suffix.filter(|&format| is_binary(format) || has_magic(format));
+    if let Some(other) = no_text.filter(|_| text || is_mostly_text(head)) {
+        return Err(Error::data(&file.path, format!("holds text, and its suffix says {other}"))
             .expected("a content and a suffix that agree")
-            .advice(format!("name it with --format text or with --format {binary}")));
+            .advice(format!("name it with --format text or with --format {other}")));
     }
     if !text {
         return known(by_suffix, file);
@@ -81,11 +91,45 @@ fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
     })
 }
 
+/// The format of files that begin in a way of their own.
+fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
+    Ok(match head {
+        head if head.starts_with(npy::header::MAGIC) => Some(Format::Npy),
+        // Other archives were unpacked before.
+        head if is_zip(head) => Some(Format::ScipyNpz),
+        head if head.starts_with(PARQUET) && (file.compression.is_some() || ends_with(file, PARQUET)?) => {
+            Some(Format::Parquet)
+        }
+        _ => None,
+    })
+}
+
+/// Whether a file with these first bytes is a zip archive, with members or without.
+pub(super) fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// Whether the last bytes of a plain file are `mark`.
+fn ends_with(file: &InputFile, mark: &[u8]) -> Result<bool> {
+    let start = file.bytes.saturating_sub(mark.len() as u64);
+    Ok(&*file.window(start, file.bytes)? == mark)
+}
+
+/// The format that a name says, if it says one.
+pub(super) fn by_suffix(path: &Path) -> Option<Format> {
+    format_of_suffix(&suffix(path))
+}
+
+/// Whether the name is one that files of a format have.
+pub(super) fn is_named(path: &Path) -> bool {
+    by_suffix(path).is_some()
+}
+
 /// The suffix in lower case, for a compressed file that of the plain file; `out` for `out.NAME` of KONECT, if NAME is not
 /// the suffix of another format.
 fn suffix(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let name = Compression::SUFFIXES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     match name.rsplit_once('.') {
         Some((_, suffix)) if format_of_suffix(suffix).is_some() => suffix.to_owned(),
         _ if name.starts_with("out.") => "out".into(),
@@ -104,12 +148,21 @@ fn format_of_suffix(suffix: &str) -> Option<Format> {
         "bin" | "bin32" | "u32" => Format::BinU32,
         "bin64" | "u64" => Format::BinU64,
         "graph" => Format::Bvgraph,
+        "npy" => Format::Npy,
+        "npz" => Format::ScipyNpz,
+        "parquet" | "pq" => Format::Parquet,
         _ => return None,
     })
 }
 
-const fn is_binary(format: Format) -> bool {
+/// Whether a format has no mark of its own, or one that other files may begin with.
+pub(super) const fn is_binary(format: Format) -> bool {
     matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
+}
+
+/// Whether files of a format begin in a way of their own.
+const fn has_magic(format: Format) -> bool {
+    matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet)
 }
 
 /// Whether all bytes can occur in a text.

@@ -5,7 +5,7 @@
 //! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ const SMALLEST_PACKED: u64 = 18;
 pub(super) struct InputFile {
     /// What messages call it.
     pub(super) path: PathBuf,
+    /// Its name in the archive that it was unpacked from.
+    pub(super) member: Option<PathBuf>,
     pub(super) file: File,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
@@ -96,9 +98,20 @@ impl InputFile {
         if bytes == 0 {
             return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
         }
-        let mut input = Self { path: path.to_path_buf(), file, bytes, compression: None, spooled };
-        input.compression = Compression::of(&input.raw_head(4)?);
+        let mut input = Self { path: path.to_path_buf(), member: None, file, bytes, compression: None, spooled };
+        input.compression = Compression::of(&input.raw_head(Compression::HEAD)?);
         Ok(input)
+    }
+
+    /// The member `name` of this archive, whose bytes were copied to `file`.
+    pub(super) fn member(&self, name: &str, file: File) -> Result<Self> {
+        let path = PathBuf::from(format!("{}: {name}", self.path.display()));
+        Ok(Self { member: Some(PathBuf::from(name)), ..Self::new(&path, file, self.spooled)? })
+    }
+
+    /// The name whose suffix says what is in the file.
+    pub(super) fn name(&self) -> &Path {
+        self.member.as_deref().unwrap_or(&self.path)
     }
 
     /// This file if it is plain, else its plain text in an anonymous file in `work_dir`.
@@ -120,14 +133,14 @@ impl InputFile {
         drop(stream);
         let file = spool.finish();
         // A file that is compressed twice is not decompressed again; no format begins like that, so it is refused.
-        Ok(Self { compression: None, ..Self::new(&self.path, file, self.spooled)? })
+        Ok(Self { compression: None, member: self.member, ..Self::new(&self.path, file, self.spooled)? })
     }
 
     /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
     /// or it can be decoded.
     pub(super) fn is_packed(&self) -> Result<bool> {
-        let suffix = self.path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
-        if self.compression.is_none() || ["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) {
+        let name = self.name().to_string_lossy().to_ascii_lowercase();
+        if self.compression.is_none() || Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
             return Ok(self.compression.is_some());
         }
         let decoded = self.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
@@ -168,15 +181,16 @@ impl InputFile {
                 let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(&self.path, e))?;
                 Box::new(BufReader::with_capacity(1 << 18, decoder))
             }
+            Some(Compression::Bzip2) => {
+                Box::new(BufReader::with_capacity(1 << 18, bzip2::bufread::MultiBzDecoder::new(raw)))
+            }
         })
     }
 
     /// The error for a stream that could not be read further.
     pub(super) fn damaged(&self, error: io::Error) -> Error {
-        let (name, suffix) = match self.compression {
-            None => return Error::read(&self.path, error),
-            Some(Compression::Gzip) => ("gzip", ".gz"),
-            Some(Compression::Zstd) => ("zstd", ".zst"),
+        let Some((name, suffix)) = self.compression.map(Compression::names) else {
+            return Error::read(&self.path, error);
         };
         let found = if error.kind() == io::ErrorKind::UnexpectedEof {
             format!("the {name} stream is truncated: it ends in the middle")
@@ -227,5 +241,17 @@ impl Read for Pread<'_> {
             task.advance(read as u64);
         }
         Ok(read)
+    }
+}
+
+impl Seek for Pread<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let (from, by) = match to {
+            SeekFrom::Start(at) => (at, 0),
+            SeekFrom::Current(by) => (self.at, by),
+            SeekFrom::End(by) => (self.file.metadata()?.len(), by),
+        };
+        self.at = from.checked_add_signed(by).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }

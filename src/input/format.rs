@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum Format {
     /// WebGraph's `.graph` and `.properties`.
     Bvgraph,
-    /// An edge list as text: SNAP, KONECT, Graph Challenge, GAPBS `.el`, CSV; plain, `.gz` or `.zst`.
+    /// An edge list as text: SNAP, KONECT, Graph Challenge, GAPBS `.el`, CSV; plain, `.gz`, `.bz2` or `.zst`.
     Text,
     /// Matrix Market, coordinate.
     MatrixMarket,
@@ -28,11 +28,17 @@ pub enum Format {
     BinU32,
     /// Pairs of little-endian `u64`.
     BinU64,
+    /// NumPy `.npy`: an array of integers of two columns.
+    Npy,
+    /// SciPy `.npz`: a sparse matrix (CSR, CSC, COO).
+    ScipyNpz,
+    /// Apache Parquet: two columns of integers; in builds with the feature `parquet`.
+    Parquet,
 }
 
 impl Format {
     /// All formats, in the order in which help texts list them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Bvgraph,
         Self::Text,
         Self::MatrixMarket,
@@ -41,6 +47,9 @@ impl Format {
         Self::Graph500,
         Self::BinU32,
         Self::BinU64,
+        Self::Npy,
+        Self::ScipyNpz,
+        Self::Parquet,
     ];
 
     /// The name as it is typed.
@@ -54,12 +63,15 @@ impl Format {
             Self::Graph500 => "graph500",
             Self::BinU32 => "bin-u32",
             Self::BinU64 => "bin-u64",
+            Self::Npy => "npy",
+            Self::ScipyNpz => "scipy-npz",
+            Self::Parquet => "parquet",
         }
     }
 
     /// Whether one graph may be spread over several files.
     pub const fn takes_several_files(self) -> bool {
-        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64)
+        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy | Self::Parquet)
     }
 
     /// All names, separated by `, `.
@@ -93,13 +105,16 @@ impl ValueEnum for Format {
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let help = match self {
             Self::Bvgraph => "WebGraph: .graph with .properties beside it",
-            Self::Text => "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz or .zst",
+            Self::Text => "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst",
             Self::MatrixMarket => "Matrix Market, coordinate",
             Self::Metis => "METIS .graph",
             Self::GapbsSg => "serialized graph of the GAP Benchmark Suite",
             Self::Graph500 => "packed edges of the Graph500 generator, 12 bytes each",
             Self::BinU32 => "pairs of u32, little-endian",
             Self::BinU64 => "pairs of u64, little-endian",
+            Self::Npy => "NumPy .npy: an array of integers of two columns",
+            Self::ScipyNpz => "SciPy .npz: a sparse matrix (CSR, CSC, COO)",
+            Self::Parquet => "Parquet: two columns of integers; in builds with the feature parquet",
         };
         Some(PossibleValue::new(self.name()).help(help))
     }

@@ -4,6 +4,9 @@
 //! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
 //! stored. Values are ignored, but all entries must have one, or none. There must be as many entries as the header says, all
 //! inside the matrix. Parsed by all threads; memory: a window a thread.
+//!
+//! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
+//! matrix, and entries stand for themselves only. That line cannot be mistaken: as an arc it would be a loop, which closes no triangle.
 
 use super::batch::Batch;
 use super::columns::Columns;
@@ -14,8 +17,8 @@ use super::number::{columns, whole};
 use super::pairs::{self, Dialect};
 use super::parallel::in_order;
 use super::{ArcSink, Reader, check_vertices};
-use crate::control::{Control, Task};
-use crate::error::{Error, Result};
+use crate::control::{Control, NOTE, Task};
+use crate::error::{Error, Kind, Result};
 
 /// A matrix whose header was read and checked.
 pub(super) struct MatrixMarket {
@@ -27,6 +30,8 @@ pub(super) struct MatrixMarket {
     entries: u64,
     /// Where the entries begin.
     start: u64,
+    /// Whether the file begins with a banner.
+    has_banner: bool,
 }
 
 /// The bounds of entries.
@@ -54,21 +59,32 @@ impl MatrixMarket {
     /// Reads the header of a plain file.
     pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
         let mut head = Head::new(&file, sizes)?;
-        let Banner { values, symmetric } = banner(&mut head)?;
-        let Some(line) = head.next_content()? else {
+        let first = head.next()?.unwrap_or_default().to_vec();
+        let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
+        let Banner { values, symmetric } =
+            if has_banner { banner(&first, &head)? } else { Banner { values: false, symmetric: false } };
+        let is_size = !has_banner && !matches!(first.trim_ascii().first(), None | Some(b'%'));
+        let line = if is_size { Some(first.trim_ascii().to_vec()) } else { head.next_content()? };
+        let Some(line) = line else {
             return Err(head.error("the file ends before the size of the matrix"));
         };
         let numbers: Vec<Option<u64>> = columns(&line).map(whole).collect();
         let [Some(rows), Some(cols), Some(entries)] = numbers[..] else {
-            return Err(head
+            let error = head
                 .error(format!("'{}'", super::number::shown(&line)))
-                .expected("the size of the matrix: rows, columns, entries"));
+                .expected("the size of the matrix: rows, columns, entries");
+            return Err(if has_banner { error } else { without_banner(error) });
         };
         if rows != cols {
-            return Err(head
+            let error = head
                 .error(format!("a matrix of {rows} rows and {cols} columns"))
                 .expected("a square matrix")
-                .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids");
+            return Err(if has_banner { error } else { without_banner(error) });
+        }
+        if !has_banner {
+            let (path, line) = (file.path.display(), head.number);
+            tracing::info!(target: NOTE, "{path}:{line}: '{rows} {cols} {entries}' is the size of a matrix without a banner");
         }
         check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
         let start = head.end;
@@ -78,7 +94,7 @@ impl MatrixMarket {
         }
         drop(head);
         let columns = entry.unwrap_or(Columns::TWO);
-        Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, file, sizes })
+        Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, has_banner, file, sizes })
     }
 
     /// The line of the first entry after those that the header counts.
@@ -113,6 +129,16 @@ impl Reader for MatrixMarket {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let scanned = self.scan_entries(sink, control, task);
+        scanned.map_err(|error| match error.kind() {
+            Kind::Data if !self.has_banner => without_banner(error),
+            _ => error,
+        })
+    }
+}
+
+impl MatrixMarket {
+    fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         task.advance(self.start);
         let ranges: Vec<_> = lines::ranges(&self.file, self.start, self.sizes.window).collect();
         let found = in_order(&ranges, |range| {
@@ -143,8 +169,13 @@ struct Banner {
     symmetric: bool,
 }
 
-fn banner(head: &mut Head<'_>) -> Result<Banner> {
-    let line = head.next()?.unwrap_or_default();
+/// Adds to an error about a file without a banner that it may be something else.
+fn without_banner(error: Error) -> Error {
+    error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
+}
+
+/// Reads the first line.
+fn banner(line: &[u8], head: &Head<'_>) -> Result<Banner> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let ["%%matrixmarket", object, layout, field, symmetry] = words[..] else {

@@ -6,6 +6,7 @@
 //! first line's tail, so that cannot be the number of vertices.
 
 use super::columns::Columns;
+use super::ends;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, Sizes as Declared};
@@ -17,26 +18,6 @@ use crate::error::{Error, Result};
 
 /// The most bytes that are read after that line.
 pub(super) const SAMPLE: u64 = 1 << 16;
-
-/// Names of columns that hold tails and heads of arcs.
-const TAILS: [&str; 11] =
-    ["source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid"];
-const HEADS: [&str; 14] = [
-    "target",
-    "dst",
-    "dest",
-    "destination",
-    "to",
-    "head",
-    "v",
-    "node2",
-    "id2",
-    "targetid",
-    "dstid",
-    "destid",
-    "toid",
-    "tonodeid",
-];
 
 /// Where arcs begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,18 +210,15 @@ fn names(line: &[u8]) -> Option<Vec<String>> {
 
 /// Whether the first of these columns numbers the lines, and arcs are in the second and third.
 fn index_column(names: &[String]) -> Result<bool> {
-    let plain = |name: &String| name.replace(|c: char| !c.is_alphanumeric(), "");
-    let place = |known: &[&str]| names.iter().position(|name| known.contains(&plain(name).as_str()));
-    match (place(&TAILS), place(&HEADS)) {
-        (Some(tail), Some(head)) => match (tail.min(head), tail.max(head)) {
-            (0, 1) => Ok(false),
-            (1, 2) => Ok(true),
-            (one, other) => Err(Error::data("", format!("the ends of arcs in columns {} and {}", one + 1, other + 1))
+    match ends::places(names) {
+        Some((0, 1)) => Ok(false),
+        Some((1, 2)) => Ok(true),
+        Some((one, other)) => {
+            Err(Error::data("", format!("the ends of arcs in columns {} and {}", one + 1, other + 1))
                 .expected("them in the first two columns")
-                .advice(format!("write these first, as by cut -d, -f{},{} FILE > NEW", one + 1, other + 1))),
-        },
-        _ => Ok(names.len() > 2
-            && names.first().is_some_and(|name| name.is_empty() || name == "index" || name.starts_with("unnamed"))),
+                .advice(format!("write these first, as by cut -d, -f{},{} FILE > NEW", one + 1, other + 1)))
+        }
+        None => Ok(names.len() > 2 && names.first().is_some_and(|name| ends::is_index(name))),
     }
 }
 

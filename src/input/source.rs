@@ -3,8 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::archive;
 use super::binary::Binary;
 use super::bvgraph::{Bvgraph, Files};
+use super::column_names::ColumnNames;
 use super::detect;
 use super::file::InputFile;
 use super::format::Format;
@@ -14,7 +16,9 @@ use super::identity::{Identity, Watched};
 use super::lines::Sizes;
 use super::matrix_market::MatrixMarket;
 use super::metis::Metis;
+use super::npy::Npy;
 use super::rows::AdjacencyRows;
+use super::scipy::SciPy;
 use super::text::Text;
 use super::{ArcSink, Reader};
 use crate::bytes::Bytes;
@@ -23,12 +27,14 @@ use crate::error::{Error, Kind, Result};
 use crate::memory::HostMemory;
 
 /// What the user says about an input; everything else is found from its content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The format of all files.
     pub format: Option<Format>,
     /// Whether the first line of each edge list is a header.
     pub header: Option<Header>,
+    /// The columns with the ends of edges, in formats whose columns have names.
+    pub columns: Option<ColumnNames>,
 }
 
 /// A graph that can be read, as often as needed.
@@ -57,14 +63,14 @@ impl Source {
     /// # Errors
     /// As [`Self::open_as`].
     pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
-        Self::open_as(inputs, Reading { format, header: None }, work_dir, &Control::silent())
+        Self::open_as(inputs, Reading { format, ..Reading::default() }, work_dir, &Control::silent())
     }
 
     /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
     ///
     /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
-    /// base name. Standard input and pipes are copied to an anonymous temporary file in `work_dir`, because an input is
-    /// read twice; so are the contents of a compressed file that is not an edge list.
+    /// base name. Of an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous
+    /// temporary file in `work_dir`, because an input is read twice; so are members of archives, and the contents of a compressed file that is not an edge list.
     ///
     /// # Errors
     /// [`crate::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
@@ -102,7 +108,7 @@ impl Source {
         window: std::num::NonZeroU64,
     ) -> Result<Self> {
         let sizes = Sizes { window: window.get(), ..Sizes::USUAL };
-        Self::open_sized(inputs, Reading { format, header: None }, work_dir, sizes, &Control::silent())
+        Self::open_sized(inputs, Reading { format, ..Reading::default() }, work_dir, sizes, &Control::silent())
     }
 
     /// As [`Self::open`], with windows of another size.
@@ -133,15 +139,24 @@ impl Source {
         } else {
             inputs.iter().map(|path| InputFile::open(path, work_dir, control)).collect::<Result<_>>()?
         };
+        let files: Vec<InputFile> = files
+            .into_iter()
+            .map(|file| archive::unpacked(file, reading.format, work_dir, control))
+            .collect::<Result<_>>()?;
         let format = match reading.format {
             Some(format) => format,
             None => common_format(&files)?,
         };
         if format == Format::Bvgraph {
+            if let Some(file) = files.iter().find(|file| file.member.is_some()) {
+                return Err(Error::data(&file.path, "a BVGraph in an archive")
+                    .expected("NAME.graph as it is, with NAME.properties beside it")
+                    .advice("unpack the archive first"));
+            }
             return Self::open_bvgraph(inputs, reading, work_dir, control);
         }
         check_number(inputs, format)?;
-        check_header(&files[0].path, format, reading)?;
+        check_reading(&files[0].path, format, &reading)?;
         let bytes;
         let identified = watched.len() == files.len() && files.iter().all(|file| !file.spooled);
         let reader: Box<dyn Reader> = match format {
@@ -155,6 +170,22 @@ impl Source {
                 bytes = files.iter().map(|file| file.bytes).sum();
                 Box::new(Binary::open(files, format, sizes)?)
             }
+            Format::Npy | Format::Parquet => {
+                let files: Vec<InputFile> =
+                    files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
+                bytes = files.iter().map(|file| file.bytes).sum();
+                if format == Format::Npy {
+                    Box::new(Npy::open(files, sizes)?)
+                } else {
+                    open_parquet(files, reading.columns.as_ref())?
+                }
+            }
+            Format::ScipyNpz => {
+                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+                let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
+                bytes = matrix.bytes();
+                Box::new(matrix)
+            }
             Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
                 let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
                 let file = match format {
@@ -164,7 +195,7 @@ impl Source {
                 bytes = file.bytes;
                 match format {
                     Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
-                    Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, reading))?),
+                    Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, &reading))?),
                     _ => Box::new(GapbsSg::open(file, sizes)?),
                 }
             }
@@ -174,7 +205,7 @@ impl Source {
 
     fn open_bvgraph(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
         check_number(inputs, Format::Bvgraph)?;
-        check_header(&inputs[0], Format::Bvgraph, reading)?;
+        check_reading(&inputs[0], Format::Bvgraph, &reading)?;
         let files = Files::of(&inputs[0]);
         if inputs[0].as_os_str() == "-" {
             return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
@@ -202,12 +233,17 @@ impl Source {
         self.reading.header
     }
 
+    /// The columns with the ends of edges that the user named.
+    pub fn columns(&self) -> Option<&ColumnNames> {
+        self.reading.columns.as_ref()
+    }
+
     /// The size of what is read, in bytes: all files as stored on disk.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`).
+    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
     pub fn declared_vertices(&self) -> Option<u64> {
         self.reader.declared_vertices()
     }
@@ -241,7 +277,7 @@ impl Source {
         control.check()?;
         let task = control.task("read", Some(self.bytes), Unit::Bytes);
         let scanned = self.reader.scan(sink, control, &task);
-        if self.format == Format::Metis { scanned.map_err(|error| if_text(error, self.reading)) } else { scanned }
+        if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
     }
 
     /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
@@ -291,7 +327,7 @@ fn common_format(files: &[InputFile]) -> Result<Format> {
 }
 
 /// Adds to an error about a METIS file that the format may be another one, unless the user named it.
-fn if_text(error: Error, reading: Reading) -> Error {
+fn if_text(error: Error, reading: &Reading) -> Error {
     if reading.format.is_none() && error.kind() == Kind::Data {
         error.also("if it is an edge list, name it with --format text")
     } else {
@@ -299,8 +335,14 @@ fn if_text(error: Error, reading: Reading) -> Error {
     }
 }
 
-/// Refuses `--header` for formats other than edge lists.
-fn check_header(path: &Path, format: Format, reading: Reading) -> Result<()> {
+/// Refuses `--header` for formats other than edge lists, and `--columns` for those whose columns have no names.
+fn check_reading(path: &Path, format: Format, reading: &Reading) -> Result<()> {
+    if reading.columns.is_some() && format != Format::Parquet {
+        return Err(Error::usage(format!("--columns for a file of format {format}"))
+            .at(path)
+            .expected("a Parquet file, whose columns have names")
+            .advice("leave it out; the ends of edges are the first two columns"));
+    }
     if reading.header.is_none() || format == Format::Text {
         return Ok(());
     }
@@ -315,6 +357,21 @@ fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
     if inputs.len() == 1 || format.takes_several_files() {
         return Ok(());
     }
+    let several: Vec<&str> =
+        Format::ALL.into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
     Err(Error::usage(format!("{} files of format {format}", inputs.len()))
-        .expected("one file; only text, graph500, bin-u32 and bin-u64 may be several"))
+        .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(files: Vec<InputFile>, columns: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
+    Ok(Box::new(super::parquet::Parquet::open(files, columns)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(files: Vec<InputFile>, _: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
+    let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
+    Err(Error::usage("a Parquet file, which this build does not read")
+        .at(path)
+        .advice("install one that does: cargo install --path . --features parquet"))
 }

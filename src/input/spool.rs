@@ -1,5 +1,5 @@
 //! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
-//! cannot be read in one pass.
+//! cannot be read in one pass, a member of an archive.
 //!
 //! Input: bytes in pieces. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
 //! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
@@ -18,6 +18,9 @@ use crate::error::{Error, Result};
 const STEP: u64 = 64 << 20;
 /// One part in so many of the disk is left free, but at most so many bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
+
+/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least.
+const MOST_GROWTH: u64 = 1 << 15;
 
 /// A copy that is being made.
 pub(super) struct Spool<'a> {
@@ -97,14 +100,18 @@ fn room(dir: &Path) -> Result<u64> {
 }
 
 /// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
-/// for gzip that of the last member modulo 2^32.
+/// for gzip that of the last member modulo 2^32. bzip2 stores none.
 pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
     match compression {
         Compression::Zstd => {
             let mut head = [0; 18];
             let read = file.read_at(&mut head, 0).unwrap_or(0);
-            zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten().unwrap_or(0)
+            let plain = zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten();
+            // A header that is damaged may say anything.
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            plain.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
         }
+        Compression::Bzip2 => 0,
         Compression::Gzip => {
             let (mut end, bytes) = ([0; 4], file.metadata().map_or(0, |metadata| metadata.len()));
             let read = bytes.checked_sub(4).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok());

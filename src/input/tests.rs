@@ -27,7 +27,7 @@ const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
 fn read(paths: &[PathBuf], format: Option<Format>, window: u64) -> Result<Vec<(u64, u64)>> {
     let sizes = Sizes { window, longest_line: 1 << 12 };
-    let reading = Reading { format, header: None };
+    let reading = Reading { format, ..Reading::default() };
     let source = Source::open_sized(paths, reading, &std::env::temp_dir(), sizes, &Control::silent())?;
     let keep = Keep::default();
     let found = source.scan(&keep, &Control::silent())?;

@@ -19,8 +19,8 @@ use super::suggest;
 use crate::bytes::Bytes;
 use crate::cluster::Scheduler;
 use crate::error::{Error, Result};
-use crate::input::Header;
 use crate::input::format::Format;
+use crate::input::{ColumnNames, Header};
 use crate::partition::prune::Prune;
 
 /// A job file: settings for all jobs, and the jobs.
@@ -103,6 +103,8 @@ pub struct InputTable {
     pub format: Option<Format>,
     /// Whether the first line of each edge list is a header; found from the content where it is missing.
     pub header: Option<Header>,
+    /// The columns with the ends of edges, such as `["src", "dst"]`, in a Parquet file; the first two where they are not named.
+    pub columns: Option<ColumnNames>,
 }
 
 /// `[job.partition]`

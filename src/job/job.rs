@@ -18,7 +18,7 @@ use crate::bytes::Bytes;
 use crate::cluster::{Cluster, Scheduler};
 use crate::error::{Error, Result};
 use crate::input::format::Format;
-use crate::input::{Header, Reading};
+use crate::input::{ColumnNames, Header, Reading};
 use crate::outputs::Asked;
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
@@ -38,6 +38,9 @@ pub struct Job {
     pub format: Option<Format>,
     /// Whether the first line of edge lists is a header, where the user said so.
     pub header: Option<Header>,
+    /// The columns with the ends of edges, where the user named them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ColumnNames>,
     /// How vertices are assigned; its METIS settings are in here, too.
     pub partitioner: Partitioner,
     /// The number of partitions.
@@ -220,6 +223,7 @@ impl Job {
             inputs,
             format: typed.input.format,
             header: typed.input.header,
+            columns: typed.input.columns.clone(),
             partitioner,
             parts: partition.parts.unwrap_or_default(),
             seed: partition.seed.unwrap_or(1),
@@ -290,7 +294,7 @@ impl Job {
 
     /// What the job says about its input.
     pub fn reading(&self) -> Reading {
-        Reading { format: self.format, header: self.header }
+        Reading { format: self.format, header: self.header, columns: self.columns.clone() }
     }
 
     /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file.

@@ -69,7 +69,7 @@ fn tables(job: &Job, chosen: &Chosen<'_>) -> Tables {
     let on_gpu = chosen.backend == "cuda";
     let place = |path: &Option<PathBuf>| path.as_deref().map(absolute);
     Tables {
-        input: InputTable { path, paths, format: job.format, header: job.header },
+        input: InputTable { path, paths, format: job.format, header: job.header, columns: job.columns.clone() },
         partition: if cut {
             PartitionTable {
                 partitioner: Some(partitioner),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
-        let typed = job("input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no' }\n\
+        let typed = job("input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'] }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\

@@ -67,9 +67,10 @@ impl JobRecord {
         Ok(Self {
             kind: KIND.into(),
             input: origin.identity.files.clone(),
-            format: match origin.header {
-                None => origin.format.to_string(),
-                Some(header) => format!("{} (header: {})", origin.format, header.name()),
+            format: match (origin.header, &origin.columns) {
+                (Some(header), _) => format!("{} (header: {})", origin.format, header.name()),
+                (None, Some(columns)) => format!("{} (columns: {columns})", origin.format),
+                (None, None) => origin.format.to_string(),
             },
             partitioner: job.partitioner.to_string(),
             metis_contract,

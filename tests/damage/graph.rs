@@ -35,7 +35,7 @@ fn graph(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
     let cache = Cache::open(dir, Some(Bytes(u64::MAX))).unwrap();
     let control = Control::silent();
-    let mut origin = Origin { format: Format::Text, header: None, identity: Identity::default() };
+    let mut origin = Origin { format: Format::Text, header: None, columns: None, identity: Identity::default() };
     let graph =
         prepare(&source, Some(&mut origin), Bytes::ZERO, space, Some(&cache), &control, &mut Vec::new()).unwrap();
     graph.path().unwrap().to_path_buf()

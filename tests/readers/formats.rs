@@ -8,6 +8,7 @@ use trimill::testing::error::{Error, Kind, Result};
 use trimill::testing::input::format::Format;
 use trimill::testing::input::{ArcSink, Source};
 
+use crate::bad_tables::{matrix, npy, table_of, words};
 use crate::support::{Folder, Keep, TINY, arcs, bytes_of, data, edges, gz, open, sg, text_of, work_dir};
 
 #[test]
@@ -56,6 +57,26 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     assert_eq!(same(&folder.write("packed.g500", packed), Format::Graph500, 0), sorted);
     assert_eq!(same(&folder.write("directed.sg", sg(6, &TINY, true)), Format::GapbsSg, 0), sorted);
     assert_eq!(same(&folder.write("no-suffix-sg", sg(6, &TINY, true)), Format::GapbsSg, 0), sorted);
+
+    let ends = |column: usize| TINY.iter().map(move |&(u, v)| [u, v][column] as i64).collect::<Vec<_>>();
+    let rows: Vec<i64> = TINY.iter().flat_map(|&(u, v)| [u as i64, v as i64]).collect();
+    let array = npy(1, "<i2", false, "(8, 2)", &words::<2>(&rows));
+    assert_eq!(same(&folder.write("edges.npy", &array), Format::Npy, 0), sorted);
+    assert_eq!(same(&folder.write("edges.npy.gz", gz(&array)), Format::Npy, 0), sorted);
+    assert_eq!(same(&folder.write("no-suffix-npy", array), Format::Npy, 0), sorted);
+    let vector = |numbers: &[i64]| Some(npy(1, "<i8", false, &format!("({},)", numbers.len()), &words::<8>(numbers)));
+    let arrays = [
+        ("shape.npy", vector(&[6, 6])),
+        ("row.npy", vector(&ends(0))),
+        ("col.npy", vector(&ends(1))),
+        ("data.npy", None),
+    ];
+    let matrix = matrix("coo", zip::CompressionMethod::Deflated, &arrays);
+    assert_eq!(same(&folder.write("matrix.npz", &matrix), Format::ScipyNpz, 0), sorted);
+    assert_eq!(same(&folder.write("no-suffix-npz", matrix), Format::ScipyNpz, 0), sorted);
+    let table = table_of(&TINY);
+    assert_eq!(same(&folder.write("edges.parquet", &table), Format::Parquet, 0), sorted);
+    assert_eq!(same(&folder.write("no-suffix-parquet", table), Format::Parquet, 0), sorted);
 
     let entries: String = TINY.iter().map(|(u, v)| format!("{} {} 1.5\n", u + 1, v + 1)).collect();
     let general = format!("%%MatrixMarket matrix coordinate real general\n% words\n\n6 6 8\n{entries}");
@@ -108,6 +129,13 @@ fn a_graph_may_lie_in_several_files() {
     let halves = [("a.bin", first), ("b.bin", second)]
         .map(|(name, arcs)| folder.write(name, bytes_of::<8>(arcs, |u, v| (u | v << 32).to_le_bytes())));
     assert_eq!(several(&halves), sorted);
+    let tables = [("a.parquet", first), ("b.pq", second)].map(|(name, arcs)| folder.write(name, table_of(arcs)));
+    assert_eq!(several(&tables), sorted);
+    let arrays = [("a.npy", first, 3), ("b.npy", second, 5)].map(|(name, arcs, rows)| {
+        let numbers: Vec<i64> = arcs.iter().flat_map(|&(u, v)| [u as i64, v as i64]).collect();
+        folder.write(name, npy(1, "<u8", false, &format!("({rows}, 2)"), &words::<8>(&numbers)))
+    });
+    assert_eq!(several(&arrays), sorted);
     let usage = |paths: &[PathBuf], format| {
         let error = Source::open(paths, format, &work_dir()).unwrap_err();
         assert_eq!(error.kind(), Kind::Usage, "{error}");
@@ -160,6 +188,9 @@ fn an_error_of_the_sink_and_a_request_to_stop_end_a_scan() {
     let mut paths: Vec<_> = names.into_iter().map(data).collect();
     paths.push(folder.write("tiny.sg", sg(6, &TINY, true)));
     paths.push(folder.write("tiny.bin", bytes_of::<8>(&TINY, |u, v| (u | v << 32).to_le_bytes())));
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inputs");
+    let names = ["int64.npy", "fortran.npy", "csr.npz", "coo.npz", "arrow.parquet", "konect.tar.bz2", "stored.zip"];
+    paths.extend(names.map(|name| fixtures.join(name)));
     for path in paths {
         let source = open(&path).unwrap();
         let error = source.scan(&Full, &Control::silent()).unwrap_err();

@@ -13,7 +13,7 @@ use trimill::testing::input::{Reading, Source};
 use crate::support::{Folder, data, gz, work_dir};
 
 fn open(path: &Path, format: Option<Format>, control: &Control) -> trimill::testing::error::Result<Source> {
-    Source::open_as(&[path.to_path_buf()], Reading { format, header: None }, &work_dir(), control)
+    Source::open_as(&[path.to_path_buf()], Reading { format, ..Reading::default() }, &work_dir(), control)
 }
 
 fn pipe(folder: &Folder) -> PathBuf {

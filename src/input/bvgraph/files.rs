@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::input::compression::Compression;
 
 /// The files of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +30,8 @@ impl Files {
 
     /// Refuses a compressed `.graph`, whose name would be taken for a base name.
     pub(super) fn check_packed(&self) -> Result<()> {
-        let suffix = self.base.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
-        if !["gz", "zst", "zstd"].contains(&&*suffix.to_ascii_lowercase()) || !self.base.is_file() {
+        let name = self.base.to_string_lossy().to_ascii_lowercase();
+        if !Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || !self.base.is_file() {
             return Ok(());
         }
         Err(Error::data(&self.base, "a compressed BVGraph")

@@ -8,8 +8,8 @@ use clap::Args;
 use super::help;
 use trimill::Bytes;
 use trimill::Format;
-use trimill::program::Header;
 use trimill::program::{CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, SpillTable, Tables};
+use trimill::program::{ColumnNames, Header};
 use trimill::program::{Parts, Prepare, SpillTo};
 use trimill::{Backend, Devices, Partitioner, Prune};
 
@@ -27,6 +27,10 @@ pub(crate) struct InputArgs {
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
     pub(crate) header: Option<Header>,
+
+    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
+    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
+    pub(crate) columns: Option<ColumnNames>,
 }
 
 /// What may be used of the host.
@@ -226,7 +230,13 @@ impl CountArgs {
 impl InputArgs {
     /// The same as a job's table.
     pub(crate) fn table(&self) -> InputTable {
-        InputTable { path: None, paths: Some(self.inputs.clone()), format: self.format, header: self.header }
+        InputTable {
+            path: None,
+            paths: Some(self.inputs.clone()),
+            format: self.format,
+            header: self.header,
+            columns: self.columns.clone(),
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use clap::Args;
 
 use super::{HostArgs, ReportArgs, SettingArgs, help};
 use trimill::Format;
-use trimill::program::Header;
 use trimill::program::STANDARD_INPUT;
 use trimill::program::{BenchGraph, BenchRequest};
+use trimill::program::{ColumnNames, Header};
 use trimill::program::{InputTable, Tables};
 use trimill::{Error, Result};
 
@@ -28,6 +28,10 @@ pub(crate) struct BenchCommand {
     /// Whether the first line of edge lists is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
     pub(crate) header: Option<Header>,
+
+    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
+    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
+    pub(crate) columns: Option<ColumnNames>,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
@@ -112,7 +116,13 @@ impl BenchCommand {
         self.host.fill(&mut settings);
         let graphs = self.graphs.iter().enumerate().map(|(i, path)| BenchGraph {
             tables: Tables {
-                input: InputTable { path: Some(path.clone()), paths: None, format: self.format, header: self.header },
+                input: InputTable {
+                    path: Some(path.clone()),
+                    format: self.format,
+                    header: self.header,
+                    columns: self.columns.clone(),
+                    ..InputTable::default()
+                },
                 ..settings.clone()
             },
             expected: self.expect.get(i).copied(),

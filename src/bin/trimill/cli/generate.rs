@@ -11,8 +11,8 @@ use trimill::Bytes;
 use trimill::Format;
 use trimill::Result;
 use trimill::program::GenerateRequest;
-use trimill::program::Header;
 use trimill::program::Job;
+use trimill::program::{ColumnNames, Header};
 use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
 use trimill::program::{InputTable, Tables};
 
@@ -75,6 +75,10 @@ pub(crate) struct GraphArgs {
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
     pub(crate) header: Option<Header>,
+
+    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
+    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
+    pub(crate) columns: Option<ColumnNames>,
 
     /// The most memory of the host for cleaning [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
@@ -225,7 +229,13 @@ impl FamilyCommand {
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
         let mut tables = Tables {
-            input: InputTable { path: Some(self.graph.clone()), paths: None, format: self.format, header: self.header },
+            input: InputTable {
+                path: Some(self.graph.clone()),
+                format: self.format,
+                header: self.header,
+                columns: self.columns.clone(),
+                ..InputTable::default()
+            },
             ..Tables::default()
         };
         HostArgs { host_memory: self.host_memory, threads, work_dir: self.work_dir.clone(), ..HostArgs::default() }

@@ -186,7 +186,11 @@ The format [default: found from content and suffix]:
   graph500       packed edges of Graph500
   bin-u32        pairs of u32, little-endian
   bin-u64        pairs of u64, little-endian
-All but bvgraph may be compressed: .gz or .zst. A file that may be of two formats is refused.";
+  npy            NumPy .npy: an array of integers of two columns
+  scipy-npz      SciPy .npz: a sparse matrix (CSR, CSC, COO)
+  parquet        Parquet: two columns of integers; only in builds with the feature parquet
+All but bvgraph may be compressed (.gz, .bz2, .zst), or alone in an archive (.tar, .tar.gz, .zip). \
+A file that may be of two formats is refused.";
 
 /// Of `--header`.
 pub(crate) const HEADER: &str = "\

@@ -1,0 +1,33 @@
+//! The usual names of columns that hold the ends of arcs.
+
+const TAILS: [&str; 11] =
+    ["source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid"];
+const HEADS: [&str; 14] = [
+    "target",
+    "dst",
+    "dest",
+    "destination",
+    "to",
+    "head",
+    "v",
+    "node2",
+    "id2",
+    "targetid",
+    "dstid",
+    "destid",
+    "toid",
+    "tonodeid",
+];
+
+/// The places of the columns with the tails and the heads, by the names of all columns in lower case; the smaller place first.
+pub(super) fn places(names: &[String]) -> Option<(usize, usize)> {
+    let plain = |name: &String| name.replace(|c: char| !c.is_alphanumeric(), "");
+    let place = |known: &[&str]| names.iter().position(|name| known.contains(&plain(name).as_str()));
+    let (tail, head) = (place(&TAILS)?, place(&HEADS)?);
+    Some((tail.min(head), tail.max(head)))
+}
+
+/// Whether a name in lower case is that of a column that numbers the rows, as Python and R write it.
+pub(super) fn is_index(name: &str) -> bool {
+    name.is_empty() || name == "index" || name.starts_with("unnamed") || name.starts_with("__index_level_")
+}
