@@ -10,6 +10,7 @@ use trimill::{Csr, EdgeSource, Graph, Pairs};
 
 use crate::array::Array;
 use crate::error::raised;
+use crate::run::run;
 use crate::stream;
 
 /// The edges of a graph.
@@ -71,8 +72,8 @@ impl Edges {
     #[staticmethod]
     fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let reader = stream::reader(capsule)?;
-        // The stream may be one of Python's, which takes the GIL where it needs it.
-        let pairs = py.detach(|| reader.and_then(stream::pairs));
-        Self::of(py, pairs)
+        // The stream may wait for something, or run Python, which takes the GIL where it needs it.
+        let pairs = run(py, None, move |control| stream::pairs(reader?, control))?;
+        Self::of(py, Ok(pairs))
     }
 }

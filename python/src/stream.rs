@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use trimill::{Column, Error, Pairs, Result};
+use trimill::{Column, Control, Error, Pairs, Result};
 
 /// The name of the capsules.
 const NAME: &CStr = c"arrow_array_stream";
@@ -27,8 +27,8 @@ pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<RecordBa
 /// The edges of a table; its chunks are kept as the stream hands them over.
 ///
 /// # Errors
-/// Other columns than two of integers; nulls; what the stream reports.
-pub(crate) fn pairs(reader: RecordBatchStreamReader) -> Result<Pairs<'static>> {
+/// Other columns than two of integers; nulls; what the stream reports; a stop.
+pub(crate) fn pairs(reader: RecordBatchStreamReader, control: &Control) -> Result<Pairs<'static>> {
     let schema = reader.schema();
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
     let [tails, heads] = names.as_slice() else {
@@ -47,6 +47,7 @@ pub(crate) fn pairs(reader: RecordBatchStreamReader) -> Result<Pairs<'static>> {
     }
     let mut columns = [Chunks::default(), Chunks::default()];
     for batch in reader {
+        control.check()?;
         let batch = batch.map_err(|error| wrong(error.to_string()))?;
         for ((column, name), chunk) in columns.iter_mut().zip(&names).zip(batch.columns()) {
             column.push(name, chunk)?;
