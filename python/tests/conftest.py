@@ -23,7 +23,7 @@ def _own_directories(tmp_path, monkeypatch):
 @pytest.fixture(scope="session", params=[1, 2, 3])
 def random_graph(request):
     """A random graph of NetworkX, whose triangles it counts."""
-    return networkx.gnp_random_graph(60 * request.param, 0.3 / request.param, seed=request.param)
+    return networkx.gnp_random_graph(40 * request.param, 0.5 / request.param, seed=request.param)
 
 
 @pytest.fixture

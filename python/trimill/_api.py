@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from trimill import _native, _progress
 from trimill._errors import ResourceError, UsageError
@@ -82,10 +82,7 @@ def clustering(graph: Graph, *, progress: bool | None = None, **settings: Unpack
     return Vertices(dict(zip(("id", "degree", "triangles", "coefficient"), columns)), answer)
 
 
-_Work = Callable[
-    ["_native.Edges", "Settings", "list[str]", "_progress.Bars | None"],
-    str,
-]
+_Work: TypeAlias = Callable[["_native.Edges", "Settings", "list[str]", "_progress.Bars | None"], str]
 
 
 def _run(work: _Work, graph: Graph, progress: bool | None, settings: Settings) -> str:

@@ -6,30 +6,32 @@ What an object is, is decided by its attributes, so no other package is imported
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 from trimill._errors import DataError, UsageError
 from trimill._native import Edges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from typing_extensions import TypeAlias
 
-    class Table(Protocol):
-        """A table with Arrow's PyCapsule interface."""
 
-        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+class Table(Protocol):
+    """A table with Arrow's PyCapsule interface."""
 
-    class Matrix(Protocol):
-        """A sparse matrix of SciPy."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
-        @property
-        def format(self) -> str: ...
-        def tocsr(self) -> Any: ...
 
-    FilePath: TypeAlias = Union[str, bytes, os.PathLike[str], os.PathLike[bytes]]
-    #: What can be counted.
-    Graph: TypeAlias = Union[FilePath, list[FilePath], Matrix, tuple[Any, Any], Table]
+class Matrix(Protocol):
+    """A sparse matrix of SciPy."""
+
+    @property
+    def format(self) -> str: ...
+    def tocsr(self) -> Any: ...
+
+
+FilePath: TypeAlias = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
+#: What can be counted.
+Graph: TypeAlias = Union[FilePath, "list[FilePath]", Matrix, "tuple[Any, Any]", Table]
 
 _PATHS = (str, bytes, os.PathLike)
 

@@ -1,5 +1,5 @@
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy
 from numpy.typing import NDArray
@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 from trimill._progress import Bars
 from trimill._settings import Settings
 
+__all__ = ["VERSION", "Edges", "count", "metis_child", "plan", "read_vertices", "setting_names"]
+
 VERSION: str
 
+@final
 class Edges:
     @staticmethod
     def files(paths: list[str]) -> Edges: ...

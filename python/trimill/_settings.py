@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, TypedDict, Union
+from typing import Literal, TypeAlias, TypedDict, Union
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeAlias
-
-    #: Bytes as a number, or text such as ``"512MiB"`` or ``"16GB"``.
-    Size: TypeAlias = Union[int, str]
-    Path: TypeAlias = Union[str, os.PathLike[str]]
+#: Bytes as a number, or text such as ``"512MiB"`` or ``"16GB"``.
+Size: TypeAlias = Union[int, str]
+Path: TypeAlias = Union[str, "os.PathLike[str]"]
 
 
 class Settings(TypedDict, total=False):

@@ -26,7 +26,12 @@ use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
 ///
 /// # Errors
 /// The error of any stage.
-pub fn count(job: &Job, edges: Option<&dyn EdgeSource>, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
+pub fn count(
+    job: &Job,
+    edges: Option<&dyn EdgeSource>,
+    helper: Option<Helper>,
+    control: &Control,
+) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills() {
         return super::kept::count(job, dir, control);
     }

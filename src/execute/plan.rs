@@ -32,7 +32,12 @@ use crate::report::{PlanReport, PlannedPartition};
 ///
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
-pub fn plan(job: &Job, edges: Option<&dyn EdgeSource>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
+pub fn plan(
+    job: &Job,
+    edges: Option<&dyn EdgeSource>,
+    helper: Option<Helper>,
+    control: &Control,
+) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?.for_planning();
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;

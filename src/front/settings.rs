@@ -154,3 +154,85 @@ pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<(
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::error::Kind;
+    use crate::job::Job;
+    use crate::job::schema::schema;
+
+    /// Settings of the program alone, and the input, which is a graph's.
+    const OTHERS: &[&str] = &["input.path", "input.paths", "output.dir", "output.force"];
+
+    /// The keys of the tables below `table`, with dots between them.
+    fn keys(schema: &Value, table: &Value, prefix: &str, all: &mut BTreeSet<String>) {
+        for (name, key) in table["properties"].as_object().unwrap() {
+            let path = format!("{prefix}{name}");
+            let of = key["$ref"].as_str().map(|at| schema.pointer(at.trim_start_matches('#')).unwrap());
+            match of.filter(|table| table["properties"].is_object()) {
+                Some(table) => keys(schema, table, &format!("{path}."), all),
+                None => drop(all.insert(path)),
+            }
+        }
+    }
+
+    #[test]
+    fn every_setting_of_a_job_file_has_a_name() {
+        let schema: Value = serde_json::from_str(&schema(std::iter::empty())).unwrap();
+        let mut all = BTreeSet::new();
+        keys(&schema, &schema["$defs"]["Tables"], "", &mut all);
+        all.retain(|key| !key.starts_with("cluster."));
+        let named: BTreeSet<String> = PLACES.iter().chain(OTHERS).map(|&place| place.into()).collect();
+        assert_eq!(named, all);
+    }
+
+    #[test]
+    fn names_are_those_of_a_resolved_job() {
+        let tables = Tables { input: toml::from_str("path = 'a'").unwrap(), ..Tables::default() };
+        let job = serde_json::to_value(Job::resolve(None, &tables, std::path::Path::new("")).unwrap()).unwrap();
+        // The contraction is a part of the partitioner there.
+        for name in NAMES.iter().filter(|name| **name != "metis_contract") {
+            assert!(job.get(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_are_checked_and_kept() {
+        let mut tables = Tables::default();
+        set(&mut tables, "device_memory", "16GB".into()).unwrap();
+        set(&mut tables, "devices", vec![0, 1].into()).unwrap();
+        set(&mut tables, "seed", u64::MAX.into()).unwrap();
+        set(&mut tables, "cache", false.into()).unwrap();
+        set(&mut tables, "spill_dir", "spill".into()).unwrap();
+        set(&mut tables, "work_dir", "work".into()).unwrap();
+        set(&mut tables, "parts", 3.into()).unwrap();
+        set(&mut tables, "parts", Setting::Default).unwrap();
+        let text = "memory.device = 16_000_000_000\ncount.devices = [0, 1]\ncache.enabled = false\nspill.dir = 'spill'\n\
+                    work.dir = 'work'";
+        let mut expected: Tables = toml::from_str(text).unwrap();
+        expected.partition.seed = Some(u64::MAX);
+        assert_eq!(tables, expected);
+        let mut other = Tables::default();
+        set(&mut other, "work_dir", "work".into()).unwrap();
+        assert_eq!(other.spill.dir, other.work.dir);
+
+        for (name, value, words) in [
+            ("parst", 3.into(), "did you mean `parts`?"),
+            ("parts", 0.into(), "parts: 0 is not a number of parts"),
+            ("parts", Setting::Real(1.5), "parts: "),
+            ("seed", Setting::Integer(-1), "seed: "),
+            ("seed", Setting::Integer(1 << 64), "64 bits"),
+            ("prune", "direkt".into(), "did you mean `direct`?"),
+            ("device_memory", "3 parsecs".into(), "device_memory: '3 parsecs' is not a size"),
+            ("cache", "yes".into(), "cache: "),
+        ] {
+            let error = set(&mut tables, name, value).unwrap_err();
+            assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
+        }
+        assert_eq!(tables, expected, "a wrong value changes nothing");
+    }
+}

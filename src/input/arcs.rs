@@ -5,6 +5,9 @@ pub mod csr;
 pub mod edges;
 mod memory;
 pub mod pairs;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 
 pub use edges::EdgeSource;
 pub use memory::ArcList;
