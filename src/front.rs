@@ -13,7 +13,10 @@ pub use graph::Graph;
 pub use options::Options;
 pub use settings::Setting;
 
-pub use crate::input::arcs::{EdgeSource, column::Column, csr::Csr, pairs::Pairs};
+pub use crate::input::arcs::column::Column;
+pub use crate::input::arcs::csr::Csr;
+pub use crate::input::arcs::edges::{EdgeSource, TakeArcs};
+pub use crate::input::arcs::pairs::Pairs;
 
 use crate::engine::Engine;
 use crate::error::Result;

@@ -37,7 +37,7 @@ mod readme {}
 pub use bytes::Bytes;
 pub use control::{Control, Observer, Unit};
 pub use error::{Error, Kind, Result};
-pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, metis_child};
+pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, TakeArcs, metis_child};
 pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};

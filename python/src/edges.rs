@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use trimill::{Csr, EdgeSource, Graph, Pairs};
 
-use crate::array::Array;
 use crate::error::raised;
+use crate::foreign::{self, Array};
 use crate::run::run;
 use crate::stream;
 
@@ -71,7 +71,7 @@ impl Edges {
     /// The rows of a table, from a capsule with a stream in Arrow's format.
     #[staticmethod]
     fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
-        let reader = stream::reader(capsule)?;
+        let reader = foreign::stream(capsule)?;
         // The stream may wait for something, or run Python, which takes the GIL where it needs it.
         let pairs = run(py, None, move |control| stream::pairs(reader?, control))?;
         Self::of(py, Ok(pairs))

@@ -1,11 +1,14 @@
 //! The compiled part of the Python package `trimill`.
 //!
 //! Python code in `trimill/` decides what a caller's object is, and documents everything. Here its arrays become an input of the library
-//! ([`edges`], [`array`], [`stream`]), and a count runs in a thread of its own, without the GIL ([`run`]). Results are JSON.
+//! ([`edges`], [`foreign`], [`stream`]), and a count runs in a thread of its own, without the GIL ([`run`]). Results are
+//! JSON; warnings go to Python's `logging` ([`messages`]).
 
-mod array;
 mod edges;
 mod error;
+#[allow(unsafe_code)]
+mod foreign;
+mod messages;
 mod run;
 mod setting;
 mod stream;
@@ -29,7 +32,13 @@ mod _native {
     use crate::error::{json, raised};
     use crate::run::run;
     use crate::setting::options;
-    use crate::vertices;
+    use crate::{messages, vertices};
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        messages::collect();
+        Ok(())
+    }
 
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

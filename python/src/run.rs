@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use trimill::{Control, Error, Observer, Result, Unit};
 
 use crate::error::raised;
+use crate::messages;
 
 /// How often signals and progress are looked at.
 const TICK: Duration = Duration::from_millis(50);
@@ -45,7 +46,10 @@ pub(crate) fn run<T: Send + 'static>(
         (outcome, done) = wait(py, done);
         match (outcome, raised_here.take()) {
             (Ok(_), Some(error)) => return Err(error),
-            (Ok(outcome), None) => return outcome.map_err(|error| raised(py, &error)),
+            (Ok(outcome), None) => {
+                messages::log(py)?;
+                return outcome.map_err(|error| raised(py, &error));
+            }
             (Err(RecvTimeoutError::Disconnected), _) => {
                 // It panicked, which pyo3 turns into an exception.
                 return match thread.join() {
@@ -54,8 +58,8 @@ pub(crate) fn run<T: Send + 'static>(
                 };
             }
             (Err(RecvTimeoutError::Timeout), None) => {
-                let shown = py.check_signals().and_then(|()| progress.as_ref().map_or(Ok(()), |to| tasks.show(py, to)));
-                raised_here = shown.err();
+                let shown = || progress.as_ref().map_or(Ok(()), |to| tasks.show(py, to));
+                raised_here = py.check_signals().and_then(|()| messages::log(py)).and_then(|()| shown()).err();
                 if raised_here.is_some() {
                     control.stop();
                 }

@@ -1,28 +1,13 @@
-//! Tables in Arrow's format as edges, through the PyCapsule interface: two columns of integers, in any number of chunks, not copied.
-
-use std::ffi::CStr;
+//! Tables in Arrow's format as edges: two columns of integers, in any number of chunks, not copied.
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatchReader};
 use arrow_schema::DataType;
-use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
 use trimill::{Column, Control, Error, Pairs, Result};
-
-/// The name of the capsules.
-const NAME: &CStr = c"arrow_array_stream";
-
-/// Takes the stream out of a capsule.
-pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<RecordBatchStreamReader>> {
-    let stream = capsule.pointer_checked(Some(NAME))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: by the interface's contract a capsule of this name holds a stream, which the first consumer takes.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
-    Ok(RecordBatchStreamReader::try_new(stream).map_err(|error| wrong(error.to_string())))
-}
 
 /// The edges of a table; its chunks are kept as the stream hands them over.
 ///

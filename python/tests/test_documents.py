@@ -4,8 +4,9 @@ import doctest
 import re
 
 import pytest
-import trimill
 from conftest import DATA, ROOT
+
+import trimill
 
 DOCUMENTS = ["docs/python.md", "python/README.md", "README.md"]
 

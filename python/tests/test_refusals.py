@@ -9,9 +9,10 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-import trimill
 from conftest import columns_of, complete
 from test_graphs import OnlyDLPack
+
+import trimill
 
 ONES = numpy.array([1, 2, 3])
 
@@ -44,7 +45,12 @@ def test_the_first_wrong_id_is_named_on_any_number_of_threads():
 
 
 def test_the_largest_id():
-    refused(trimill.DataError, (numpy.array([3, 2**64 - 1], "uint64"), ONES[:2]), "18446744073709551615 in arc 1", "ids up to")
+    refused(
+        trimill.DataError,
+        (numpy.array([3, 2**64 - 1], "uint64"), ONES[:2]),
+        "18446744073709551615 in arc 1",
+        "ids up to",
+    )
 
 
 def test_ids_beyond_the_matrix():

@@ -6,8 +6,9 @@ import typing
 import networkx
 import numpy
 import pytest
-import trimill
 from conftest import ROOT, columns_of, triangles_of
+
+import trimill
 from trimill._settings import Settings
 
 TRIANGLE = (numpy.array([0, 1, 2]), numpy.array([1, 2, 0]))
@@ -129,8 +130,15 @@ def test_files_and_directories(tmp_path, random_graph):
     graph, run = tmp_path / "graph.txt", tmp_path / "run"
     networkx.write_edgelist(random_graph, graph, data=False)
     answer = trimill.count(
-        graph, format="text", header="no", run_dir=run, cache_dir=tmp_path / "own", work_dir=tmp_path / "work",
-        per_vertex=tmp_path / "v.tsv", by_degree=tmp_path / "d.tsv", per_edge=tmp_path / "e.parquet",
+        graph,
+        format="text",
+        header="no",
+        run_dir=run,
+        cache_dir=tmp_path / "own",
+        work_dir=tmp_path / "work",
+        per_vertex=tmp_path / "v.tsv",
+        by_degree=tmp_path / "d.tsv",
+        per_edge=tmp_path / "e.parquet",
     )
     assert answer.triangles == triangles_of(random_graph)
     assert list(run.iterdir()) and list((tmp_path / "own").iterdir())
@@ -142,8 +150,15 @@ def test_files_and_directories(tmp_path, random_graph):
     assert (tmp_path / "e.parquet").read_bytes()[:4] == b"PAR1" and (tmp_path / "d.tsv").exists()
     # Found in the run directory on the next start.
     again = trimill.count(
-        graph, format="text", header="no", run_dir=run, cache_dir=tmp_path / "own", work_dir=tmp_path / "work",
-        per_vertex=tmp_path / "v.tsv", by_degree=tmp_path / "d.tsv", per_edge=tmp_path / "e.parquet",
+        graph,
+        format="text",
+        header="no",
+        run_dir=run,
+        cache_dir=tmp_path / "own",
+        work_dir=tmp_path / "work",
+        per_vertex=tmp_path / "v.tsv",
+        by_degree=tmp_path / "d.tsv",
+        per_edge=tmp_path / "e.parquet",
     )
     assert again.to_dict() == answer.to_dict()
 

@@ -1,4 +1,4 @@
-"""Counts run without the GIL, and stop on signals, exceptions and at the end of the interpreter; bars show what they do."""
+"""Counts run without the GIL, and stop on signals and exceptions; bars show what they do."""
 
 import io
 import os
@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy
 import pytest
-import trimill
 from conftest import complete
+
+import trimill
 from trimill import _progress
 
 #: A graph that takes seconds: half of the complete graph, each edge many times.
@@ -198,7 +199,13 @@ def test_tasks_become_bars():
     shown([(1, "read", 100, "B", 30, False), (2, "count", None, "partitions", 0, False)])
     shown([(1, "read", 100, "B", 100, True), (2, "count", None, "partitions", 2, False), (3, "short", 1, "B", 1, True)])
     read, count = Bar.made
-    assert (read.options["desc"], read.options["total"], read.options["unit"], read.n, read.closed) == ("read", 100, "B", 100, True)
+    assert (read.options["desc"], read.options["total"], read.options["unit"], read.n, read.closed) == (
+        "read",
+        100,
+        "B",
+        100,
+        True,
+    )
     assert (count.options["desc"], count.options["unit"], count.n, count.closed) == ("count", " partitions", 2, False)
     shown.close()
     assert count.closed
@@ -245,3 +252,14 @@ def test_nothing_is_printed(capfd):
     with pytest.raises(trimill.Error):
         trimill.count("missing")
     assert capfd.readouterr() == ("", "")
+
+
+def test_warnings_are_logged(tmp_path, caplog):
+    """A cache that cannot be used is no reason to fail, but to say so."""
+    (tmp_path / "graph.txt").write_text("0 1\n1 2\n2 0\n")
+    (tmp_path / "file").touch()
+    settings = {"format": "text", "header": "no", "cache_dir": tmp_path / "file/cache"}
+    assert trimill.count(tmp_path / "graph.txt", **settings).triangles == 1
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("trimill", "WARNING")
+    assert "goes on without the cache" in record.getMessage()

@@ -5,7 +5,8 @@
 >>> answer.triangles, answer.edges
 (1, 4)
 
-A graph is one of these; each is counted as the undirected simple graph of its edges, so loops and repeated edges do not matter:
+A graph is one of these; each is counted as the undirected simple graph of its edges, so loops and repeated edges do
+not matter:
 
 - the path of a file in any format that the program reads, or a list of paths of one graph;
 - a square sparse matrix of SciPy in the format CSR, CSC or COO: its entries are the edges;

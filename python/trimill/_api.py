@@ -29,10 +29,11 @@ def count(graph: Graph, *, progress: bool | None = None, **settings: Unpack[Sett
     >>> trimill.count(cycle, device_memory="16MB").triangles
     1
 
-    :param graph: a path, a list of paths, a sparse matrix of shape ``(n, n)``, a tuple of two integer arrays of shape ``(m,)``, or a
-        table of two integer columns
+    :param graph: a path, a list of paths, a sparse matrix of shape ``(n, n)``, a tuple of two integer arrays of shape
+        ``(m,)``, or a table of two integer columns
     :param progress: whether a bar is shown; by default on a terminal and in a notebook, if tqdm is installed
-    :param settings: how it is counted: the settings of ``docs/jobs.md``, such as ``device_memory``, ``threads``, ``backend``, ``method``
+    :param settings: how it is counted: the settings of ``docs/jobs.md``, such as ``device_memory``, ``threads``,
+        ``backend``, ``method``
     :raises DataError: files or arrays that are missing, malformed or damaged
     :raises UsageError: settings that do not exist or contradict each other
     :raises ResourceError: a budget, a disk or a device that does not suffice
@@ -64,12 +65,15 @@ def clustering(graph: Graph, *, progress: bool | None = None, **settings: Unpack
     >>> vertices.coefficient.round(3).tolist()
     [1.0, 1.0, 0.333, 0.0]
 
-    Vertices without an edge are not listed. Takes 28 bytes a vertex for the arrays, and a temporary file of about as many in ``work_dir``.
+    Vertices without an edge are not listed. Takes 28 bytes a vertex for the arrays, and a temporary file of about as
+    many in ``work_dir``.
     Parameters and exceptions are those of :func:`count`; ``result`` of what is returned is its result.
     """
     for name in ("per_vertex", "run_dir"):
         if settings.get(name) is not None:
-            raise UsageError(f"{name}: clustering() returns the counts as arrays; expected this setting in count() only")
+            raise UsageError(
+                f"{name}: clustering() returns the counts as arrays; expected this setting in count() only"
+            )
     try:
         folder = tempfile.TemporaryDirectory(prefix="trimill-", dir=settings.get("work_dir"))
     except OSError as error:
@@ -79,7 +83,7 @@ def clustering(graph: Graph, *, progress: bool | None = None, **settings: Unpack
         settings["per_vertex"] = table
         answer = count(graph, progress=progress, **settings)
         columns = _native.read_vertices(table, answer.vertices)
-    return Vertices(dict(zip(("id", "degree", "triangles", "coefficient"), columns)), answer)
+    return Vertices(dict(zip(("id", "degree", "triangles", "coefficient"), columns, strict=True)), answer)
 
 
 _Work: TypeAlias = Callable[["_native.Edges", "Settings", "list[str]", "_progress.Bars | None"], str]
@@ -95,7 +99,10 @@ def _run(work: _Work, graph: Graph, progress: bool | None, settings: Settings) -
 
 
 def _metis() -> list[str]:
-    """The command of a process that runs METIS: this interpreter, with nothing of its surroundings. Empty where there is none."""
+    """The command of a process that runs METIS: this interpreter, with nothing of its surroundings.
+
+    Empty where there is none.
+    """
     if not sys.executable:
         return []
     return [sys.executable, "-I", "-S", os.path.join(os.path.dirname(os.path.abspath(__file__)), "_metis.py")]

@@ -1,6 +1,7 @@
 """From the objects of callers to edges that the compiled part reads: paths, arrays, matrices, tables.
 
-What an object is, is decided by its attributes, so no other package is imported for it. What could be meant in two ways is refused.
+What an object is, is decided by its attributes, so no other package is imported for it. What could be meant in two ways
+is refused.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def edges_of(graph: Graph) -> Edges:
     if isinstance(graph, list) and graph and all(isinstance(path, _PATHS) for path in graph):
         return _files(graph)
     if isinstance(graph, tuple) and len(graph) == 2:
-        u, v = (_column(column, name) for column, name in zip(graph, ("the first array", "the second array")))
-        return Edges.pairs(u, v, ("the first array", "the second array"), None)
+        names = ("the first array", "the second array")
+        return Edges.pairs(_column(graph[0], names[0]), _column(graph[1], names[1]), names, None)
     if hasattr(graph, "tocsr") and hasattr(graph, "format"):
         return _matrix(graph)
     if hasattr(graph, "__arrow_c_stream__"):
@@ -84,7 +85,9 @@ def _matrix(matrix: Any) -> Edges:
     else:
         indptr, indices = _column(matrix.indptr, "indptr"), _column(matrix.indices, "indices")
         if len(indptr) != matrix.shape[0] + 1:
-            raise DataError(f"indptr: {len(indptr)} numbers; expected {matrix.shape[0] + 1}, one more than there are rows")
+            raise DataError(
+                f"indptr: {len(indptr)} numbers; expected {matrix.shape[0] + 1}, one more than there are rows"
+            )
         # SciPy lets the arrays be longer than the matrix.
         end = max(int(indptr[-1]), 0)
         data = matrix.data[:end]
@@ -111,7 +114,9 @@ def _column(column: Any, name: str) -> NDArray[Any]:
     elif hasattr(column, "__array__") or hasattr(column, "__array_interface__"):
         array = numpy.asarray(column)
     else:
-        raise TypeError(f"{name}: an object of the type {_name(column)}; expected an array of integers: numpy.asarray(..)")
+        raise TypeError(
+            f"{name}: an object of the type {_name(column)}; expected an array of integers: numpy.asarray(..)"
+        )
     if array.dtype.kind not in "iu":
         found = f"{name}: an array of {array.dtype}"
         raise UsageError(f"{found}; expected integers; if that is what it holds, convert it: array.astype('int64')")

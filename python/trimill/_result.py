@@ -1,4 +1,7 @@
-"""What the functions return: the fields of the library's reports, from their JSON, so that new fields appear by themselves."""
+"""What the functions return: the fields of the library's reports, from their JSON.
+
+So new fields appear by themselves.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,10 @@ class Vertices(dict[str, "NDArray[Any]"]):
 
     @property
     def coefficient(self) -> NDArray[numpy.float64]:
-        """Local clustering coefficients, of shape ``(n,)``: triangles divided by the pairs of neighbours; 0 for degree 1."""
+        """Local clustering coefficients, of shape ``(n,)``: triangles divided by the pairs of neighbours.
+
+        It is 0 for degree 1.
+        """
         return self["coefficient"]
 
     def __repr__(self) -> str:

@@ -1,4 +1,7 @@
-"""The settings of a count, with their types. The library has the names and checks the values; the tests compare both."""
+"""The settings of a count, with their types.
+
+The library has the names and checks the values; the tests compare both.
+"""
 
 from __future__ import annotations
 

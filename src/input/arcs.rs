@@ -10,7 +10,7 @@ pub mod pairs;
 mod tests;
 
 pub use edges::EdgeSource;
-pub use memory::ArcList;
+pub use memory::{ArcList, checked};
 
 use crate::bytes::Bytes;
 use crate::control::Control;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::column::{Column, get};
-use super::edges::{BATCH, EdgeSource};
+use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::error::{Error, Result};
 
 /// Bounds of rows that are read at a time.
@@ -101,7 +101,7 @@ impl EdgeSource for Csr<'_> {
         Some(self.rows())
     }
 
-    fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()> {
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
         if arcs.is_empty() {
             return Ok(());
         }

@@ -10,6 +10,9 @@ use crate::error::Result;
 /// Arcs of a batch: 128 KiB.
 pub(super) const BATCH: usize = 1 << 13;
 
+/// What takes the arcs of an [`EdgeSource`], a batch at a time.
+pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
+
 /// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, that can be read from any number on, many times, by many
 /// threads. It may be directed, and have loops and repeated arcs.
 ///
@@ -17,7 +20,7 @@ pub(super) const BATCH: usize = 1 << 13;
 ///
 /// ```
 /// use std::ops::Range;
-/// use trimill::{EdgeSource, Graph, Options, Result};
+/// use trimill::{EdgeSource, Graph, Options, Result, TakeArcs};
 ///
 /// /// A cycle with a chord from each vertex to the next but one.
 /// struct Ring(u64);
@@ -26,7 +29,7 @@ pub(super) const BATCH: usize = 1 << 13;
 ///     fn arcs(&self) -> u64 {
 ///         2 * self.0
 ///     }
-///     fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()> {
+///     fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
 ///         arcs.into_iter().try_for_each(|arc| take(&[(arc / 2, (arc / 2 + 1 + arc % 2) % self.0)]))
 ///     }
 /// }
@@ -50,7 +53,7 @@ pub trait EdgeSource: Send + Sync {
     ///
     /// # Errors
     /// Its own, of kind [`Data`](crate::Kind::Data), for arcs that are wrong; those of `take`, which end the reading.
-    fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()>;
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()>;
 
     /// Where arcs come in the order of their tails: the number of arcs whose tail is at most `tail`. To be given for all
     /// [`Self::vertices`] or for none. If every edge is listed from both ends, and every row is without duplicates, such a source is
@@ -75,7 +78,7 @@ impl<T: EdgeSource + ?Sized> EdgeSource for &T {
         (**self).vertices()
     }
 
-    fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()> {
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
         (**self).read(arcs, take)
     }
 

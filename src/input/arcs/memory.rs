@@ -9,7 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::ArcSource;
-use super::edges::{BATCH, EdgeSource};
+use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::bytes::Bytes;
 use crate::control::{Control, Unit};
 use crate::error::{Error, Result};
@@ -23,8 +23,22 @@ const PIECE: u64 = 1 << 18;
 /// The most pieces, which bounds the memory for their list.
 const PIECES: u64 = 1 << 20;
 
+/// The most arcs, far more than memory holds: numbers that follow from them do not overflow.
+const MOST_ARCS: u64 = 1 << 48;
+
 /// What errors call edges in memory.
 const NAME: &str = "edges";
+
+/// Refuses a source of impossibly many arcs, before anything is sized by them.
+///
+/// # Errors
+/// [`crate::error::Kind::Data`].
+pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
+    match edges.arcs() {
+        0..=MOST_ARCS => Ok(edges),
+        arcs => Err(Error::data(NAME, format!("{arcs} arcs")).expected(format!("at most {MOST_ARCS}"))),
+    }
+}
 
 impl<T: EdgeSource + ?Sized> ArcSource for T {
     fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
@@ -152,7 +166,7 @@ impl EdgeSource for ArcList {
         self.declared
     }
 
-    fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()> {
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
         self.arcs[arcs.start as usize..arcs.end as usize].chunks(BATCH).try_for_each(take)
     }
 }

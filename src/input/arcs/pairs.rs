@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::column::Column;
-use super::edges::{BATCH, EdgeSource};
+use super::edges::{BATCH, EdgeSource, TakeArcs};
 use crate::error::{Error, Result};
 
 /// Edges given as two columns of equal length: the ids of their tails and of their heads.
@@ -61,7 +61,7 @@ impl EdgeSource for Pairs<'_> {
         self.vertices
     }
 
-    fn read(&self, arcs: Range<u64>, take: &mut dyn FnMut(&[(u64, u64)]) -> Result<()>) -> Result<()> {
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
         let (mut tails, mut heads) = (vec![0; BATCH], vec![0; BATCH]);
         let mut batch = Vec::with_capacity(BATCH);
         let mut at = arcs.start;

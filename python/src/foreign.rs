@@ -1,11 +1,11 @@
-//! NumPy arrays as columns of ids, read where they are.
+//! Memory of other packages: arrays of NumPy as columns of ids, read where they are, and streams in Arrow's format.
 //!
-//! All that is unsafe in this package is here: reading the memory of an array without the GIL.
+//! All that is unsafe in this package is here. An array is read without the GIL:
 //!
 //! - The memory stays: a reference to the array is held. NumPy frees or moves the memory of an array that is referenced only if its
 //!   owner calls `resize(refcheck=False)`, whose documentation leaves that to the caller.
-//! - It may be read: the address, the length and the stride were taken from the array while it was held, and NumPy guarantees that they
-//!   describe memory of its own. Addresses are aligned, which is checked once.
+//! - It may be read: the address, the length and the stride were taken from the array while the GIL was held, and NumPy guarantees that
+//!   they describe memory of its own. Addresses are aligned, which is checked once.
 //! - Other threads of Python may write to it meanwhile. So numbers are loaded as relaxed atomics of their size, which are defined then,
 //!   in memory that cannot be written, too. Any value of these types is a number; the library checks all of them as they come, and no
 //!   two loads have to agree.
@@ -14,10 +14,12 @@ use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
 };
 
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use trimill::{Column, Result};
+use pyo3::types::PyCapsule;
+use trimill::{Column, Error, Result};
 
 /// An array of one dimension.
 pub(crate) struct Array {
@@ -133,4 +135,16 @@ impl Column for Array {
     fn width(&self) -> u64 {
         self.number.size() as u64
     }
+}
+
+/// Takes the stream out of a capsule of Arrow's PyCapsule interface.
+///
+/// # Errors
+/// Another capsule; a stream without a schema, or that was taken before.
+pub(crate) fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<RecordBatchStreamReader>> {
+    let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: by the interface's contract a capsule of this name holds a stream, which its first consumer takes. The GIL is held, so
+    // there is no other one now; it leaves a stream that says that it was taken.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
+    Ok(RecordBatchStreamReader::try_new(stream).map_err(|error| Error::data("table", error.to_string())))
 }
