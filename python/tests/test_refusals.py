@@ -1,6 +1,7 @@
 """What is no graph, or could be two, is refused, with the place and what to do."""
 
 import threading
+import types
 
 import networkx
 import numpy
@@ -168,6 +169,8 @@ def test_a_stream_that_was_taken():
         (("a.txt", "b.txt"), "builtins.str"),
         (numpy.array([[0, 1], [1, 2]]), "(array[:, 0], array[:, 1])"),
         (networkx.path_graph(3), "networkx.to_scipy_sparse_array"),
+        # As tables of earlier versions are.
+        (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
     ],
 )
 def test_objects_that_are_no_graph(graph, words):

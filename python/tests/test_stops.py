@@ -255,11 +255,14 @@ def test_nothing_is_printed(capfd):
 
 
 def test_warnings_are_logged(tmp_path, caplog):
-    """A cache that cannot be used is no reason to fail, but to say so."""
+    """A graph in the cache that is damaged is made again, and a warning says so."""
     (tmp_path / "graph.txt").write_text("0 1\n1 2\n2 0\n")
-    (tmp_path / "file").touch()
-    settings = {"format": "text", "header": "no", "cache_dir": tmp_path / "file/cache"}
+    settings = {"format": "text", "header": "no", "cache_dir": tmp_path / "own"}
+    trimill.count(tmp_path / "graph.txt", **settings)
+    (cached,) = (tmp_path / "own").glob("*.trimgraf")
+    cached.write_bytes(bytes(cached.stat().st_size))
+    assert not caplog.records
     assert trimill.count(tmp_path / "graph.txt", **settings).triangles == 1
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("trimill", "WARNING")
-    assert "goes on without the cache" in record.getMessage()
+    assert cached.name in record.getMessage() and "it is made again" in record.getMessage()

@@ -151,6 +151,8 @@ def _name(thing: object) -> str:
 def _advice(graph: object) -> str:
     if hasattr(graph, "adj") and hasattr(graph, "nodes"):
         return "convert it: networkx.to_scipy_sparse_array(graph, weight=None)"
+    if hasattr(graph, "columns"):
+        return "expected a table with __arrow_c_stream__, which pandas has from version 2.2 on"
     if hasattr(graph, "ndim"):
         return "the edges in the rows of an array are (array[:, 0], array[:, 1])"
     return "expected a path, a list of paths, a sparse matrix of SciPy, a tuple of two arrays, or a table"
