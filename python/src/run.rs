@@ -48,7 +48,11 @@ pub(crate) fn run<T: Send + 'static>(
             (Ok(_), Some(error)) => return Err(error),
             (Ok(outcome), None) => {
                 messages::log(py)?;
-                return outcome.map_err(|error| raised(py, &error));
+                return outcome.or_else(|error| {
+                    // Ctrl-C in a terminal ends METIS, too, which is then no news.
+                    py.check_signals()?;
+                    Err(raised(py, &error))
+                });
             }
             (Err(RecvTimeoutError::Disconnected), _) => {
                 // It panicked, which pyo3 turns into an exception.

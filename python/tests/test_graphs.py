@@ -42,6 +42,7 @@ def test_sparse_matrices(random_graph, form, kind):
 def test_a_triangular_matrix_and_one_with_long_indices_and_unsorted_rows(random_graph):
     matrix = networkx.to_scipy_sparse_array(random_graph, format="csr")
     assert agrees(trimill.count(scipy.sparse.triu(matrix, format="csr")), random_graph)
+    assert agrees(trimill.count(scipy.sparse.triu(matrix, format="csc")), random_graph)
     assert agrees(trimill.count(scipy.sparse.tril(matrix, format="coo")), random_graph)
     wide = scipy.sparse.csr_array(
         (matrix.data, matrix.indices.astype("int64"), matrix.indptr.astype("int64")), shape=matrix.shape
