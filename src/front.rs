@@ -5,6 +5,30 @@
 
 mod graph;
 mod options;
+mod settings;
+
+use std::ffi::OsString;
 
 pub use graph::Graph;
 pub use options::Options;
+pub use settings::Setting;
+
+pub use crate::input::arcs::column::Column;
+pub use crate::input::arcs::csr::Csr;
+pub use crate::input::arcs::edges::{EdgeSource, TakeArcs};
+pub use crate::input::arcs::pairs::Pairs;
+
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::pipeline::Pipeline;
+
+/// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
+/// arguments that follow those of the command, and ends right after it: with success only if this succeeds, and otherwise with
+/// the error on standard error. To be called on the main thread, before any other thread is started.
+///
+/// # Errors
+/// [`Kind::Usage`](crate::Kind::Usage) when the library did not start it; a graph that METIS cannot process; memory that does not
+/// suffice. Does not return after a SIGTERM.
+pub fn metis_child(arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
+    Pipeline::default().metis_child(&arguments.into_iter().collect::<Vec<_>>())
+}

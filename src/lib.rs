@@ -15,7 +15,7 @@
 //! # Ok::<(), trimill::Error>(())
 //! ```
 //!
-//! A [`Graph`] is files or edges in memory, [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
+//! A [`Graph`] is files, or edges in memory: a list, the caller's own arrays ([`Pairs`], [`Csr`]) or any [`EdgeSource`]. [`Options`] say how it is counted, and the result is a [`RunResult`]: the count, and
 //! what each partition took ([`PartitionResult`]). A [`Control`] stops a count from outside and reports its progress to an
 //! [`Observer`]. A failure is an [`Error`] of some [`Kind`].
 //!
@@ -37,7 +37,7 @@ mod readme {}
 pub use bytes::Bytes;
 pub use control::{Control, Observer, Unit};
 pub use error::{Error, Kind, Result};
-pub use front::{Graph, Options};
+pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, TakeArcs, metis_child};
 pub use input::ColumnNames;
 pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};

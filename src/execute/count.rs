@@ -16,7 +16,7 @@ use super::whole::{count_shares, shared};
 use crate::assign::Helper;
 use crate::control::Control;
 use crate::error::{Error, Kind, Result};
-use crate::input::arcs::ArcList;
+use crate::input::arcs::EdgeSource;
 use crate::job::Job;
 use crate::machine;
 use crate::report::RunResult;
@@ -27,7 +27,12 @@ use crate::vertices::degrees::DegreeBin;
 ///
 /// # Errors
 /// The error of any stage.
-pub fn count(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<RunResult> {
+pub fn count(
+    job: &Job,
+    edges: Option<&dyn EdgeSource>,
+    helper: Option<Helper>,
+    control: &Control,
+) -> Result<RunResult> {
     if let Some(dir) = job.kept_spills() {
         return super::kept::count(job, dir, control);
     }

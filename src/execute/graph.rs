@@ -11,7 +11,7 @@ use crate::disk;
 use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::input::Source;
-use crate::input::arcs::{ArcList, ArcSource};
+use crate::input::arcs::{ArcSource, EdgeSource, checked};
 use crate::job::{Job, Prepare};
 use crate::lock;
 use crate::mapped::trim_heap;
@@ -51,12 +51,12 @@ impl<'a> Input<'a> {
     /// `edges`, or if there are none the input of `job`.
     ///
     /// # Errors
-    /// As [`Self::open`].
-    pub fn of(edges: Option<&'a ArcList>, job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
+    /// As [`Self::open`]; impossibly many edges.
+    pub fn of(edges: Option<&'a dyn EdgeSource>, job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
         match edges {
             Some(edges) => {
-                let bytes = Bytes::of::<(u64, u64)>(edges.arcs.len() as u64);
-                Ok(Self { source: Box::new(edges), bytes, origin: None })
+                let edges = checked(edges)?;
+                Ok(Self { source: Box::new(edges), bytes: Bytes(edges.bytes()), origin: None })
             }
             None => Self::open(job, setup, control),
         }

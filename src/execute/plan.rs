@@ -15,7 +15,7 @@ use crate::clean::{Workspace, needs};
 use crate::control::Control;
 use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::input::arcs::ArcList;
+use crate::input::arcs::EdgeSource;
 use crate::job::{Job, Partitioner, Stream};
 use crate::memory::Needs;
 use crate::partition::locals::Locals;
@@ -32,7 +32,12 @@ use crate::report::{PlanReport, PlannedPartition};
 ///
 /// # Errors
 /// The error of any stage up to the plan; a budget below the floor.
-pub fn plan(job: &Job, edges: Option<&ArcList>, helper: Option<Helper>, control: &Control) -> Result<PlanReport> {
+pub fn plan(
+    job: &Job,
+    edges: Option<&dyn EdgeSource>,
+    helper: Option<Helper>,
+    control: &Control,
+) -> Result<PlanReport> {
     let setup = Setup::new(job, helper)?.for_planning();
     let mut stages = Vec::new();
     let input = Input::of(edges, job, &setup, control)?;

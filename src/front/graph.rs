@@ -1,18 +1,17 @@
 //! A graph to be counted.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use crate::assign::Helper;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::execute;
-use crate::input::arcs::ArcList;
+use crate::input::arcs::{ArcList, EdgeSource};
 use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::job::STANDARD_INPUT;
-use crate::pipeline::metis_helper;
 use crate::report::{PlanReport, RunResult};
 
 /// A graph whose triangles are to be counted: files, or edges in memory.
@@ -31,18 +30,27 @@ use crate::report::{PlanReport, RunResult};
 /// # Ok::<(), trimill::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Graph {
-    source: Source,
+pub struct Graph<'a> {
+    source: Source<'a>,
     format: Option<Format>,
 }
 
-#[derive(Debug, Clone)]
-enum Source {
+#[derive(Clone)]
+enum Source<'a> {
     Files(Vec<PathBuf>),
-    Edges(Arc<ArcList>),
+    Edges(Arc<dyn EdgeSource + 'a>),
 }
 
-impl Graph {
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Files(paths) => f.debug_tuple("Files").field(paths).finish(),
+            Self::Edges(edges) => f.debug_tuple("Edges").field(&edges.arcs()).finish(),
+        }
+    }
+}
+
+impl<'a> Graph<'a> {
     /// The graph of a file: BVGraph (its `.graph`), edge list, Matrix Market, METIS, GAPBS `.sg`, Graph500, pairs, NumPy `.npy`, SciPy
     /// `.npz` or Parquet (with the feature `parquet`), also `.gz`, `.bz2` or `.zst`, or alone in a `.tar` or `.zip`. Its format is found
     /// from content and suffix.
@@ -64,10 +72,15 @@ impl Graph {
         Self { source: Source::Files(paths.into_iter().map(Into::into).collect()), format: None }
     }
 
-    /// The graph of edges in memory, 16 bytes each. Ids may be any numbers below 2^64 - 1.
+    /// The graph of a list of edges, which takes 16 bytes each. Ids may be any numbers below 2^64 - 1.
     pub fn from_edges(edges: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let arcs = ArcList { arcs: edges.into_iter().collect(), declared: None };
-        Self { source: Source::Edges(Arc::new(arcs)), format: None }
+        Self::from_source(ArcList { arcs: edges.into_iter().collect(), declared: None })
+    }
+
+    /// The graph of edges that the caller holds, which are read where they are: [`Pairs`](crate::Pairs) of columns, a matrix in
+    /// compressed rows ([`Csr`](crate::Csr)), or any other [`EdgeSource`].
+    pub fn from_source(edges: impl EdgeSource + 'a) -> Self {
+        Self { source: Source::Edges(Arc::new(edges)), format: None }
     }
 
     /// Sets the format, for files whose content and suffix do not determine it.
@@ -105,7 +118,7 @@ impl Graph {
     /// # Errors
     /// As [`Self::count`]; [`Kind::Interrupted`](crate::Kind::Interrupted) once it was stopped.
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
-        execute::count::count(&self.job(options)?, self.edges(), helper(options), control)
+        execute::count::count(&self.job(options)?, self.edges(), options.helper.clone(), control)
     }
 
     /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.
@@ -123,32 +136,42 @@ impl Graph {
     /// # Errors
     /// As [`Self::count`].
     pub fn plan(&self, options: &Options) -> Result<PlanReport> {
-        execute::plan::plan(&self.job(options)?, self.edges(), helper(options), &Control::silent())
+        self.plan_with(options, &Control::silent())
     }
 
-    fn edges(&self) -> Option<&ArcList> {
+    /// As [`Self::plan`], but it reports progress to an [`Observer`](crate::Observer) and can be stopped.
+    ///
+    /// # Errors
+    /// As [`Self::count_with`].
+    pub fn plan_with(&self, options: &Options, control: &Control) -> Result<PlanReport> {
+        execute::plan::plan(&self.job(options)?, self.edges(), options.helper.clone(), control)
+    }
+
+    fn edges(&self) -> Option<&dyn EdgeSource> {
         match &self.source {
             Source::Files(_) => None,
-            Source::Edges(edges) => Some(edges),
+            Source::Edges(edges) => Some(&**edges),
         }
     }
 
     fn job(&self, options: &Options) -> Result<Job> {
         let mut tables = options.tables.clone();
+        tables.input.format = self.format.or(tables.input.format);
         match &self.source {
             Source::Files(paths) => tables.input.paths = Some(paths.clone()),
             Source::Edges(_) if tables.run.dir.is_some() => {
                 return Err(Error::usage("a run directory for edges in memory")
                     .expected("a graph in a file, which can be read again on a later start"));
             }
+            Source::Edges(_)
+                if tables.input.format.is_some() || tables.input.header.is_some() || tables.input.columns.is_some() =>
+            {
+                return Err(Error::usage("a format, a header, or columns for edges in memory")
+                    .expected("these settings for files only"));
+            }
             // Edges in memory are not a file, so they are treated like standard input.
             Source::Edges(_) => tables.input.path = Some(STANDARD_INPUT.into()),
         }
-        tables.input.format = self.format;
         Job::resolve(None, &tables, Path::new(""))
     }
-}
-
-fn helper(options: &Options) -> Option<Helper> {
-    options.program.clone().map(metis_helper)
 }

@@ -1,12 +1,17 @@
 //! How a graph is to be counted.
 
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
+use super::settings::{self, Setting};
+use crate::assign::Helper;
 use crate::bytes::Bytes;
+use crate::error::Result;
 use crate::input::ColumnNames;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
+use crate::pipeline::metis_helper;
 
 /// How a graph is to be counted. Settings that are not made have the defaults of the program, which `docs/jobs.md` lists.
 ///
@@ -27,7 +32,7 @@ use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub(super) tables: Tables,
-    pub(super) program: Option<PathBuf>,
+    pub(super) helper: Option<Helper>,
 }
 
 impl Options {
@@ -186,10 +191,50 @@ impl Options {
     }
 
     /// The program `trimill`, which is started for the partitioner METIS: that library traps signals and may end its process, so it
-    /// never runs in this one.
+    /// never runs in this one. A program that is not `trimill` names another command: [`Self::metis_command`].
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = Some(program.into());
+        self.helper = Some(metis_helper(program.into()));
         self
+    }
+
+    /// The command that is started for the partitioner METIS: a program, and its first arguments. The library adds arguments of its
+    /// own, with which that process calls [`metis_child`](crate::metis_child).
+    #[must_use]
+    pub fn metis_command<A: Into<OsString>>(
+        mut self,
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        self.helper = Some(Helper { program: program.into(), arguments });
+        self
+    }
+
+    /// Makes a setting by its name, for callers that let their users name it. Names and values are those of the program's flags, with
+    /// `_` for `-`, and `cache`; [`Self::setting_names`] lists them.
+    ///
+    /// ```
+    /// use trimill::{Graph, Options};
+    ///
+    /// let options = Options::new().set("device_memory", "1MiB")?.set("parts", 2)?.set("cache", false)?;
+    /// let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0)]);
+    /// assert_eq!(graph.count(&options)?.device_memory, trimill::Bytes::mib(1));
+    ///
+    /// let error = Options::new().set("device_memroy", "1MiB").unwrap_err().to_string();
+    /// assert!(error.contains("did you mean `device_memory`?"));
+    /// # Ok::<(), trimill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Kind::Usage`](crate::Kind::Usage): an unknown name; a value that the setting cannot have.
+    pub fn set(mut self, name: &str, value: impl Into<Setting>) -> Result<Self> {
+        settings::set(&mut self.tables, name, value.into())?;
+        Ok(self)
+    }
+
+    /// The names for [`Self::set`].
+    pub fn setting_names() -> &'static [&'static str] {
+        settings::NAMES
     }
 }

@@ -1,4 +1,16 @@
-//! The interface of a source of arcs for the next stage, and a source in memory.
+//! The interface of a source of arcs for the next stage. Files are such sources, and edges in memory ([`memory`]).
+
+pub mod column;
+pub mod csr;
+pub mod edges;
+mod memory;
+pub mod pairs;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use edges::EdgeSource;
+pub use memory::{ArcList, checked};
 
 use crate::bytes::Bytes;
 use crate::control::Control;
@@ -82,54 +94,5 @@ impl ArcSource for Source {
 
     fn unchanged(&self) -> Result<()> {
         Self::unchanged(self)
-    }
-}
-
-/// A graph given as a list of arcs in memory.
-#[derive(Debug, Clone, Default)]
-pub struct ArcList {
-    /// The arcs `(tail, head)`, loops and duplicates allowed.
-    pub arcs: Vec<(u64, u64)>,
-    /// The number of declared vertices `0..n`, if there is one.
-    pub declared: Option<u64>,
-}
-
-impl ArcSource for ArcList {
-    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
-        for batch in self.arcs.chunks(4096) {
-            control.check()?;
-            sink.arcs(batch)?;
-        }
-        Ok(self.arcs.len() as u64)
-    }
-
-    fn declared_vertices(&self) -> Option<u64> {
-        self.declared
-    }
-
-    fn first_id(&self) -> u64 {
-        0
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        self.arcs.len() as u64
-    }
-}
-
-impl ArcSource for &ArcList {
-    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
-        ArcList::scan(self, sink, control)
-    }
-
-    fn declared_vertices(&self) -> Option<u64> {
-        ArcList::declared_vertices(self)
-    }
-
-    fn first_id(&self) -> u64 {
-        ArcList::first_id(self)
-    }
-
-    fn arcs_at_most(&self) -> u64 {
-        ArcList::arcs_at_most(self)
     }
 }

@@ -297,7 +297,7 @@ pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
 
 /// The suggestion that belongs to serde's `unknown field ..` and `unknown variant ..`: the first name in backquotes is
 /// what was typed, the others are what is known.
-fn likely(message: &str) -> String {
+pub(crate) fn likely(message: &str) -> String {
     if !message.starts_with("unknown ") {
         return String::new();
     }

@@ -148,13 +148,15 @@ mod tests {
 
     #[test]
     fn a_repeated_job_has_all_settings_and_every_choice() {
-        let typed = job("input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'] }\n\
+        let typed = job(
+            "input = { paths = ['x.txt', 'y.txt'], format = 'text', header = 'no', columns = ['a', 'b'] }\n\
              partition = { partitioner = 'metis', parts = 7, seed = 5, prune = 'none', metis.contract = 3 }\n\
              memory = { device = '2MiB', host = '1GiB', block = '64KiB' }\n\
              spill = { to = 'memory', dir = 's' }\n\
              count = { backend = 'cuda', devices = [1, 2], method = 'lstc', block_threads = 64, tile = 128, threads = 3 }\n\
              output = { clustering = true, per_vertex = 'v.npy', dir = 'o', report = 'r.html' }\n\
-             cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'");
+             cache = { dir = 'c', max = '1GiB' }\nwork = { dir = 'w', prepare = 'cpu' }\nrun.dir = 'run'",
+        );
         let chosen = Chosen {
             backend: "cuda",
             method: "lstc",

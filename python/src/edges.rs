@@ -1,0 +1,79 @@
+//! What is counted: files, or arrays of Python that are read where they are.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use trimill::{Csr, EdgeSource, Graph, Pairs};
+
+use crate::error::raised;
+use crate::foreign::{self, Array};
+use crate::run::run;
+use crate::stream;
+
+/// The edges of a graph.
+#[pyclass(frozen, module = "trimill._native")]
+pub(crate) struct Edges(Arc<Graph<'static>>);
+
+impl Edges {
+    /// The graph of these edges.
+    pub(crate) fn graph(&self) -> Arc<Graph<'static>> {
+        Arc::clone(&self.0)
+    }
+
+    fn of(py: Python<'_>, source: trimill::Result<impl EdgeSource + 'static>) -> PyResult<Self> {
+        let source = source.map_err(|error| raised(py, &error))?;
+        Ok(Self(Arc::new(Graph::from_source(source))))
+    }
+}
+
+#[pymethods]
+impl Edges {
+    /// The edges of files.
+    #[staticmethod]
+    fn files(paths: Vec<PathBuf>) -> Self {
+        Self(Arc::new(Graph::from_files(paths)))
+    }
+
+    /// Edges `(tails[i], heads[i])`; ids are below `vertices`, if that is given.
+    #[staticmethod]
+    fn pairs(
+        py: Python<'_>,
+        tails: &Bound<'_, PyUntypedArray>,
+        heads: &Bound<'_, PyUntypedArray>,
+        names: (String, String),
+        vertices: Option<u64>,
+    ) -> PyResult<Self> {
+        let pairs = Pairs::new(Array::new(tails)?, Array::new(heads)?).map(|pairs| {
+            let pairs = pairs.named(&names.0, &names.1);
+            match vertices {
+                Some(n) => pairs.with_vertices(n),
+                None => pairs,
+            }
+        });
+        Self::of(py, pairs)
+    }
+
+    /// The entries of a matrix in compressed rows, or columns.
+    #[staticmethod]
+    fn matrix(
+        py: Python<'_>,
+        indptr: &Bound<'_, PyUntypedArray>,
+        indices: &Bound<'_, PyUntypedArray>,
+    ) -> PyResult<Self> {
+        let (indptr, indices) = (Array::new(indptr)?, Array::new(indices)?);
+        let matrix = py.detach(|| Csr::new(indptr, indices));
+        Self::of(py, matrix)
+    }
+
+    /// The rows of a table, from a capsule with a stream in Arrow's format.
+    #[staticmethod]
+    fn table(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<Self> {
+        let reader = foreign::stream(capsule)?;
+        // The stream may wait for something, or run Python, which takes the GIL where it needs it.
+        let pairs = run(py, None, move |control| stream::pairs(reader?, control))?;
+        Self::of(py, Ok(pairs))
+    }
+}

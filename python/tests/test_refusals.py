@@ -1,0 +1,222 @@
+"""What is no graph, or could be two, is refused, with the place and what to do."""
+
+import threading
+import types
+
+import networkx
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import scipy.sparse
+from conftest import columns_of, complete
+from test_graphs import OnlyDLPack
+
+import trimill
+
+ONES = numpy.array([1, 2, 3])
+
+
+def refused(kind, graph, *words, **settings):
+    with pytest.raises(kind) as caught:
+        trimill.count(graph, **settings)
+    for word in words:
+        assert word in str(caught.value), f"{word!r} is not in {str(caught.value)!r}"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("place", [0, 2, 99_999])
+def test_negative_ids(dtype, place):
+    u = numpy.zeros(100_000, dtype)
+    u[place] = -5
+    v = numpy.ones(100_000, "uint8")
+    refused(trimill.DataError, (u, v), "the first array", f"the number -5 in place {place}", "ids from 0")
+    refused(trimill.DataError, (v, u), "the second array", f"the number -5 in place {place}")
+    refused(trimill.DataError, pyarrow.table({"from": v, "to": u}), "to", f"the number -5 in place {place}")
+    chunks = pyarrow.chunked_array([u[:1000], u[1000:]])
+    refused(trimill.DataError, pyarrow.table({"from": chunks, "to": v}), "from", f"the number -5 in place {place}")
+
+
+def test_the_first_wrong_id_is_named_on_any_number_of_threads():
+    u = numpy.zeros(2_000_000, "int32")
+    u[[700_000, 1_900_000]] = [-1, -2]
+    for threads in [1, 2, 5]:
+        refused(trimill.DataError, (u, u), "the number -1 in place 700000", threads=threads)
+
+
+def test_the_largest_id():
+    refused(
+        trimill.DataError,
+        (numpy.array([3, 2**64 - 1], "uint64"), ONES[:2]),
+        "18446744073709551615 in arc 1",
+        "ids up to",
+    )
+
+
+def test_ids_beyond_the_matrix():
+    matrix = scipy.sparse.coo_array(([1, 1], ([0, 1], [1, 2])), shape=(3, 3))
+    matrix.coords[1][1] = 3
+    refused(trimill.DataError, matrix, "the id 3 in arc 1, from 1 to 3", "below 3")
+    matrix = scipy.sparse.csr_array(([1, 1, 1, 1], ([0, 1, 0, 2], [1, 0, 2, 0])), shape=(3, 3))
+    matrix.indices[3] = 70
+    refused(trimill.DataError, matrix, "the id 70 in arc 3, from 2 to 70", "below 3")
+    matrix.indices[3] = -1
+    refused(trimill.DataError, matrix, "indices: the number -1 in place 3")
+
+
+@pytest.mark.parametrize(
+    "indptr, words",
+    [
+        ([1, 1, 2, 2], "the number 1 in place 0; expected 0"),
+        ([0, 2, 1, 2], "the number 1 in place 2, after 2"),
+        ([0, 1, -1, 2], "the number -1 in place 2"),
+        ([0, 1, 2, 1], "the number 1 in place 3, after 2"),
+        ([0, 1, 1, 3], "the number 3 at the end; expected 2"),
+        ([0, 1, 2], "3 numbers; expected 4"),
+    ],
+)
+def test_wrong_bounds_of_rows(indptr, words):
+    matrix = scipy.sparse.csr_array(([1, 1], ([0, 1], [1, 0])), shape=(3, 3))
+    matrix.indptr = numpy.array(indptr, "int32")
+    refused(trimill.DataError, matrix, f"indptr: {words}")
+
+
+def test_arrays_of_unequal_length():
+    refused(trimill.DataError, (ONES, ONES[:2]), "3 tails and 2 heads")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bool", "complex64", "object", "datetime64[s]", "U3"])
+def test_arrays_of_other_types(dtype):
+    refused(trimill.UsageError, (ONES.astype(dtype), ONES), "the first array", "expected integers", "astype('int64')")
+
+
+def test_arrays_in_another_order_of_bytes_or_not_aligned():
+    refused(trimill.UsageError, (ONES, ONES.astype(">i4")), "the second array", "byte order", "astype('int32')")
+    bytes_ = numpy.zeros(25, "int8")
+    refused(trimill.UsageError, (bytes_[1:].view("int64"), ONES), "not aligned", "astype('int64')")
+
+
+def test_masked_arrays():
+    masked = numpy.ma.array(ONES, mask=[False, True, False])
+    refused(trimill.DataError, (masked, ONES), "masked entries", "compressed()")
+    assert trimill.count((numpy.ma.array(ONES), ONES + 1)).edges == 3
+
+
+def test_arrays_on_a_device():
+    refused(trimill.UsageError, (OnlyDLPack(ONES, device=2), ONES), "the first array", "memory of the CPU")
+
+
+def test_matrices_that_are_no_graph():
+    refused(trimill.DataError, scipy.sparse.csr_array((3, 4)), "shape (3, 4)", "square")
+    for form in ["lil", "dok", "dia", "bsr"]:
+        refused(trimill.UsageError, scipy.sparse.eye_array(3, format=form), form, "matrix.tocsr()")
+
+
+def test_tables_that_are_no_edges():
+    refused(trimill.UsageError, pyarrow.table({"u": ONES}), "1 columns: u", "expected two")
+    refused(trimill.UsageError, polars.DataFrame({"u": ONES, "v": ONES, "w": ONES}), "3 columns: u, v, w")
+    for column in [[1.0, 2.0, 3.0], ["a", "b", "c"], [True, False, True]]:
+        refused(trimill.UsageError, pandas.DataFrame({"u": ONES, "v": column}), "the column v has the type", "integers")
+    refused(trimill.DataError, pyarrow.table({"u": ONES, "v": [1, None, 3]}), "the column v has no value in row 1")
+    late = pyarrow.chunked_array([[1, 2], [3, None]])
+    refused(trimill.DataError, pyarrow.table({"u": pyarrow.array([1] * 4), "v": late}), "no value in row 3")
+
+
+def test_a_stream_that_fails():
+    def batches():
+        yield pyarrow.record_batch({"u": ONES, "v": ONES})
+        raise ValueError("the disk is on fire")
+
+    schema = pyarrow.schema({"u": pyarrow.int64(), "v": pyarrow.int64()})
+    refused(trimill.DataError, pyarrow.RecordBatchReader.from_batches(schema, batches()), "the disk is on fire")
+
+
+def test_a_stream_that_was_taken():
+    class Taken:
+        capsule = pyarrow.table({"u": ONES, "v": ONES}).__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.capsule
+
+    assert trimill.count(Taken()).edges == 0
+    refused(trimill.DataError, Taken(), "table")
+
+
+@pytest.mark.parametrize(
+    "graph, words",
+    [
+        (5, "builtins.int"),
+        (None, "builtins.NoneType"),
+        ({}, "builtins.dict"),
+        ([], "builtins.list"),
+        # Two edges, or two columns?
+        ([(0, 1), (1, 2)], "builtins.list"),
+        ([ONES, ONES], "builtins.list"),
+        (((0, 1), (1, 2)), "numpy.asarray"),
+        ((ONES, [1, 2, 3]), "the second array"),
+        ((ONES, ONES, ONES), "builtins.tuple"),
+        (("a.txt", "b.txt"), "builtins.str"),
+        (numpy.array([[0, 1], [1, 2]]), "(array[:, 0], array[:, 1])"),
+        (networkx.path_graph(3), "networkx.to_scipy_sparse_array"),
+        # As tables of earlier versions are.
+        (types.SimpleNamespace(columns=["u", "v"], ndim=2), "__arrow_c_stream__"),
+    ],
+)
+def test_objects_that_are_no_graph(graph, words):
+    refused(TypeError, graph, words)
+
+
+def test_arrays_of_other_dimensions():
+    refused(trimill.UsageError, (numpy.zeros((2, 2), "int64"), ONES), "shape (2, 2)", "one dimension")
+    refused(trimill.UsageError, (numpy.array(3), ONES), "shape ()")
+
+
+def test_files(tmp_path):
+    refused(trimill.DataError, tmp_path / "missing.txt", "missing.txt", "does not exist")
+    (tmp_path / "wrong.txt").write_text("0 1\n1 x\n")
+    refused(trimill.DataError, tmp_path / "wrong.txt", "wrong.txt:2")
+    refused(trimill.UsageError, "-", "standard input")
+    refused(trimill.DataError, "a\0b", "cannot be read")
+
+
+def test_a_format_of_arrays():
+    refused(trimill.UsageError, (ONES, ONES), "for edges in memory", format="text")
+    refused(trimill.UsageError, (ONES, ONES), "for edges in memory", header="no")
+    refused(trimill.UsageError, (ONES, ONES), "run directory", run_dir="run")
+
+
+def test_arrays_that_change_meanwhile_never_end_the_process():
+    """The answer may be anything, or an error; memory outside of the arrays is never read."""
+    u, v = complete(600)
+    matrix = scipy.sparse.csr_array((numpy.ones(len(u), "int8"), (u, v)), shape=(600, 600))
+    matrix = (matrix + matrix.T).tocsr()
+    indptr, indices, end = matrix.indptr.copy(), matrix.indices.copy(), threading.Event()
+
+    def change():
+        random = numpy.random.default_rng(1)
+        while not end.is_set():
+            matrix.indices[random.integers(0, len(indices), 100)] = random.integers(-5, 2000, 100)
+            matrix.indptr[random.integers(0, 601, 3)] = random.integers(-5, 10**9, 3)
+            matrix.indices[:], matrix.indptr[:] = indices, indptr
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    outcomes = set()
+    try:
+        for _ in range(30):
+            try:
+                outcomes.add(trimill.count(matrix).triangles)
+            except (trimill.DataError, trimill.UsageError) as error:
+                outcomes.add(type(error))
+    finally:
+        end.set()
+        thread.join()
+    assert outcomes
+    assert trimill.count(matrix).triangles == 600 * 599 * 598 // 6
+
+
+def test_errors_have_a_common_class(random_graph):
+    for error in [trimill.DataError, trimill.UsageError, trimill.ResourceError]:
+        assert issubclass(error, trimill.Error)
+    refused(trimill.ResourceError, columns_of(random_graph), "device", device_memory=16)

@@ -1,0 +1,172 @@
+"""Settings have the names and the values of the library."""
+
+import re
+import typing
+
+import networkx
+import numpy
+import pytest
+from conftest import ROOT, columns_of, triangles_of
+
+import trimill
+from trimill._settings import Settings
+
+TRIANGLE = (numpy.array([0, 1, 2]), numpy.array([1, 2, 0]))
+
+
+def test_the_types_name_every_setting_of_the_library():
+    assert sorted(Settings.__annotations__) == sorted(trimill._native.setting_names())
+
+
+def test_the_manual_names_every_setting():
+    manual = (ROOT / "docs/python.md").read_text()
+    for name in trimill._native.setting_names():
+        assert f"`{name}`" in manual, name
+
+
+def literals(annotation):
+    """The literals of an annotation such as ``Literal["a", "b"] | None``."""
+    found = re.search(r"Literal\[.*?\]", annotation.__forward_arg__)
+    return eval(found[0], {"Literal": typing.Literal}) if found else None
+
+
+def test_the_values_that_the_types_name_are_known(tmp_path):
+    needs = {"keep_spill": {"spill_dir": tmp_path}}
+    assert literals(Settings.__annotations__["prune"]) == typing.Literal["none", "zero-indegree", "direct"]
+    for name, annotation in Settings.__annotations__.items():
+        for value in typing.get_args(literals(annotation)):
+            if name in ("header", "format") or value in ("cuda", "gpu"):
+                continue
+            assert trimill.count(TRIANGLE, **{name: value}, **needs.get(name, {})).triangles == 1, (name, value)
+
+
+@pytest.mark.parametrize("size", ["16MB", 16_000_000, numpy.int64(16_000_000)])
+def test_sizes(size):
+    answer = trimill.count(TRIANGLE, device_memory=size, host_memory="256MiB")
+    assert (answer.device_memory, answer.host_memory) == (16_000_000, 256 << 20)
+
+
+def test_none_is_the_default():
+    given = {name: None for name in trimill._native.setting_names()}
+    assert trimill.count(TRIANGLE, **given).device_memory == trimill.count(TRIANGLE).device_memory
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"device_memroy": "1MB"}, ["unknown setting `device_memroy`", "did you mean `device_memory`?"]),
+        ({"colour": "red"}, ["unknown setting `colour`"]),
+        ({"device_memory": "3 parsecs"}, ["device_memory: ", "not a size"]),
+        ({"device_memory": -5}, ["device_memory: ", "-5"]),
+        ({"device_memory": 1.5}, ["device_memory: ", "1.5"]),
+        ({"device_memory": 0}, ["device memory is 0"]),
+        ({"device_memory": 2**70}, ["device_memory: ", "64 bits"]),
+        ({"seed": 2**200}, ["seed: ", "64 bits"]),
+        ({"backend": "cude"}, ["backend: ", "did you mean `cuda`?"]),
+        ({"prune": "direkt"}, ["prune: ", "did you mean `direct`?"]),
+        ({"partitioner": "metsi"}, ["partitioner: ", "did you mean `metis`?"]),
+        ({"parts": "8"}, ["parts: ", "without quotes"]),
+        ({"parts": True}, ["parts: "]),
+        ({"threads": 0}, ["threads: "]),
+        ({"devices": "0,1"}, ["devices: ", "[0, 1]"]),
+        ({"method": "fast"}, ["fast"]),
+        ({"work_dir": 5}, ["work_dir: "]),
+        ({"work_dir": b"tmp"}, ["work_dir: ", "bytes"]),
+        ({"work_dir": "\udcff"}, ["work_dir: ", "UTF-8"]),
+        ({"cache": "no"}, ["cache: "]),
+        ({"threads": object()}, ["threads: ", "type object"]),
+        ({"partitioner": "rank", "prune": "none"}, ["partitioner rank"]),
+        ({"per_vertex": "a.csv"}, ["a.csv", ".tsv"]),
+    ],
+)
+@pytest.mark.parametrize("function", [trimill.count, trimill.plan])
+def test_wrong_settings(function, settings, words):
+    with pytest.raises(trimill.UsageError) as caught:
+        function(TRIANGLE, **settings)
+    for word in words:
+        assert word in str(caught.value), str(caught.value)
+
+
+def test_settings_change_how_it_is_counted(random_graph, tmp_path):
+    expected = triangles_of(random_graph)
+    for settings in [
+        {"partitioner": "random", "parts": 5, "seed": 2**63 + 1, "prune": "none"},
+        {"partitioner": "contiguous-vertices", "parts": 3, "spill_to": "memory"},
+        {"partitioner": "rank", "parts": 4, "threads": 1, "block_bytes": "1KiB"},
+        {"partitioner": "contiguous", "parts": 2, "spill_dir": tmp_path / "spill", "keep_spill": True},
+    ]:
+        answer = trimill.count(columns_of(random_graph), backend="cpu", **settings)
+        assert answer.triangles == expected
+        assert len(answer.partitions) == settings["parts"]
+        assert answer.partitioner == settings["partitioner"]
+        assert answer.seed == settings.get("seed", 1)
+    assert list((tmp_path / "spill").iterdir())
+
+
+def test_metis_runs_in_another_process(random_graph, tmp_path, monkeypatch):
+    # A module of the same name in the working directory is not taken for the package.
+    (tmp_path / "trimill").mkdir()
+    (tmp_path / "trimill/__init__.py").write_text("raise SystemExit('the wrong package')")
+    monkeypatch.chdir(tmp_path)
+    answer = trimill.count(columns_of(random_graph), partitioner="metis", parts=4)
+    assert (answer.triangles, answer.partitioner) == (triangles_of(random_graph), "metis")
+    assert 1 < len(answer.partitions) <= 4
+    # METIS cuts along a bridge between two cliques; a random assignment cuts everything.
+    bridge = networkx.barbell_graph(40, 0)
+    kept = {
+        partitioner: trimill.count(columns_of(bridge), partitioner=partitioner, parts=2).duplication
+        for partitioner in ["metis", "random"]
+    }
+    assert kept["metis"] < 1.1 < kept["random"]
+
+
+def test_without_an_interpreter_metis_is_refused(monkeypatch):
+    monkeypatch.setattr("sys.executable", "")
+    with pytest.raises(trimill.UsageError, match="metis"):
+        trimill.count(TRIANGLE, partitioner="metis", parts=2)
+
+
+def test_files_and_directories(tmp_path, random_graph):
+    graph, run = tmp_path / "graph.txt", tmp_path / "run"
+    networkx.write_edgelist(random_graph, graph, data=False)
+    answer = trimill.count(
+        graph,
+        format="text",
+        header="no",
+        run_dir=run,
+        cache_dir=tmp_path / "own",
+        work_dir=tmp_path / "work",
+        per_vertex=tmp_path / "v.tsv",
+        by_degree=tmp_path / "d.tsv",
+        per_edge=tmp_path / "e.parquet",
+    )
+    assert answer.triangles == triangles_of(random_graph)
+    assert list(run.iterdir()) and list((tmp_path / "own").iterdir())
+    assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("*.graph"))
+    lines = (tmp_path / "v.tsv").read_text().splitlines()[1:]
+    counted = {int(id): int(triangles) for id, _, triangles, _ in (line.split("\t") for line in lines)}
+    # The writer leaves out vertices without an edge.
+    assert counted == {v: t for v, t in networkx.triangles(random_graph).items() if random_graph.degree(v)}
+    assert (tmp_path / "e.parquet").read_bytes()[:4] == b"PAR1" and (tmp_path / "d.tsv").exists()
+    # Found in the run directory on the next start.
+    again = trimill.count(
+        graph,
+        format="text",
+        header="no",
+        run_dir=run,
+        cache_dir=tmp_path / "own",
+        work_dir=tmp_path / "work",
+        per_vertex=tmp_path / "v.tsv",
+        by_degree=tmp_path / "d.tsv",
+        per_edge=tmp_path / "e.parquet",
+    )
+    assert again.to_dict() == answer.to_dict()
+
+
+def test_without_a_cache_nothing_is_kept(tmp_path, random_graph):
+    graph = tmp_path / "graph.txt"
+    networkx.write_edgelist(random_graph, graph, data=False)
+    trimill.count(graph, format="text", header="no", cache=False)
+    assert not (tmp_path / "cache").exists() and not list((tmp_path / "tmp").iterdir())
+    trimill.count(graph, format="text", header="no")
+    assert list((tmp_path / "cache").rglob("*"))

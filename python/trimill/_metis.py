@@ -1,0 +1,22 @@
+"""Runs METIS in a process of its own, which a count starts with this file as the program."""
+
+import signal
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Reads a graph from standard input, and overwrites it with the assignment."""
+    # An interrupt ends it at once: it has nothing to clean up.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from trimill import _errors, _native
+
+    try:
+        _native.metis_child(sys.argv[1:])
+    except _errors.Error as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Bars of tqdm for the tasks of a count."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+#: A task: number, name, units in all where that is known, unit, units done, whether it is over.
+Task = tuple[int, str, "int | None", str, int, bool]
+
+
+def bars(progress: bool | None) -> Bars | None:
+    """Where progress is shown: as asked, or by default on a terminal and in a notebook, if tqdm is installed.
+
+    :raises ImportError: ``progress`` is true and tqdm is not installed
+    """
+    if progress is None and not (_in_notebook() or (sys.stderr is not None and sys.stderr.isatty())):
+        return None
+    if progress is False:
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        if progress is None:
+            return None
+        raise ImportError("progress=True needs tqdm; install it: pip install 'trimill[progress]'") from error
+    return Bars(tqdm)
+
+
+class Bars:
+    """A bar for each task that is under way."""
+
+    def __init__(self, tqdm: Any) -> None:
+        self._tqdm = tqdm
+        self._bars: dict[int, Any] = {}
+
+    def __call__(self, tasks: Sequence[Task]) -> None:
+        """Shows the tasks; called with those that have changed."""
+        for number, name, total, unit, done, over in tasks:
+            bar = self._bars.get(number)
+            if bar is None and not over:
+                scale = unit == "B"
+                bar = self._tqdm(
+                    desc=name, total=total, unit=unit if scale else f" {unit}", unit_scale=True, leave=False
+                )
+                self._bars[number] = bar
+            if bar is not None:
+                bar.update(done - bar.n)
+                if over:
+                    self._bars.pop(number).close()
+
+    def close(self) -> None:
+        """Removes all bars."""
+        while self._bars:
+            self._bars.popitem()[1].close()
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return type(shell).__name__ == "ZMQInteractiveShell"
