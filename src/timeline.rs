@@ -124,11 +124,14 @@ pub(crate) struct Place {
     pub(crate) partition: Option<u32>,
 }
 
+/// What a track is of: the GPU, none for the host, and what it shows.
+type TrackOf = (Option<u32>, TrackKind);
+
 /// Records the spans of a job.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     begun: Instant,
-    tracks: Mutex<BTreeMap<(Option<u32>, TrackKind), Vec<Span>>>,
+    tracks: Mutex<BTreeMap<TrackOf, Vec<Span>>>,
 }
 
 impl Recorder {
@@ -188,7 +191,7 @@ impl Recorder {
         let mut tracks: Vec<_> = lock(&self.tracks).clone().into_iter().collect();
         // The host's stages come first, then everything by device.
         tracks.sort_by_key(|&((device, kind), _)| (kind != TrackKind::Stages, device, kind));
-        let track = |((device, kind), mut spans): ((Option<u32>, TrackKind), Vec<Span>)| {
+        let track = |((device, kind), mut spans): (TrackOf, Vec<Span>)| {
             spans.sort_by(|a, b| a.start.total_cmp(&b.start));
             let name = match device {
                 Some(device) => format!("GPU {device} {}", kind.name()),
