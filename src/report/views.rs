@@ -147,7 +147,8 @@ mod tests {
         let tables = crate::job::file::parse("input.path = 'g.txt'", Path::new("test")).unwrap();
         let job = Job::resolve(None, &tables, Path::new("")).unwrap();
         let entry = of_count(&job, &example(2), (Rates::default(), false)).unwrap();
-        let write: [(&str, &dyn Fn(&Path) -> Result<()>, &dyn Fn(&Path) -> Result<()>); 2] = [
+        type Step<'a> = &'a dyn Fn(&Path) -> Result<()>;
+        let write: [(&str, Step<'_>, Step<'_>); 2] = [
             ("a.html", &check_report, &|path| write_report(path, std::slice::from_ref(&entry))),
             ("a.json", &check_trace, &|path| write_trace(path, &job, &example(2))),
         ];
