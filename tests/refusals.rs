@@ -4,7 +4,6 @@
 mod common;
 
 use std::fs;
-use std::ops::Deref;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -17,37 +16,21 @@ fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).display().to_string()
 }
 
-/// A directory in which nothing may be left.
-struct Refusals(Place);
-
-impl Deref for Refusals {
-    type Target = Place;
-
-    fn deref(&self) -> &Place {
-        &self.0
-    }
+/// The program ends with `code`, says all of `parts`, and leaves nothing behind.
+#[track_caller]
+fn refuses(place: &Place, code: i32, arguments: &[&str], parts: &[&str]) {
+    assert!(place.refuses(arguments, code, parts).stdout.is_empty(), "{arguments:?}");
+    is_clean(place);
 }
 
-impl Refusals {
-    fn new() -> Self {
-        Self(Place::new())
-    }
-
-    /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
-    #[track_caller]
-    fn refuses(&self, code: i32, arguments: &[&str], parts: &[&str]) {
-        assert!(self.0.refuses(arguments, code, parts).stdout.is_empty(), "{arguments:?}");
-        self.is_clean();
-    }
-
-    fn is_clean(&self) {
-        assert!(listing(&self.path("tmp")).is_empty(), "{:?}", listing(&self.path("tmp")));
-    }
+#[track_caller]
+fn is_clean(place: &Place) {
+    assert!(listing(&place.path("tmp")).is_empty(), "{:?}", listing(&place.path("tmp")));
 }
 
 #[test]
 fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
-    let place = Refusals::new();
+    let place = Place::new();
     place.write("empty.txt", "");
     place.write("words.txt", "0 1\n1 2\nthree four\n");
     place.write("minus.txt", "0 1\n1 -2\n");
@@ -88,21 +71,21 @@ fn bad_inputs_end_with_1_name_the_file_and_leave_nothing() {
         ("crawl.2024.graph", &["crawl.2024", "rename"]),
         ("huge.graph", &["4294967295"]),
     ] {
-        place.refuses(1, &["count", file, "--no-cache"], parts);
+        refuses(&place, 1, &["count", file, "--no-cache"], parts);
     }
 }
 
 #[test]
 fn more_than_2_to_the_32_vertices_are_refused() {
     // Declared only; a list of them would have 32 GB.
-    let place = Refusals::new();
+    let place = Place::new();
     place.write("huge.mtx", "%%MatrixMarket matrix coordinate pattern general\n4294967295 4294967295 1\n1 2\n");
-    place.refuses(1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
+    refuses(&place, 1, &["count", "huge.mtx", "--no-cache"], &["4294967295", "4294967294"]);
 }
 
 #[test]
 fn bad_assignments_end_with_1() {
-    let place = Refusals::new();
+    let place = Place::new();
     place.write("g.txt", "0 1\n1 2\n2 0\n");
     for (assignment, parts) in [
         ("0\n1\n", &["p.txt", "3"][..]),
@@ -113,7 +96,7 @@ fn bad_assignments_end_with_1() {
         ("", &["p.txt"]),
     ] {
         place.write("p.txt", assignment);
-        place.refuses(1, &["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"], parts);
+        refuses(&place, 1, &["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt"], parts);
     }
     place.write("p.txt", "0\n2\n0\n");
     let output = place.run(&["count", "g.txt", "--no-cache", "--partitioner", "file:p.txt", "--json"]);
@@ -124,7 +107,7 @@ fn bad_assignments_end_with_1() {
 
 #[test]
 fn budgets_below_the_floor_name_the_smallest_that_works() {
-    let place = Refusals::new();
+    let place = Place::new();
     let crawl = data("cnr-2000.graph");
     let output = place.run(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"]);
     assert_eq!(output.status.code(), Some(3));
@@ -132,35 +115,41 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     let smallest = text.split("raise --device-memory to ").nth(1).and_then(|rest| rest.split(' ').next()).expect(&text);
     // The smallest that works does work, and a byte less does not.
     let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
-    place.refuses(3, &["count", &crawl, "--device-memory", &below], &[smallest]);
+    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[smallest]);
     let json = ["--json", "--progress", "none"];
     let output = place.run(&[&["plan", &crawl, "--device-memory", smallest][..], &json].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    place.refuses(3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
-    place.refuses(2, &["count", &crawl, "--parts", "0"], &["--parts"]);
-    place.refuses(2, &["count", &crawl, "--parts", "4000000000"], &["4000000000 is not a number of parts", "1048576"]);
-    place.refuses(2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
+    refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
+    refuses(&place, 2, &["count", &crawl, "--parts", "0"], &["--parts"]);
+    refuses(
+        &place,
+        2,
+        &["count", &crawl, "--parts", "4000000000"],
+        &["4000000000 is not a number of parts", "1048576"],
+    );
+    refuses(&place, 2, &["count", &crawl, "--method", "guess"], &["guess", "bitmap"]);
     let rank = ["count", &crawl, "--partitioner", "rank"];
-    place.refuses(2, &[&rank[..], &["--prune", "direct"]].concat(), &["the partitioner rank", "direct"]);
-    place.refuses(
+    refuses(&place, 2, &[&rank[..], &["--prune", "direct"]].concat(), &["the partitioner rank", "direct"]);
+    refuses(
+        &place,
         2,
         &[&rank[..], &["--keep-spill", "--spill-dir", "kept"]].concat(),
         &["the partitioner rank", "kept"],
     );
     let partition = ["partition", &crawl, "--partitioner", "rank", "--spill-dir", "kept"];
-    place.refuses(2, &partition, &["the partitioner rank", "spilled"]);
+    refuses(&place, 2, &partition, &["the partitioner rank", "spilled"]);
     assert!(!place.path("kept").exists());
-    place.refuses(3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
-    place.is_clean();
+    refuses(&place, 3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
+    is_clean(&place);
 }
 
 #[test]
 fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
-    let place = Refusals::new();
+    let place = Place::new();
     place.write("file", "x");
     let crawl = data("cnr-2000.graph");
     let contiguous = ["count", &crawl, "--parts", "3", "--partitioner", "contiguous"];
-    place.refuses(3, &[&contiguous[..], &["--spill-dir", "file/below"]].concat(), &["file"]);
+    refuses(&place, 3, &[&contiguous[..], &["--spill-dir", "file/below"]].concat(), &["file"]);
     let small = place.path("small");
     fs::create_dir(&small).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&small).status();
@@ -179,12 +168,12 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
     assert!(text.contains("small") && text.contains("64.0 KiB"), "{text}");
     assert_eq!(left, 0);
     assert!(counted.status.success() && String::from_utf8_lossy(&counted.stdout).contains("20,977,629"));
-    place.is_clean();
+    is_clean(&place);
 }
 
 #[test]
 fn damaged_and_foreign_spills_are_refused() {
-    let place = Refusals::new();
+    let place = Place::new();
     let crawl = data("cnr-2000.graph");
     let partition = |dir: &str, parts: &str| {
         let output = place.run(&["partition", &crawl, "--parts", parts, "--spill-dir", dir, "--block-bytes", "64KiB"]);
@@ -194,15 +183,15 @@ fn damaged_and_foreign_spills_are_refused() {
     partition("two", "4");
     assert_eq!(place.run(&["inspect", "one", "--verify"]).status.code(), Some(0));
     // The directory of another job is not overwritten; that of the same job is.
-    place.refuses(3, &["partition", &crawl, "--parts", "4", "--spill-dir", "one"], &["another job"]);
+    refuses(&place, 3, &["partition", &crawl, "--parts", "4", "--spill-dir", "one"], &["another job"]);
     partition("one", "3");
 
     let spill = place.path("one/part-00001.spill");
     let good = fs::read(&spill).unwrap();
     let check = |bytes: &[u8], parts: &[&str]| {
         fs::write(&spill, bytes).unwrap();
-        place.refuses(1, &["inspect", "one/part-00001.spill", "--verify"], parts);
-        place.refuses(1, &["inspect", "one", "--verify"], &["part-00001.spill"]);
+        refuses(&place, 1, &["inspect", "one/part-00001.spill", "--verify"], parts);
+        refuses(&place, 1, &["inspect", "one", "--verify"], &["part-00001.spill"]);
     };
     check(&good[..good.len() - 7], &["part-00001.spill"]);
     for at in [0, 40, 200, good.len() / 2, good.len() - 3] {
@@ -212,12 +201,12 @@ fn damaged_and_foreign_spills_are_refused() {
     }
     let foreign = fs::read(place.path("two/part-00001.spill")).unwrap();
     fs::write(&spill, foreign).unwrap();
-    place.refuses(1, &["inspect", "one"], &["part-00001.spill", "job"]);
+    refuses(&place, 1, &["inspect", "one"], &["part-00001.spill", "job"]);
 }
 
 #[test]
 fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
-    let place = Refusals::new();
+    let place = Place::new();
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let arguments = |partitioner| {
@@ -239,14 +228,14 @@ fn an_interrupted_count_ends_with_130_and_leaves_nothing() {
         assert!(matches!(code, Some(130 | 0) | None), "after {moment} tenths of {whole:?}: {code:?}");
         interrupted += u32::from(code == Some(130));
         assert!(asked.elapsed() < Duration::from_secs(30), "stops soon after it was asked to");
-        place.is_clean();
+        is_clean(&place);
     }
     assert!(interrupted >= 2, "{interrupted} of 8");
 }
 
 #[test]
 fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
-    let place = Refusals::new();
+    let place = Place::new();
     let output = place.run(&["generate", "gap-kron", "--scale", "17", "--output", "k.bin"]);
     assert_eq!(output.status.code(), Some(0));
     let child = place
@@ -274,5 +263,5 @@ fn a_metis_child_that_is_killed_ends_the_job_and_leaves_nothing() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("METIS"), "{text}");
-    place.is_clean();
+    is_clean(&place);
 }

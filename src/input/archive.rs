@@ -77,8 +77,7 @@ fn kind(file: &InputFile, format: Option<Format>) -> Result<Option<Kind>> {
     if file.compression.is_none() && is_zip(&file.raw_head(4)?) {
         return Ok(Some(Kind::Zip));
     }
-    // A damaged stream is reported by those who read all of it.
-    let head = file.head(tar::BLOCK as u64).unwrap_or_default();
+    let head = file.readable_head(tar::BLOCK as u64)?;
     Ok(tar::is_header(&head, is_named(file.name())).then_some(Kind::Tar))
 }
 

@@ -169,6 +169,15 @@ impl InputFile {
         Ok(head)
     }
 
+    /// As [`Self::head`], but of a damaged stream what can be decoded: those who read all of it report the damage.
+    pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        match self.stream(None)?.take(most).read_to_end(&mut head) {
+            Err(error) if error.raw_os_error().is_some() => Err(self.damaged(error)),
+            _ => Ok(head),
+        }
+    }
+
     /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
     pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
         let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });

@@ -39,7 +39,7 @@ pub struct Job {
     /// Whether the first line of edge lists is a header, where the user said so.
     pub header: Option<Header>,
     /// The columns with the ends of edges, where the user named them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub columns: Option<ColumnNames>,
     /// How vertices are assigned; its METIS settings are in here, too.
     pub partitioner: Partitioner,

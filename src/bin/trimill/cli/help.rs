@@ -30,6 +30,8 @@ Examples:
       as LSTC does it
   trimill count crawl.graph --device-memory 4GiB --output results/crawl
       tables on standard output, result.json and partitions.tsv in results/crawl
+  trimill count crawl.graph --clustering --report crawl.html
+      a page to look at: memory of the partitions, what ran when, degrees
   trimill count crawl.graph --run-dir runs/crawl
       started again after any end, continues where it was
   trimill count /scratch/crawl
@@ -118,7 +120,7 @@ Examples:
   trimill bench crawl.graph
       all methods that this machine can run, five times each
   trimill bench k20.bin k22.bin --methods auto,lstc,polak --output b.json --report b.html
-      some of them on two graphs, as tables, as JSON and as a picture
+      some of them on two graphs, as tables, as JSON and as a page
   trimill bench crawl.graph --methods auto,bitmap@cpu --parts 8 --device-memory 1GiB
       out of core, and against the CPU of the same machine
 
