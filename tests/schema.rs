@@ -92,7 +92,7 @@ const SETTINGS: &[Setting] = &[
         &["'e.tsv'", "'./x/e.tsv.gz'", "'/e.tsv.zst'", "'e.parquet'"],
         &["''", "'e'", "'e.csv'", "'e.npy'", "3"],
     ),
-    ("output.report", INPUT, &["'r.html'", "'/x/r.html'"], &["''", "'r'", "'r.htm'", "'r.html.gz'", "true"]),
+    ("output.report", INPUT, &["'r.html'", "'./r.html'"], &["''", "'r'", "'r.htm'", "'r.html.gz'", "true"]),
     ("output.trace", INPUT, &["'t.json'", "'./t.json'"], &["''", "'t'", "'t.html'", "'t.json.gz'", "1"]),
     ("cache.enabled", INPUT, TRUTHS[0], TRUTHS[1]),
     ("cache.dir", INPUT, DIRS[0], DIRS[1]),
