@@ -81,7 +81,7 @@ def reports(folder, real):
         partition["fits"] = partition["peak_bytes_predicted"] <= unfit["device_memory"]
     return [
         made_up_report("gpu", folder, ("count", on_gpus(results["cnr-2000"]))),
-        made_up_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=300))),
+        made_up_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=100))),
         made_up_report("unfit", folder, ("plan", unfit)),
         made_up_report("problems", folder, ("bench", with_problems(results["bench"]))),
     ]
