@@ -105,7 +105,7 @@ fn from_tar(file: &InputFile, work_dir: &Path, control: &Control) -> Result<(Str
 
 /// The same of a zip archive; `None` if it is a matrix of SciPy.
 fn from_zip(file: &InputFile, work_dir: &Path, control: &Control) -> Result<Option<(String, u64, InputFile)>> {
-    let mut archive = Zip::open(file)?;
+    let archive = Zip::open(file)?;
     let numpy = file.name().extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("npz"));
     if numpy || archive.place(OF_SCIPY).is_some() {
         return Ok(None);

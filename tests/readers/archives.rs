@@ -101,6 +101,10 @@ fn archives_without_one_graph_are_refused() {
     folder.refuses("link.tar", ended(&[member("g.txt", b'2', 0, b"")]), &["no plain file"]);
     folder.refuses("hard.tar", ended(&[member("g.txt", b'1', 0, b"")]), &["no plain file"]);
     folder.refuses("nothing.zip", zipped(&[]), &["no plain file"]);
+    let mut linked = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    linked.add_directory("g.mtx", SimpleFileOptions::default()).unwrap();
+    linked.add_symlink("g.txt", "/etc/passwd", SimpleFileOptions::default()).unwrap();
+    folder.refuses("linked.zip", linked.finish().unwrap().into_inner(), &["no plain file"]);
     folder.refuses("void.zip", zipped(&[("g.txt", b"")]), &["void.zip: g.txt: is empty"]);
     folder.refuses("line.zip", zipped(&[("g.txt", b"0 1\n1 x\n")]), &["line.zip: g.txt:2: 'x'"]);
     let inner = zipped(&[("g.txt", b"0 1\n")]);
@@ -154,12 +158,14 @@ fn damaged_and_hostile_archives_are_refused() {
     };
     folder.refuses("locked.zip", altered(8, &[1, 0]), &["the member 'g.txt' is encrypted"]);
     folder.refuses("method.zip", altered(10, &[14, 0]), &["the member 'g.txt' is compressed by"]);
-    folder.refuses("sum.zip", altered(16, &[1, 2, 3, 4]), &["the member 'g.txt' is damaged"]);
+    folder.refuses("sum.zip", altered(16, &[1, 2, 3, 4]), &["the member 'g.txt' is damaged (its checksum differs)"]);
+    // Where the member begins.
+    folder.refuses("offset.zip", altered(42, &[0xff, 0xff, 0xff, 0x7f]), &["the zip archive is damaged"]);
     // The size that the directory announces, too small and too large.
     folder.refuses(
         "bomb.zip",
         altered(24, &[7, 0, 0, 0]),
-        &["the member 'g.txt' is damaged", "larger than its declared"],
+        &["the member 'g.txt' is damaged", "more than the 7 bytes announced"],
     );
     folder.refuses("more.zip", altered(24, &[0, 0, 16, 0]), &["2000 bytes instead of 1048576"]);
     let dir = work_dir();
@@ -169,6 +175,16 @@ fn damaged_and_hostile_archives_are_refused() {
         error.contains("4294967294 bytes of 'g.txt' from 28; expected a size that compression can lead to"),
         "{error}"
     );
+
+    // A name that is there twice, in the list and before the contents; and a list that is shorter than its length.
+    let two = zipped(&[("a.txt", b"0 1\n"), ("b.txt", b"1 2\n")]);
+    let twice: Vec<u8> = two.iter().map(|&byte| if byte == b'b' { b'a' } else { byte }).collect();
+    folder.refuses("twice.zip", twice, &["two members of the name 'a.txt'", "members with different names"]);
+    for number in [1, 3] {
+        let (mut other, length) = (two.clone(), two.len());
+        other[length - 12] = number;
+        folder.refuses("list.zip", other, &[&format!("a list of 2 members instead of {number}")]);
+    }
 }
 
 #[test]
