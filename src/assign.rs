@@ -11,18 +11,18 @@ use trimill_partitioners::MAX_PARTS;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::disk;
-use crate::error::{Error, Result, limit};
 use crate::graph::{Direction, OrientedGraph};
-use crate::input::identity::Watched;
 use crate::job::{Partitioner, Parts};
-use crate::mapped::zeros;
 use crate::partition::assignment::Assignment;
 use crate::plan::Assign;
 use crate::plan::sets::Vertices;
-use crate::text::shown;
+use trimill_input::identity::Watched;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result, limit};
+use trimill_system::mapped::zeros;
+use trimill_system::text::shown;
 
 /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes per edge and 8 per vertex.
 struct View<'a> {
@@ -156,7 +156,7 @@ impl Assign for Assigner<'_> {
                 let assignment = drop_empty_parts(found.assignment, found.parts);
                 if assignment.parts() < found.parts {
                     tracing::info!(
-                        target: crate::control::NOTE,
+                        target: trimill_system::control::NOTE,
                         "{}: {} of the parts 0 to {} have vertices; they are renumbered from 0",
                         shown(path),
                         assignment.parts(),
@@ -276,6 +276,6 @@ mod tests {
         let mut error = partitioners::file::read(Path::new("/nowhere"), declared)
             .map_or_else(|error| error, |_| unreachable!("there is no such file"));
         error.source = Some(std::io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()));
-        assert_eq!(translated(error).kind(), crate::error::Kind::Resource);
+        assert_eq!(translated(error).kind(), trimill_system::error::Kind::Resource);
     }
 }

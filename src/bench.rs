@@ -17,16 +17,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::assign::Helper;
-use crate::control::{Control, Unit};
-use crate::disk::{self, TemporaryDir};
-use crate::error::{Error, Kind, Result};
 use crate::execute::{doctor, verify};
 use crate::job::Job;
-use crate::machine;
 use crate::report::bench::{BenchReport, GraphReport, Machine, MethodName, MethodReport, Settings};
 use crate::report::failure::Reason;
 use crate::report::{DoctorReport, SCHEMA_VERSION};
 use crate::request::{BenchGraph, BenchRequest};
+use trimill_system::control::{Control, Unit};
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::machine;
 
 use reference::Reference;
 use rounds::Limits;

@@ -1,7 +1,7 @@
 //! The cache of oriented graphs: the second job on the same input starts at 'assign'.
 //!
 //! There is one file per graph ([`crate::graph::file`]), named by a hash of the input's paths and of how it is read. The file
-//! records the identity of the input, which is compared ([`crate::input::identity`]), so a changed input replaces its graph. Files
+//! records the identity of the input, which is compared ([`trimill_input::identity`]), so a changed input replaces its graph. Files
 //! are renamed into place once complete; several processes may share the folder, and several users may share a folder that they
 //! named. Only regular files of the same user are used, listed, counted or removed; a file that vanishes meanwhile was removed by
 //! another process, which is no error. Past the limit of the cache, the least recently used graphs are removed first. A graph that
@@ -14,16 +14,16 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::disk;
-use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::{self, Layout, open_file, open_temporary};
-use crate::input::format::Format;
-use crate::input::identity::Identity;
-use crate::input::{ColumnNames, Header};
 use crate::orient::Oriented;
+use trimill_input::format::Format;
+use trimill_input::identity::Identity;
+use trimill_input::{ColumnNames, Header};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Error, Kind, Result};
 
 const SUFFIX: &str = "trimgraf";
 

@@ -1,6 +1,6 @@
 //! From arcs to a clean graph: symmetrised, without loops and duplicates.
 //!
-//! Input: the arcs of an [`ArcSource`](crate::input::arcs::ArcSource), in any order, any number of times each. Output: a [`CleanGraph`]:
+//! Input: the arcs of an [`ArcSource`](trimill_input::arcs::ArcSource), in any order, any number of times each. Output: a [`CleanGraph`]:
 //! every edge once as a pair `(min, max)` in buckets, and the degree of every id.
 //!
 //! An arc goes, as an 8-byte key, to one of the two lanes of one of `B` buckets: the bucket by a hash of its pair, the lane by

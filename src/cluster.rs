@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
-use crate::error::{Error, Result};
 use crate::report::ClusterReport;
 use template::Values;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
 
 /// A scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ impl Cluster {
     /// Refuses values that scripts would misread.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`].
+    /// [`trimill_system::error::Kind::Usage`].
     pub fn check(&self) -> Result<()> {
         let values = [
             ("time", &self.time),
@@ -88,7 +88,7 @@ impl Cluster {
 /// Writes the files for `shards` shards of the job in `run`, counted by `program`.
 ///
 /// # Errors
-/// Paths that scripts would misread ([`crate::error::Kind::Usage`]); files that cannot be written ([`crate::error::Kind::Resource`]).
+/// Paths that scripts would misread ([`trimill_system::error::Kind::Usage`]); files that cannot be written ([`trimill_system::error::Kind::Resource`]).
 pub fn write(cluster: &Cluster, run: &Path, program: &Path, shards: NonZeroU32) -> Result<ClusterReport> {
     cluster.check()?;
     let [run, program] = [run, program].map(|path| {

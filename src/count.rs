@@ -24,14 +24,14 @@ use rayon::ThreadPool;
 use trimill_kernels::{ALIGNMENT, COUNTER_BYTES};
 pub use trimill_kernels::{Detail, Scope, Share, Size, VertexCounters};
 
-use crate::bytes::Bytes;
-use crate::control::Progress;
-use crate::error::{Error, Result};
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockView};
 use crate::partition::words::Words;
-use crate::timeline::TrackKind;
 pub use footprint::{Footprint, RowBlockRoom};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Progress;
+use trimill_system::error::{Error, Result};
+use trimill_system::timeline::TrackKind;
 
 /// A device with memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
-use crate::control::Control;
-use crate::error::Result;
 use crate::job::Job;
 use crate::report::{
     BenchReport, CacheReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport, PlanReport, PreparedReport,
@@ -13,9 +11,11 @@ use crate::report::{
 };
 use crate::request::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 use crate::shards::ShardChoice;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// What the program can do. Jobs arrive resolved, and their input files exist; every method that takes a [`Control`]
-/// stops soon after it was asked to, with [`crate::error::Kind::Interrupted`], and leaves no files behind.
+/// stops soon after it was asked to, with [`trimill_system::error::Kind::Interrupted`], and leaves no files behind.
 pub trait Engine {
     /// Counts.
     ///

@@ -4,6 +4,9 @@
 //! command line does, and go through the same stages.
 
 mod graph;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod memory_tests;
 mod options;
 mod settings;
 
@@ -13,14 +16,14 @@ pub use graph::Graph;
 pub use options::Options;
 pub use settings::Setting;
 
-pub use crate::input::arcs::column::Column;
-pub use crate::input::arcs::csr::Csr;
-pub use crate::input::arcs::edges::{EdgeSource, TakeArcs};
-pub use crate::input::arcs::pairs::Pairs;
+pub use trimill_input::arcs::column::Column;
+pub use trimill_input::arcs::csr::Csr;
+pub use trimill_input::arcs::edges::{EdgeSource, TakeArcs};
+pub use trimill_input::arcs::pairs::Pairs;
 
 use crate::engine::Engine;
-use crate::error::Result;
 use crate::pipeline::Pipeline;
+use trimill_system::error::Result;
 
 /// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the
 /// arguments that follow those of the command, and ends right after it: with success only if this succeeds, and otherwise with

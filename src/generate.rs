@@ -27,8 +27,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::control::Control;
-use crate::error::{Error, Result};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 pub use base::BaseGraph;
 pub use output::SUFFIXES;
@@ -206,10 +206,10 @@ type WriteRows = fn(&dyn Sequence, &Path, &Control) -> Result<u64>;
 /// interruption nothing is left of it, and a file that was there before is untouched.
 ///
 /// # Errors
-/// - [`Usage`](crate::error::Kind::Usage): parameters that give no graph or one too big for its ids; an unknown suffix.
-/// - [`Resource`](crate::error::Kind::Resource): too little free space (found out before anything is written), or
+/// - [`Usage`](trimill_system::error::Kind::Usage): parameters that give no graph or one too big for its ids; an unknown suffix.
+/// - [`Resource`](trimill_system::error::Kind::Resource): too little free space (found out before anything is written), or
 ///   writing fails.
-/// - [`Interrupted`](crate::error::Kind::Interrupted): `control` was stopped.
+/// - [`Interrupted`](trimill_system::error::Kind::Interrupted): `control` was stopped.
 pub fn generate(family: &Family, base: Option<&dyn BaseGraph>, output: &Path, control: &Control) -> Result<Generated> {
     let (as_bvgraph, as_sg): (WriteRows, WriteRows) = (bvgraph::write, sg::write);
     let write_rows = match output.extension().and_then(|suffix| suffix.to_str()) {

@@ -34,45 +34,34 @@ mod front;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-pub use bytes::Bytes;
-pub use control::{Control, Observer, Unit};
-pub use error::{Error, Kind, Result};
 pub use front::{Column, Csr, EdgeSource, Graph, Options, Pairs, Setting, TakeArcs, metis_child};
-pub use input::ColumnNames;
-pub use input::format::Format;
 pub use job::{Backend, Devices, Partitioner, Prune};
 pub use report::{DeviceResult, PartitionResult, PlanReport, RunResult};
-pub use timeline::{Span, Timeline, Track, TrackKind};
+pub use trimill_input::ColumnNames;
+pub use trimill_input::format::Format;
+pub use trimill_system::bytes::Bytes;
+pub use trimill_system::control::{Control, Observer, Unit};
+pub use trimill_system::error::{Error, Kind, Result};
+pub use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 pub use vertices::degrees::DegreeBin;
 pub use vertices::summary::{Clustering, Quantile};
 
 mod assign;
 mod bench;
-mod bytes;
 mod cache;
 mod clean;
 mod cluster;
-mod control;
 mod count;
-mod disk;
 mod edges;
 mod engine;
-mod error;
 mod execute;
 mod generate;
 mod graph;
-mod hex;
-mod input;
 mod job;
-mod machine;
-mod mapped;
-mod memory;
-mod ordered;
 mod orient;
 mod outputs;
 mod part_file;
 mod partition;
-mod path_text;
 mod pipeline;
 mod plan;
 mod prepare;
@@ -80,14 +69,10 @@ mod rates;
 mod report;
 mod request;
 mod run_dir;
-mod sealed;
 mod shards;
 mod spill;
 mod stream;
 mod table;
-mod text;
-mod threads;
-mod timeline;
 mod vertices;
 
 #[doc(hidden)]
@@ -95,9 +80,3 @@ pub mod program;
 #[cfg(feature = "testing")]
 #[doc(hidden)]
 pub mod testing;
-
-/// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
-/// is never used for a result and the poison needs no handling of its own.
-pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

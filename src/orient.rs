@@ -18,20 +18,20 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::clean::workspace::{Ids, Pool};
 use crate::clean::{CleanGraph, CleanReport, InputIds, Workspace, needs};
-use crate::control::{Control, Unit};
-use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use crate::graph::file::{GraphWriter, Layout};
 use crate::graph::numbering::{numbers, order};
-use crate::mapped::prefetch;
 use place::complete;
 pub use place::{Destination, Made};
 pub(crate) use place::{Write, make};
 use ranked::RankedArcs;
 pub(crate) use ranked::block_starts;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::Result;
+use trimill_system::mapped::prefetch;
 
 /// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;
@@ -39,7 +39,7 @@ const AHEAD: usize = 24;
 /// A complete graph file under a temporary name, and the bytes written to make it.
 pub struct Oriented {
     /// The file.
-    pub file: crate::disk::TemporaryFile,
+    pub file: trimill_system::disk::TemporaryFile,
     /// Bytes written to buckets.
     pub bucket_bytes: Bytes,
     /// Bytes of the file.
@@ -49,7 +49,7 @@ pub struct Oriented {
 /// Orients `clean` into a new graph file in `dir`, which records `source` as the identity of the input.
 ///
 /// # Errors
-/// Buckets or the file that cannot be written ([`crate::error::Kind::Resource`]).
+/// Buckets or the file that cannot be written ([`trimill_system::error::Kind::Resource`]).
 pub fn orient(
     clean: CleanGraph,
     source: &str,

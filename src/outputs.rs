@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::bytes::Bytes;
-use crate::disk::{Output, check_output};
-use crate::error::Result;
 use crate::table::format::Format;
 use crate::vertices::summary::OfDegree;
 use crate::{edges, vertices};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::{Output, check_output};
+use trimill_system::error::Result;
 
 /// The files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Asked {
     /// Checks that the names have formats.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`].
+    /// [`trimill_system::error::Kind::Usage`].
     pub fn check_names(&self) -> Result<()> {
         self.per_vertex.iter().try_for_each(|path| vertices::files::format(path).map(drop))?;
         self.by_degree.iter().try_for_each(|path| vertices::files::check_degrees(path))?;
@@ -47,7 +47,7 @@ impl Asked {
     /// Checks that the files can be written.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`], or [`crate::error::Kind::Usage`] for a directory.
+    /// [`trimill_system::error::Kind::Resource`], or [`trimill_system::error::Kind::Usage`] for a directory.
     pub fn check_places(&self) -> Result<()> {
         self.paths().try_for_each(|path| check_output(path))
     }
@@ -55,7 +55,7 @@ impl Asked {
     /// Checks that the formats can hold the ids of the graph.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]: an array for ids with large gaps.
+    /// [`trimill_system::error::Kind::Usage`]: an array for ids with large gaps.
     pub fn check_ids(&self, array_len: Option<u64>) -> Result<()> {
         let array = |path: &&PathBuf| matches!(vertices::files::format(path), Ok(Format::Npy));
         match self.per_vertex.iter().find(array) {
@@ -67,7 +67,7 @@ impl Asked {
     /// Writes the files of vertices, of which each is there whole or not at all. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]; when the graph or the sums cannot be read.
+    /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
     pub fn write_vertices(&self, counts: &dyn vertices::order::InOrder, by_degree: &[OfDegree]) -> Result<()> {
         let vertices = self.per_vertex.as_deref().map(|path| vertices::files::vertices(path, counts)).transpose()?;
         let degrees = self.by_degree.as_deref().map(|path| vertices::files::degrees(path, by_degree)).transpose()?;
@@ -77,7 +77,7 @@ impl Asked {
     /// The same for the file of edges.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]; when the graph or the sums cannot be read.
+    /// [`trimill_system::error::Kind::Resource`]; when the graph or the sums cannot be read.
     pub fn write_edges(&self, counts: &dyn edges::order::InOrder) -> Result<()> {
         self.per_edge.as_deref().map_or(Ok(()), |path| edges::files::write(path, counts)?.finish())
     }

@@ -15,9 +15,9 @@ use bytemuck::{Pod, cast_slice_mut};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::bytes::Bytes;
-use crate::disk::{self, NewFile, PRIVATE};
-use crate::error::{Error, Result};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::{self, NewFile, PRIVATE};
+use trimill_system::error::{Error, Result};
 
 /// Records that are compressed at a time, for each thread.
 const AT_A_TIME: usize = 4;
@@ -142,7 +142,7 @@ impl<K> Verified<K> {
     /// of this graph.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged, or belongs to something else.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
     pub(crate) fn open<const KEY: usize>(
         dir: &Path,
         owner: &Owner,
@@ -191,7 +191,7 @@ impl<K> Verified<K> {
     /// Calls `visit` with the key and the counts, little-endian, of each record; `len` gives how many they are.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where the file changed since it was opened; those of `visit`.
+    /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened; those of `visit`.
     pub(crate) fn each<T: Pod>(
         &self,
         len: impl Fn(&K) -> usize,

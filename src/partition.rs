@@ -15,9 +15,9 @@ pub mod words;
 
 use rayon::prelude::*;
 
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::RowRun;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Arcs and rows that a thread processes at a time, between two checks of the stop flag.
 const RUN: u64 = 1 << 14;

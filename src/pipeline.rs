@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::assign::{Helper, translated};
 use crate::bench;
-use crate::control::Control;
-use crate::disk::faults;
 use crate::engine::Engine;
-use crate::error::Result;
 use crate::execute;
 use crate::job::Job;
 use crate::report::{
@@ -18,6 +15,9 @@ use crate::report::{
 };
 use crate::request::{BenchRequest, ClusterRequest, DoctorRequest, GenerateRequest, InspectRequest, RemoveRequest};
 use crate::shards::ShardChoice;
+use trimill_system::control::Control;
+use trimill_system::disk::faults;
+use trimill_system::error::Result;
 
 /// The names of the hidden commands that run METIS, and the methods of a comparison.
 const METIS_CHILD: &str = "metis-child";

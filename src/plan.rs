@@ -31,9 +31,7 @@ use std::time::Duration;
 use serde::Serialize;
 use trimill_kernels::Size;
 
-use crate::bytes::Bytes;
 use crate::count::Footprint;
-use crate::error::{Error, Result};
 use crate::graph::{GraphSize, OrientedGraph};
 use crate::job::Stream;
 use crate::partition::assignment::Assignment;
@@ -47,6 +45,8 @@ use estimate::{Estimates, Machine};
 use predict::Prediction;
 pub use replan::{RecordedCut, replan};
 use space::Space;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// The largest row block that is chosen by default: larger ones are not streamed faster.
 const LARGEST_ROW_BLOCK: Bytes = Bytes::mib(256);
@@ -223,7 +223,7 @@ struct Divided {
 /// Divides the budget of `limits`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
+/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; when a
 /// method needs the whole graph and it does not fit.
 fn divided(graph: &OrientedGraph, footprint: &Footprint, limits: &Limits) -> Result<Divided> {
     let Floor { device: least, row_block: least_row_block } = floor(&graph.size(), footprint);

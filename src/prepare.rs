@@ -9,19 +9,19 @@ pub mod starting;
 
 use std::time::Instant;
 
-use crate::bytes::Bytes;
 use crate::cache::{Cache, Origin};
 use crate::clean::{self, Workspace};
-use crate::control::Control;
-use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::graph::file::open_temporary;
-use crate::input::arcs::ArcSource;
 use crate::orient::rows::orient_rows;
 use crate::orient::{Destination, Made, orient};
 use crate::report::Stage;
 use device::{Prepared, prepare_on};
 use starting::{StartingDevice, Stop};
+use trimill_input::arcs::ArcSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind, Result};
 
 /// As [`prepare_with`], on the CPU.
 ///

@@ -3,12 +3,10 @@
 
 pub use crate::bench::child::{follow_parent, serve};
 pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};
-pub use crate::control::{NOTE, Silent};
 pub use crate::count::method::{Choice, Method};
 pub use crate::engine::Engine;
 pub use crate::execute::directories::rates;
 pub use crate::generate::{Family, SUFFIXES, StarKind, parse_leaves};
-pub use crate::input::{ColumnNames, Header};
 pub use crate::job::file::{
     CacheTable, InputTable, MetisTable, OutputTable, PartitionTable, RunTable, SpillTable, Tables, WorkTable,
 };
@@ -16,8 +14,6 @@ pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 pub use crate::job::{Batch, BatchJob, Job, Parts, Prepare, SpillTo, Stream, suggest};
-pub use crate::machine::own_process;
-pub use crate::mapped::{end_at_once, report_failed_reads};
 pub use crate::pipeline::Pipeline;
 pub use crate::report::batch::{SummaryLine, summary};
 #[cfg(feature = "testing")]
@@ -35,12 +31,16 @@ pub use crate::request::{
 };
 pub use crate::run_dir::with_resume_advice;
 pub use crate::shards::ShardChoice;
-pub use crate::text::{printable, shown};
-pub use crate::threads::{WORKER, guarded};
+pub use trimill_input::{ColumnNames, Header};
+pub use trimill_system::control::{NOTE, Silent};
+pub use trimill_system::machine::own_process;
+pub use trimill_system::mapped::{end_at_once, report_failed_reads};
+pub use trimill_system::text::{printable, shown};
+pub use trimill_system::threads::{WORKER, guarded};
 
 /// Files that the program writes itself.
 pub mod disk {
-    pub use crate::disk::{check_output, directory_of_output, make_dir, write_outputs};
+    pub use trimill_system::disk::{check_output, directory_of_output, make_dir, write_outputs};
 }
 
 /// Whether a job has begun in a directory.

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::sealed;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::sealed;
 
 /// The file's name in the cache directory.
 pub const RATES_NAME: &str = "rates.json";

@@ -7,11 +7,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::bytes::Bytes;
 use crate::cluster::Cluster;
 use crate::generate::Family;
 use crate::job::file::Tables;
 use crate::job::{Backend, Job};
+use trimill_system::bytes::Bytes;
 
 /// Methods to be compared on graphs.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@
 //! DIR/work/            temporary files
 //! ```
 //!
-//! Invariants: the JSON files are sealed ([`crate::sealed`]), written beside, synced and renamed; graph and spills carry
+//! Invariants: the JSON files are sealed ([`trimill_system::sealed`]), written beside, synced and renamed; graph and spills carry
 //! checksums over every byte and are checked before use, and spills contain the fingerprint. So everything found at a start is
 //! complete and belongs to this job, or is made again. A partition's result is one file, so nothing is counted twice. Only
 //! `job.json` cannot be made again: where it is damaged, the directory is useless.
@@ -36,13 +36,13 @@ pub use prepared::{Made, Prepared};
 pub use record::JobRecord;
 pub use sealed_file::unless_damaged;
 
-use crate::control::Control;
-use crate::disk;
-use crate::error::{Error, Result};
 use crate::plan::{Plan, RecordedCut};
 use crate::report::RunResult;
 use crate::{edges, vertices};
 use lock::Lock;
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
 
 const JOB: &str = "job.json";
 const RESULT: &str = "result.json";
@@ -65,7 +65,7 @@ impl RunDir {
     /// may be writing them.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
+    /// [`trimill_system::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub fn open(path: &Path) -> Result<Self> {
         disk::make_dir(path)?;
         let lock = Lock::take(path)?;
@@ -86,7 +86,7 @@ impl RunDir {
     /// other processes is removed.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] where no job is prepared there; [`crate::error::Kind::Data`] where its record is damaged.
+    /// [`trimill_system::error::Kind::Resource`] where no job is prepared there; [`trimill_system::error::Kind::Data`] where its record is damaged.
     pub fn share(path: &Path) -> Result<(Self, Prepared)> {
         let run = Self { path: path.to_path_buf(), lock: None };
         let prepared = run.prepared()?;
@@ -101,7 +101,7 @@ impl RunDir {
     /// What was prepared for shards.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] where there is nothing; [`crate::error::Kind::Data`] where it is damaged.
+    /// [`trimill_system::error::Kind::Resource`] where there is nothing; [`trimill_system::error::Kind::Data`] where it is damaged.
     pub fn prepared(&self) -> Result<Prepared> {
         Prepared::read(&self.path)?.ok_or_else(|| {
             Error::resource("holds no prepared job")
@@ -113,7 +113,7 @@ impl RunDir {
     /// Records what was prepared.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn record_prepared(&self, prepared: &Prepared) -> Result<()> {
         prepared.write(&self.path)
     }
@@ -127,7 +127,7 @@ impl RunDir {
     /// them afterwards, too. A directory without a record is open to any job, until [`Self::record`] is called.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] with what differs; [`crate::error::Kind::Data`] where the record is damaged.
+    /// [`trimill_system::error::Kind::Resource`] with what differs; [`trimill_system::error::Kind::Data`] where the record is damaged.
     pub fn claim(&self, job: &mut JobRecord, control: &Control) -> Result<()> {
         let path = self.path.join(JOB);
         let before = sealed_file::read::<JobRecord>(&path)
@@ -143,7 +143,7 @@ impl RunDir {
     /// job could take for its own.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn record(&self, job: &JobRecord) -> Result<()> {
         let path = self.path.join(JOB);
         if path.exists() { Ok(()) } else { sealed_file::write(&path, job) }
@@ -180,7 +180,7 @@ impl RunDir {
     /// Records the job's plan.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn record_plan(&self, fingerprint: u128, plan: &Plan) -> Result<()> {
         PlanRecord::write(&self.path, fingerprint, plan)
     }
@@ -193,7 +193,7 @@ impl RunDir {
     /// Records the complete result.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(&self, result: &RunResult) -> Result<()> {
         sealed_file::write(&self.path.join(RESULT), result)
     }

@@ -21,18 +21,18 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use trimill_kernels::{Share, Size, VertexCounters};
 
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::cuda::RUNS_IN_FLIGHT;
 use crate::count::{Backend, CounterMemory, Detail, DeviceTimes, VertexCounts};
-use crate::disk::faults;
-use crate::error::{Error, Result};
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
-use crate::threads::joined;
-use crate::timeline::TrackKind;
 use edges::{EdgeReader, EdgeSink};
 use meter::Meter;
 use source::PartitionSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::faults;
+use trimill_system::error::{Error, Result};
+use trimill_system::threads::joined;
+use trimill_system::timeline::TrackKind;
 
 /// Row blocks that exist at a time.
 const IN_FLIGHT: usize = 2;
@@ -128,7 +128,7 @@ fn asked<T>(call: impl FnOnce() -> Result<T>) -> Result<T, Failed> {
 /// Counts one partition, or a share of the edges of a whole graph. Reading and counting both use `pool`.
 ///
 /// # Errors
-/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`crate::error::Kind::Data`]); when stopped.
+/// [`Failed::Device`] when the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
 pub fn count_partition(
     source: &mut dyn PartitionSource,
     backend: &mut dyn Backend,

@@ -7,8 +7,8 @@ pub mod text;
 
 use std::path::Path;
 
-use crate::disk::{NewFile, Output};
-use crate::error::Result;
+use trimill_system::disk::{NewFile, Output};
+use trimill_system::error::Result;
 
 /// Makes a new file: `write` writes it, then all of it is on disk, but without its name.
 ///

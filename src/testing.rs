@@ -1,5 +1,8 @@
 //! The stages one by one, for this package's own tests, benchmarks and fuzz targets.
 
+pub use trimill_input as input;
+pub use trimill_system::{bytes, control, disk, error, mapped, memory, sealed, text, threads};
+
 macro_rules! stages {
     ($($stage:ident)*) => {
         $(
@@ -12,6 +15,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench bytes cache clean cluster control count disk edges engine error execute generate graph input job mapped memory orient outputs partition
-    pipeline plan prepare rates report request run_dir sealed shards spill stream table text threads vertices
+    assign bench cache clean cluster count edges engine execute generate graph job orient outputs partition pipeline plan prepare rates
+    report request run_dir shards spill stream table vertices
 }

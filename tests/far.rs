@@ -11,7 +11,7 @@
 //! | sets and ranks over 2^32 - 2 vertices | `src/graph/far/tests.rs` |
 //! | wedges past 2^64 | `src/graph/far/tests.rs` |
 //! | triangles past 2^32 | `tests/counts.rs`, `closed_forms_hold` |
-//! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `src/input/far/tests.rs` |
+//! | readers: windows past 2^33 and 2^35 bytes, arcs past 2^32 of binary files | `input/src/far/tests.rs` |
 //! | edges: sums and kept counts at arcs past 2^32 | `src/edges/sums.rs`, `src/edges/part.rs` |
 //! | kernels: pieces past 2^34 bytes of device memory | `kernels/src/arena.rs` |
 #![allow(clippy::unwrap_used, clippy::expect_used)]

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::report::{Failure, RunResult, json};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// Makes this process receive SIGTERM when its parent dies.
 pub fn follow_parent() {

@@ -1,10 +1,10 @@
 //! Selects the methods of a comparison, their backends, and the baseline.
 
 use crate::count::method::{Choice, Method};
-use crate::error::{Error, Result};
 use crate::job::Backend;
 use crate::report::bench::MethodName;
 use crate::request::BenchRequest;
+use trimill_system::error::{Error, Result};
 
 /// The method that chooses one of the others. Listed on the first backend only: elsewhere it would repeat another method.
 const AUTO: &str = "auto";
@@ -24,7 +24,7 @@ pub(super) struct Selection {
 /// The methods of a request on a machine with or without a GPU.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for an unknown name, or a method that the backend does not have.
+/// [`trimill_system::error::Kind::Usage`] for an unknown name, or a method that the backend does not have.
 pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {
@@ -152,7 +152,7 @@ mod tests {
             ("lstc", Backend::Cpu, "'lstc' with the backend cpu"),
         ] {
             let error = select_methods(&request(&[typed], None, backend), false).unwrap_err();
-            assert_eq!(error.kind(), crate::error::Kind::Usage);
+            assert_eq!(error.kind(), trimill_system::error::Kind::Usage);
             assert!(error.to_string().contains(words), "{error}");
         }
     }

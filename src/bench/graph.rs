@@ -4,20 +4,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::execute::graph::Input;
 use crate::execute::setup::Setup;
 use crate::graph::{Direction, OrientedGraph};
 use crate::job::{Job, Prepare};
 use crate::report::bench::GraphReport;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 ///
 /// # Errors
-/// Invalid input; [`crate::error::Kind::Usage`] for input that cannot be read again;
-/// [`crate::error::Kind::Resource`] if the graph does not fit in the cache.
+/// Invalid input; [`trimill_system::error::Kind::Usage`] for input that cannot be read again;
+/// [`trimill_system::error::Kind::Resource`] if the graph does not fit in the cache.
 pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
     let setup = Setup::new(job, None)?;
     if setup.cache.is_none() {
@@ -76,9 +76,9 @@ fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
 mod tests {
     use super::*;
     use crate::clean::Workspace;
-    use crate::input::arcs::ArcList;
-    use crate::memory::HostMemory;
     use crate::prepare::prepare;
+    use trimill_input::arcs::ArcList;
+    use trimill_system::memory::HostMemory;
 
     fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
         let dir = tempfile::tempdir().unwrap();

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use crate::error::Result;
 use crate::report::RunResult;
 use crate::report::bench::{MethodName, MethodReport, Run};
 use crate::report::failure::Reason;
+use trimill_system::error::Result;
 
 /// How a run ended.
 pub(super) enum Outcome {

@@ -14,14 +14,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::rounds::{Outcome, Runner, Turn, late};
 use crate::assign::Helper;
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::job::Backend;
 use crate::job::file::Tables;
-use crate::lock;
 use crate::report::bench::MethodName;
 use crate::report::failure::Reason;
 use crate::report::{Failure, RunResult};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 
 /// How long a child that was asked to stop may take for it.
 const GRACE: Duration = Duration::from_secs(5);

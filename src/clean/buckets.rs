@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use crate::disk::{self, TemporaryDir};
-use crate::error::{Error, Result};
-use crate::lock;
-use crate::mapped::with_capacity;
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::with_capacity;
 
 /// Keys staged in one thread for one lane before they are handed to the lane.
 const STAGED: usize = 256;
@@ -77,7 +77,7 @@ impl Buckets {
     /// Adds keys: each item is a lane and a key. Called from many threads at once.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket file cannot be written.
+    /// [`trimill_system::error::Kind::Resource`] when a bucket file cannot be written.
     pub fn extend(&self, items: impl Iterator<Item = (usize, u64)>) -> Result<()> {
         let mut stage = lock(&self.idle)
             .pop()

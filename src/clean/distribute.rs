@@ -7,8 +7,8 @@ use super::buckets::Buckets;
 use super::ids::{Seen, mix};
 use super::ranges::IdRanges;
 use super::workspace::Shares;
-use crate::error::{Error, Result};
-use crate::input::{ArcSink, around_tail, expand};
+use trimill_input::{ArcSink, around_tail, expand};
+use trimill_system::error::{Error, Result};
 
 /// The fewest keys that are added to a bucket at once, without being staged.
 const LEAST_PUT: usize = 1 << 10;

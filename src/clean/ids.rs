@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::input::ArcSink;
-use crate::lock;
+use trimill_input::ArcSink;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 
 const CHUNK_BITS: u64 = 1 << 20;
 

@@ -7,8 +7,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Result;
-use crate::input::{ArcSink, around_tail};
+use trimill_input::{ArcSink, around_tail};
+use trimill_system::error::Result;
 
 /// The most blocks of ids, whose arcs are counted together.
 const MOST_BLOCKS: u64 = 1 << 16;

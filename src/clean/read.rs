@@ -14,11 +14,11 @@ use super::ids::{Distinct, Seen};
 use super::ranges::{BySmallerId, IdRanges};
 use super::unite::{ArcsRead, InputTotals};
 use super::workspace::{Ids, PER_ID, PER_VERTEX, Workspace, needs};
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::{Error, Result};
-use crate::input::MOST_VERTICES;
-use crate::input::arcs::ArcSource;
+use trimill_input::MOST_VERTICES;
+use trimill_input::arcs::ArcSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// Cleans the graph that `source` delivers.
 ///
@@ -32,8 +32,8 @@ pub fn clean(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) ->
 /// Reads the arcs that `source` delivers, and distributes them to buckets.
 ///
 /// # Errors
-/// Invalid input; more than 2^32 - 2 vertices ([`crate::error::Kind::Data`]); bucket files that cannot be written
-/// ([`crate::error::Kind::Resource`]).
+/// Invalid input; more than 2^32 - 2 vertices ([`trimill_system::error::Kind::Data`]); bucket files that cannot be written
+/// ([`trimill_system::error::Kind::Resource`]).
 pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> Result<ArcsRead> {
     if let Some(n) = source.declared_vertices()
         && n > MOST_VERTICES

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::mapped::zeros;
+use trimill_system::mapped::zeros;
 
 /// The keys of a cell, on average.
 const PER_CELL: usize = 4;

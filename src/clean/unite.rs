@@ -11,10 +11,10 @@ use super::distribute::Place;
 use super::graph::{CleanGraph, CleanReport, InputIds};
 use super::sort::sort_pairs;
 use super::workspace::{Ids, PER_KEY, Pool, Workspace, needs};
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
-use crate::error::Result;
-use crate::mapped::{prefetch, with_capacity, zeros};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::Result;
+use trimill_system::mapped::{prefetch, with_capacity, zeros};
 
 /// Keys whose degrees are prefetched before they are needed.
 const AHEAD: usize = 24;
@@ -45,7 +45,7 @@ impl ArcsRead {
     /// Sorts every bucket, drops duplicates, merges the two directions and counts degrees.
     ///
     /// # Errors
-    /// Too little memory, or bucket files that cannot be written or read ([`crate::error::Kind::Resource`]); a stop.
+    /// Too little memory, or bucket files that cannot be written or read ([`trimill_system::error::Kind::Resource`]); a stop.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets: arcs, place, range, ids, totals } = self;
         let of_ids = if matches!(ids, InputIds::Plain) { Ids::Plain(range) } else { Ids::Ranked(range) };

@@ -7,10 +7,10 @@
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::bytes::Bytes;
-use crate::error::{Error, Result};
-use crate::lock;
-use crate::memory::{HostMemory, Needs};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::memory::{HostMemory, Needs};
 
 /// Bytes for each id up to the largest, if ids index arrays: degrees, ranks, and the order of vertices.
 pub const PER_ID: u64 = 12;
@@ -79,7 +79,7 @@ impl<'a> Workspace<'a> {
     /// The shares of what the arrays in `needs` leave.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] if the budget is below the floor.
+    /// [`trimill_system::error::Kind::Resource`] if the budget is below the floor.
     pub fn beside(&self, needs: &Needs) -> Result<Shares<'a>> {
         let left = self.memory.left(needs)?;
         Ok(Shares { left, threads: self.memory.threads(), dir: self.dir, in_memory: self.buckets })
@@ -174,7 +174,7 @@ impl Taken<'_> {
     /// Refuses work that takes more than was taken.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn check(&self, bytes: u64) -> Result<()> {
         if bytes <= self.bytes {
             return Ok(());

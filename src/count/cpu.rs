@@ -41,16 +41,16 @@ use super::{
     Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, VertexCounts,
     vertex_counters,
 };
-use crate::bytes::Bytes;
-use crate::control::Progress;
-use crate::error::{Error, Result};
-use crate::lock;
-use crate::mapped::zeros;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, ResidentSize, RowBlockView};
 use capacity::Capacity;
 use hubs::Hubs;
 use pack::{Packed, Unpacked};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Progress;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
 use vertices::{Counters, RowCounters, bytes_of_worker};
 use worker::{RowBlockContext, Run, Worker, before, count_postponed, count_run, count_run_at_vertices};
 

@@ -22,14 +22,14 @@ use trimill_kernels::{
 use super::method::CudaMethod;
 use super::translated::translated;
 use super::{Backend, Detail, Device, DeviceWork, Footprint, PartitionCounter, RowBlockRoom, vertex_counters};
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock};
 use crate::partition::words::Words;
-use crate::timeline::TrackKind;
 pub use absent::Absent;
 use buffers::Buffers;
 use counting::Counting;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+use trimill_system::timeline::TrackKind;
 
 /// The most bytes of a run of the resident section.
 pub const CHUNK: Bytes = Bytes::mib(32);
@@ -82,7 +82,7 @@ impl Cuda {
     /// Opens GPU number `ordinal`. Nothing is reserved yet.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`crate::error::Kind::Usage`]: block
+    /// [`trimill_system::error::Kind::Resource`]: why there is no usable GPU, and what to do. [`trimill_system::error::Kind::Usage`]: block
     /// threads or a tile out of bounds.
     pub fn open(ordinal: u32, name: CudaMethod, settings: Settings) -> Result<Self> {
         let Settings { block_threads, tile, timeout } = settings;
@@ -213,7 +213,7 @@ impl Cuda {
     /// The numbers of all GPUs.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: why there is none.
+    /// [`trimill_system::error::Kind::Resource`]: why there is none.
     pub fn all() -> Result<Vec<u32>> {
         let found = trimill_kernels::find().map_err(|absence| translated(absence.into()))?;
         Ok(found.devices.iter().map(|device| device.ordinal).collect())

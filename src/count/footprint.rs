@@ -2,7 +2,7 @@
 
 use trimill_kernels::Size;
 
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// What a method takes of the device's memory for a partition: linear in its size, and never less than what is really taken.
 #[derive(Debug, Clone, Copy)]

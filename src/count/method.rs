@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use trimill_baselines::{GpuMethod, SerialMethod};
 
-use crate::error::{Error, Result};
 use crate::job::Backend;
 use crate::job::suggest::did_you_mean;
+use trimill_system::error::{Error, Result};
 
 /// A method of the CPU backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl Choice {
     /// Resolves a backend and the name of a method.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]: there is no method of this name, or it is not the backend's.
+    /// [`trimill_system::error::Kind::Usage`]: there is no method of this name, or it is not the backend's.
     pub fn of(backend: Backend, name: Option<&str>) -> Result<Self> {
         let name = name.unwrap_or("auto");
         let &Method { cpu, cuda, .. } = Method::named(name)?;
@@ -116,7 +116,7 @@ impl Choice {
     /// Refuses a method that counts the total only, where the triangles at each vertex or on each edge are wanted.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]; those of [`Self::of`].
+    /// [`trimill_system::error::Kind::Usage`]; those of [`Self::of`].
     pub fn check_details(backend: Backend, name: Option<&str>) -> Result<()> {
         if Self::of(backend, name)?.counts_details() {
             return Ok(());

@@ -7,10 +7,10 @@ use trimill_kernels::{Counter, Scope, Share, Size};
 use super::slices::slices;
 use super::translated::translated;
 use super::{Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom};
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// The backend.
 #[derive(Debug, Clone, Copy)]

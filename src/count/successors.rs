@@ -1,8 +1,8 @@
 //! The rows of all successors in a row block's range: locals' rows are resident, proxies' rows are in the row block.
 
-use crate::mapped::prefetch;
 use crate::partition::numbers::Numbers;
 use crate::partition::section::{Resident, RowBlockView, RowsLocation};
+use trimill_system::mapped::prefetch;
 
 /// Finds the row of a successor.
 pub(super) struct SuccessorRows<'a> {

@@ -1,6 +1,6 @@
 //! Translates errors of `trimill-kernels` into this crate's, with advice.
 
-use crate::error::Error;
+use trimill_system::error::Error;
 
 /// Translates an error of the kernels.
 pub(crate) fn translated(error: trimill_kernels::Error) -> Error {

@@ -19,11 +19,11 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
-use crate::input::ArcSink;
 use neighbourhoods::Neighbourhoods;
+use trimill_input::ArcSink;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 #[cfg(feature = "testing")]
 pub use brute_force::{BRUTE_FORCE_IDS, brute_force};
@@ -122,7 +122,7 @@ impl Verifier {
     /// Counts what was collected.
     ///
     /// # Errors
-    /// [`Interrupted`](crate::error::Kind::Interrupted) when `control` was stopped.
+    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
@@ -133,7 +133,7 @@ impl Verifier {
     /// Counts what was collected, also at each vertex, and where `per_edge`, on each edge.
     ///
     /// # Errors
-    /// [`Interrupted`](crate::error::Kind::Interrupted) when `control` was stopped.
+    /// [`Interrupted`](trimill_system::error::Kind::Interrupted) when `control` was stopped.
     ///
     /// # Panics
     /// When the numbers contradict each other, which would be a defect of this module.
@@ -331,7 +331,7 @@ mod tests {
         let control = Control::silent();
         control.stop();
         let error = Verifier::new().finish(&control).unwrap_err();
-        assert_eq!(error.kind(), crate::error::Kind::Interrupted);
+        assert_eq!(error.kind(), trimill_system::error::Kind::Interrupted);
     }
 
     proptest! {

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use super::Sums;
 use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::mapped::zeros;
 use crate::vertices::{Places, Totals};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
 
 /// Vertices whose counts are added at a time.
 const AT_A_TIME: usize = 1 << 18;

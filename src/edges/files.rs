@@ -4,15 +4,15 @@ use std::path::Path;
 
 use super::order::InOrder;
 use super::tsv;
-use crate::disk::Output;
-use crate::error::{Error, Result};
 use crate::table::format::{COLUMNS, Format};
 use crate::table::new_file;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
 
 /// Its format.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill_system::error::Kind::Usage`].
 pub fn format(path: &Path) -> Result<Format> {
     Format::of(path, COLUMNS)
 }
@@ -20,7 +20,7 @@ pub fn format(path: &Path) -> Result<Format> {
 /// Writes the counts on each edge; the file is there once it is finished. Runs in the current thread pool.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub fn write(path: &Path, counts: &dyn InOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {

@@ -15,11 +15,11 @@ pub use super::rows::{EdgeRows, InOrder, Listed};
 use super::Sums;
 use super::rows::packed;
 use super::runs::{HUBS, Run, Scratch, in_runs, pass_bytes};
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
-use crate::mapped::{prefetch, zeros};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::{prefetch, zeros};
 
 /// Longer lists are sorted by several threads.
 const LONG: usize = 1 << 14;

@@ -5,9 +5,9 @@ use parquet::data_type::{Int32Type, Int64Type};
 
 use super::order::InOrder;
 use super::rows::Row;
-use crate::disk::Output;
-use crate::error::Result;
 use crate::table::parquet::Table;
+use trimill_system::disk::Output;
+use trimill_system::error::Result;
 
 /// Rows of a row group.
 const GROUP: usize = 1 << 18;
@@ -21,7 +21,7 @@ const SCHEMA: &str = "message trimill {
 /// Writes the rows of all edges; runs in the current thread pool.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, counts: &dyn InOrder) -> Result<()> {
     let mut table = Table::begin(to, SCHEMA, &["u", "v", "triangles"])?;
     counts.in_order(&mut |all| {

@@ -7,9 +7,9 @@
 use std::path::Path;
 
 use super::sums::{BLOCK, Sums};
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::part_file::{Kind, Owner, Verified, Writer};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// The suffix of these files.
 pub const SUFFIX: &str = "edges";
@@ -53,7 +53,7 @@ impl PartWriter {
     /// Begins the file in `dir`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn new(dir: &Path, key: Key) -> Result<Self> {
         Writer::new(dir, key.owner()).map(Self)
     }
@@ -61,7 +61,7 @@ impl PartWriter {
     /// Adds the counts at consecutive arcs from `first` on. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn add(&mut self, first: u64, counts: &[u32]) -> Result<()> {
         let records: Vec<_> = (first..).step_by(BLOCK as usize).zip(counts.chunks(BLOCK as usize)).collect();
         self.0.add(&records, |(first, counts)| {
@@ -76,7 +76,7 @@ impl PartWriter {
     /// Completes the file; when this returns, it survives a loss of power.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         self.0.finish()
     }
@@ -90,7 +90,7 @@ impl PartCounts {
     /// Opens and verifies the file in `dir`; `None` where there is none.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged, or belongs to something else.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
     pub fn open(dir: &Path, key: Key) -> Result<Option<Self>> {
         let arcs = |bytes: [u8; 12]| {
             let [low, high, len]: [u32; 3] = bytemuck::cast::<_, [u32; 3]>(bytes).map(u32::from_le);
@@ -104,7 +104,7 @@ impl PartCounts {
     /// Adds them to `sums`. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where the file changed since it was opened.
+    /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened.
     pub fn add_to(&self, sums: &Sums) -> Result<()> {
         self.0.each(
             |&(_, len)| len,

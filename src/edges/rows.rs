@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::error::Result;
 use crate::graph::Ids;
+use trimill_system::error::Result;
 
 /// Edges that [`Listed`] hands on at a time, about.
 const AT_A_TIME: usize = 1 << 20;

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Ranks that have counters in each run.
 pub(super) const HUBS: u32 = 1 << 12;

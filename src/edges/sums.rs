@@ -13,9 +13,9 @@ use std::sync::{PoisonError, RwLock};
 use bytemuck::{cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::disk;
-use crate::error::{Error, Result};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
 
 /// Arcs whose sums are locked together.
 pub const BLOCK: u64 = 1 << 18;
@@ -64,7 +64,7 @@ impl Sums {
     /// Zeros in a temporary file in `dir`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(arcs: u64, dir: &Path) -> Result<Self> {
         let written = (0..arcs.div_ceil(BLOCK)).map(|_| RwLock::default()).collect();
         Ok(Self { arcs, blocks: Blocks::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written } })
@@ -184,7 +184,7 @@ fn position(block: usize, arc: usize) -> u64 {
     Sums::bytes(block as u64 * BLOCK + arc as u64).get()
 }
 
-/// Locks are taken whatever became of a thread that held them, as [`crate::lock`] says.
+/// Locks are taken whatever became of a thread that held them, as [`trimill_system::lock`] says.
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,14 +1,14 @@
 //! Counts on edges as text: a line for each edge.
 
 use super::order::InOrder;
-use crate::disk::Output;
-use crate::error::Result;
 use crate::table::text::{Compress, put};
+use trimill_system::disk::Output;
+use trimill_system::error::Result;
 
 /// Writes the lines of all edges.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
     compress.write_head(to, &["u", "v", "triangles"])?;
     counts.in_order(&mut |rows| {

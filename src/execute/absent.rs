@@ -4,21 +4,21 @@ use super::chosen::{Chosen, host_holds, method_for};
 use super::counters::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use super::opening::settings;
-use crate::bytes::Bytes;
 use crate::count::Backend;
 use crate::count::cuda::Absent;
 use crate::count::method::CudaMethod;
-use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::job::{Devices, Job};
-use crate::memory::HostMemory;
 use crate::plan::floor;
 use crate::rates::Rates;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::memory::HostMemory;
 
 /// What [`super::setup::Setup::backend`] would choose on a machine with such GPUs; they cannot count.
 ///
 /// # Errors
-/// A budget of the host below the floor ([`crate::error::Kind::Resource`]); block threads or a tile out of bounds.
+/// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]); block threads or a tile out of bounds.
 pub(super) fn absent(
     (host, rates): (HostMemory, &Rates),
     method: CudaMethod,

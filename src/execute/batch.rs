@@ -18,16 +18,16 @@ use rayon::prelude::*;
 
 use super::build::{Builder, Built};
 use super::room::Taken;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::{Direction, RowRun};
-use crate::lock;
 use crate::partition::batch::{Kept, kept};
 use crate::partition::cuts::Cuts;
 use crate::partition::locals::Locals;
 use crate::spill::{CodedRows, CodedSlice, Encoders, Mark, SpillWriter};
-use crate::timeline::TrackKind;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+use trimill_system::lock;
+use trimill_system::timeline::TrackKind;
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
 pub const BUFFERS: Bytes = Bytes::mib(3);

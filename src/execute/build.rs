@@ -4,15 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::room::{SpillMemory, Taken};
-use crate::bytes::Bytes;
-use crate::disk;
-use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::batch::Kept;
 use crate::partition::locals::Locals;
 use crate::partition::prune::Prune;
 use crate::plan::Plan;
 use crate::spill::{Codec, Encoders, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Kind, Result};
 
 /// A partition on disk, and what it took to build.
 pub struct Built {

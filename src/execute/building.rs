@@ -14,15 +14,15 @@ use super::batch::{BUFFERS, BatchBuilder};
 use super::build::{Builder, Built, disk_at_most};
 use super::host::LEAST_BLOCK;
 use super::setup::Setup;
-use crate::bytes::Bytes;
 use crate::cache::free_space;
-use crate::control::Control;
-use crate::disk::faults::hook;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::partition::batch::Kept;
 use crate::plan::Plan;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk::faults::hook;
+use trimill_system::error::Result;
 
 /// The most spills that are written at the same time: each is an open file.
 const MOST_AT_ONCE: u64 = 128;

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::directories::{NO_CACHE, default_cache_dir};
-use crate::bytes::Bytes;
 use crate::cache::{Cache, Entry};
-use crate::error::{Error, Result};
 use crate::report::{CacheEntry, CacheReport};
 use crate::request::RemoveRequest;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 fn open(dir: Option<&Path>) -> Result<Cache> {
     let dir = dir.map(Path::to_path_buf).or_else(default_cache_dir);
@@ -49,7 +49,7 @@ pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
 /// the limit.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] for a name that matches no cached graph; nothing is removed then.
+/// [`trimill_system::error::Kind::Data`] for a name that matches no cached graph; nothing is removed then.
 pub fn remove(dir: Option<&Path>, request: &RemoveRequest) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;

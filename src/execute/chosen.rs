@@ -1,14 +1,14 @@
 //! The backends that count a job, and what of the memory is theirs.
 
 use super::host::Division;
-use crate::bytes::Bytes;
 use crate::count::method::CudaMethod;
 use crate::count::{Backend, Footprint};
-use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::plan::Floor;
 use crate::plan::choose::{Candidate, MethodEstimate, choose};
 use crate::rates::Rates;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// The backends of a job, and the memory that they may take.
 pub struct Chosen {
@@ -79,7 +79,7 @@ pub(super) fn host_holds(block: Bytes, largest: Bytes) -> Result<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use trimill_system::error::Kind;
 
     #[test]
     fn row_blocks_beyond_the_budget_of_the_host_are_refused() {

@@ -4,15 +4,15 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use crate::cluster;
-use crate::error::{Error, Result};
 use crate::report::ClusterReport;
 use crate::request::ClusterRequest;
 use crate::run_dir::RunDir;
+use trimill_system::error::{Error, Result};
 
 /// Writes the scripts, in which `program` counts.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared; those of [`cluster::write`].
 pub fn cluster(request: &ClusterRequest, program: Option<&Path>) -> Result<ClusterReport> {
     let ClusterRequest { run, cluster } = request;
     let prepared = RunDir::share(run)?.1;

@@ -14,14 +14,14 @@ use super::results::input_report;
 use super::setup::Setup;
 use super::whole::{count_shares, shared};
 use crate::assign::Helper;
-use crate::control::Control;
-use crate::error::{Error, Kind, Result};
-use crate::input::arcs::EdgeSource;
 use crate::job::Job;
-use crate::machine;
 use crate::report::RunResult;
 use crate::run_dir::{JobRecord, RunDir, with_resume_advice};
 use crate::vertices::degrees::DegreeBin;
+use trimill_input::arcs::EdgeSource;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::machine;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///

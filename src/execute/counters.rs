@@ -3,14 +3,14 @@
 
 use trimill_kernels::COUNTER_BYTES;
 
-use crate::bytes::Bytes;
 use crate::count::vertex_counters;
 use crate::edges::{self, Sums};
 use crate::job::Job;
-use crate::memory::HostMemory;
 use crate::stream::edges::PIECE;
 use crate::vertices::Totals;
 use crate::vertices::order::{LEAST_WINDOW, fixed_bytes};
+use trimill_system::bytes::Bytes;
+use trimill_system::memory::HostMemory;
 
 /// Whether the sums of all vertices are in memory: where they take a quarter of it at most.
 pub(super) fn in_memory(host: HostMemory, vertices: u32) -> bool {

@@ -5,10 +5,8 @@ use rayon::ThreadPool;
 use super::edges::OnEdges;
 use super::setup::Setup;
 use super::vertices::AtVertices;
-use crate::control::Control;
 use crate::count::Backend;
 use crate::count::method::Choice;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::RunResult;
@@ -16,6 +14,8 @@ use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_partition};
 use crate::vertices::order::array_len;
 use trimill_kernels::Share;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// The sums of a job.
 pub(super) enum Details<'g> {
@@ -30,7 +30,7 @@ pub(super) enum Details<'g> {
 /// Refuses methods that count the total only, and files that cannot be written, before anything is read.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`], [`crate::error::Kind::Resource`].
+/// [`trimill_system::error::Kind::Usage`], [`trimill_system::error::Kind::Resource`].
 pub(super) fn check(job: &Job) -> Result<()> {
     if job.counts_vertices() || job.counts_edges() {
         Choice::check_details(job.backend, job.method.as_deref())?;
@@ -48,7 +48,7 @@ impl<'g> Details<'g> {
     /// Zeros.
     ///
     /// # Errors
-    /// Formats that cannot hold the graph's ids ([`crate::error::Kind::Usage`]); temporary files that cannot be made.
+    /// Formats that cannot hold the graph's ids ([`trimill_system::error::Kind::Usage`]); temporary files that cannot be made.
     pub(super) fn new(job: &Job, graph: &'g OrientedGraph, setup: &Setup, fingerprint: u128) -> Result<Self> {
         job.output_files().check_ids(array_len(graph))?;
         match (job.counts_edges(), job.counts_vertices()) {

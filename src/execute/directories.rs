@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::cache::Cache;
-use crate::disk::{self, TemporaryDir};
-use crate::error::Result;
 use crate::job::Job;
 use crate::rates::Rates;
 use crate::run_dir::{self, RunDir};
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::Result;
 
 /// The directory of the cache, whether a job uses it or not.
 pub(super) fn cache_dir(job: &Job) -> Option<PathBuf> {

@@ -6,14 +6,14 @@ use std::path::Path;
 use super::directories::default_cache_dir;
 use super::measure::{measure, measured_scale};
 use super::setup::default_host_memory;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::{Error, Result};
-use crate::machine;
 use crate::rates::Rates;
 use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, Gpu};
 use crate::request::DoctorRequest;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Surveys the machine; with `measure` a graph is counted in several ways, and the rates are stored in the cache directory.
 ///

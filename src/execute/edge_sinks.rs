@@ -10,13 +10,13 @@ use std::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::edges::sums::BLOCK;
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
 use crate::stream::edges::EdgeSink;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// What was added of a partition.
 #[derive(Debug, Default)]

@@ -14,18 +14,18 @@ use super::edge_sinks::{Added, Sink};
 use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
 use super::vertices::AtVertices;
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Backend;
 use crate::edges::order::OfGraph;
 use crate::edges::part::{Key, PartCounts, PartWriter};
 use crate::edges::{Sums, vertices_of};
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
 use crate::stream::source::PartitionSource;
 use crate::stream::{Counted, Failed, count_on_edges};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// The sums of a job.
 pub(super) struct OnEdges<'g> {

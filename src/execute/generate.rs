@@ -5,15 +5,15 @@ use std::time::Instant;
 
 use super::graph::Input;
 use super::setup::Setup;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
 use crate::generate::{BaseGraph, generate as write};
 use crate::graph::{Direction, OrientedGraph};
 use crate::job::Job;
 use crate::report::GenerateReport;
 use crate::request::GenerateRequest;
-use crate::threads;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+use trimill_system::threads;
 
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
 ///

@@ -3,21 +3,21 @@
 use std::path::Path;
 
 use super::setup::Setup;
-use crate::bytes::Bytes;
 use crate::cache::Origin;
 use crate::clean::most_ids;
-use crate::control::Control;
-use crate::disk;
-use crate::error::{Kind, Result};
 use crate::graph::OrientedGraph;
-use crate::input::Source;
-use crate::input::arcs::{ArcSource, EdgeSource, checked};
 use crate::job::{Job, Prepare};
-use crate::lock;
-use crate::mapped::trim_heap;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, prepare_with};
 use crate::report::Stage;
+use trimill_input::Source;
+use trimill_input::arcs::{ArcSource, EdgeSource, checked};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Kind, Result};
+use trimill_system::lock;
+use trimill_system::mapped::trim_heap;
 
 /// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one piece.
 /// What counting takes is known exactly once the graph is there.

@@ -8,15 +8,15 @@ use super::batch::{BUFFERS, HELD};
 use super::counters::{
     edges_while_counting, edges_while_writing, held_edges, held_vertices, while_counting, while_writing,
 };
-use crate::bytes::Bytes;
 use crate::count::cuda;
-use crate::error::Result;
 use crate::graph::GraphSize;
 use crate::job::{Job, SpillTo, Stream};
-use crate::memory::{HostFloor, HostMemory, Needs};
 use crate::partition::batch::Kept;
 use crate::partition::section::smallest_row_block_limit;
 use crate::partition::sizes;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+use trimill_system::memory::{HostFloor, HostMemory, Needs};
 
 /// For each thread: a file block, stored and decoded. Long rows take more.
 const FILE_BLOCK: u64 = 2 << 20;
@@ -68,7 +68,7 @@ impl<'a> HostNeeds<'a> {
     /// Divides the budget; `least`: what counting takes at least, on `gpus` GPUs or on the CPU.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] below the floor.
+    /// [`trimill_system::error::Kind::Resource`] below the floor.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         let host = self.host;
         let counting = |needs: Needs| host.left(&needs.buffers(least));
@@ -111,7 +111,7 @@ impl<'a> HostNeeds<'a> {
     /// Checks that the triangles at vertices or on edges can be written, where they are wanted.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] below the floor.
+    /// [`trimill_system::error::Kind::Resource`] below the floor.
     pub(super) fn can_write(&self) -> Result<()> {
         self.writing().map_or(Ok(()), |writing| self.host.left(&writing).map(drop))
     }

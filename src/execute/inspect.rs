@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::control::{Control, Unit};
-use crate::error::{Error, Result};
 use crate::request::InspectRequest;
 use crate::spill::{Manifest, SpillReader};
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
 
 /// Inspects a spill, or all spills of a manifest, which are then compared with it.
 ///

@@ -14,23 +14,23 @@ use super::results::{Known, input_report};
 use super::setup::Setup;
 use super::spilled::{self, On};
 use super::workers::all_or_first_error;
-use crate::machine;
 use trimill_kernels::Scope;
+use trimill_system::machine;
 
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
-use crate::error::{Error, Result};
 use crate::job::{Job, Partitioner, Parts, Stream};
 use crate::report::RunResult;
 use crate::spill::manifest::MANIFEST_NAME;
 use crate::spill::{Manifest, ManifestGraph};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
 
 /// Counts the spills of the manifest in `dir`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
-/// [`crate::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
-/// [`crate::error::Kind::Resource`] when a partition does not fit the device.
+/// [`trimill_system::error::Kind::Data`] for a manifest or spills that are missing, damaged or not of one job;
+/// [`trimill_system::error::Kind::Usage`] for settings that were fixed when the graph was partitioned;
+/// [`trimill_system::error::Kind::Resource`] when a partition does not fit the device.
 pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResult> {
     machine::reset_peak();
     let begin = Instant::now();

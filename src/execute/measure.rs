@@ -12,14 +12,14 @@ use rustix::fs::{Advice, fadvise};
 use super::count::count;
 use super::graph::Input;
 use super::setup::Setup;
-use crate::control::{Control, Unit};
-use crate::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
-use crate::error::{Error, Result};
 use crate::generate::{Family, generate};
 use crate::job::Job;
 use crate::job::file::parse;
 use crate::rates::{Arcs, Rates, Speed};
 use crate::report::RunResult;
+use trimill_system::control::{Control, Unit};
+use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at};
+use trimill_system::error::{Error, Result};
 
 /// How often each job runs.
 const TIMES: usize = 3;

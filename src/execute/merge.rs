@@ -11,21 +11,21 @@ use super::details::{self, Details};
 use super::host::HostNeeds;
 use super::results::input_report;
 use super::setup::Setup;
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
-use crate::error::{Error, Result};
 use crate::graph::file as graph_file;
 use crate::job::Job;
-use crate::machine;
 use crate::report::{PartitionResult, RunResult, Stage};
 use crate::run_dir::{PartitionRecord, Prepared, RunDir};
 use crate::shards::{Shard, shards_of};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Adds the partitions of the job that is prepared in the run directory of `how`, which says within which budgets. Files of the job's
 /// shards are removed afterwards. Also returns the directory that the job names for its result.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written.
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, where partitions are missing, or where a file cannot be written.
 pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)> {
     machine::reset_peak();
     let begin = Instant::now();
@@ -37,7 +37,7 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
     let setup = Setup::new(&job, None)?;
     let Some(run) = &setup.run else { return Err(Error::defect("a merge without a run directory")) };
     if let Some(result) = run.finished()?.filter(|result| details::holds_all(&job, result)) {
-        tracing::info!(target: crate::control::NOTE, "{}: merged on an earlier start", path.display());
+        tracing::info!(target: trimill_system::control::NOTE, "{}: merged on an earlier start", path.display());
         return Ok((result, job.output));
     }
     details::check(&job)?;
@@ -83,7 +83,7 @@ pub fn merge(how: &Job, control: &Control) -> Result<(RunResult, Option<PathBuf>
 /// The records of all partitions that were counted.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] for a record of another plan, or of another version of the program.
+/// [`trimill_system::error::Kind::Data`] for a record of another plan, or of another version of the program.
 fn records(run: &RunDir, prepared: &Prepared) -> Result<Vec<PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let advice = "remove it, and count its partition again";

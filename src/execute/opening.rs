@@ -9,14 +9,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::reserve::{Budget, reserve};
-use crate::bytes::Bytes;
 use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT, Settings};
 use crate::count::method::CudaMethod;
-use crate::error::{Error, Result};
 use crate::job::{Devices, Job, Prepare};
-use crate::machine;
 use crate::prepare::starting::{DeviceEngine, StartingDevice};
-use crate::threads::joined;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
+use trimill_system::threads::joined;
 
 /// With a budget of the host from here on, GPUs are opened beside reading.
 const AMPLE: Bytes = Bytes::mib(8 << 10);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::setup::Setup;
-use crate::error::Result;
-use crate::lock;
 use crate::run_dir::{RunDir, unless_damaged};
 use crate::stream::Failed;
+use trimill_system::error::Result;
+use trimill_system::lock;
 
 /// Partitions that a device began and did not finish, and how far each is.
 pub(super) struct Unfinished<T>(Mutex<BTreeMap<u32, T>>);

@@ -13,20 +13,20 @@ use super::room::SpillMemory;
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
-use crate::error::{Error, Result};
 use crate::job::{Job, SpillTo, Stream};
-use crate::machine;
 use crate::partition::locals::Locals;
 use crate::plan::Cut;
 use crate::report::{PartitionReport, SpilledPartition, Stage};
 use crate::spill::SpillSummary;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Spills the partitions of a job.
 ///
 /// # Errors
-/// The error of any stage; a job that names no directory for the spills ([`crate::error::Kind::Usage`]).
+/// The error of any stage; a job that names no directory for the spills ([`trimill_system::error::Kind::Usage`]).
 pub fn partition(job: &Job, helper: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     machine::reset_peak();
     if job.stream == Some(Stream::Graph) {

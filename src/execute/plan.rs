@@ -9,15 +9,10 @@ use super::graph::{Input, unless_damaged};
 use super::planned::{Planning, Wanted, planned};
 use super::setup::Setup;
 use crate::assign::Helper;
-use crate::bytes::Bytes;
 use crate::clean::workspace::Ids;
 use crate::clean::{Workspace, needs};
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::input::arcs::EdgeSource;
 use crate::job::{Job, Partitioner, Stream};
-use crate::memory::Needs;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::estimate::partition_sized;
@@ -27,6 +22,11 @@ use crate::plan::sets::{Vertices, sized};
 use crate::plan::{Assign, Limits};
 use crate::report::plan::Alternative;
 use crate::report::{PlanReport, PlannedPartition};
+use trimill_input::arcs::EdgeSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+use trimill_system::memory::Needs;
 
 /// Plans a job, for `edges` or if there are none for its input.
 ///

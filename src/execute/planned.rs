@@ -10,17 +10,11 @@ use super::chosen::Chosen;
 use super::host::HostNeeds;
 use super::setup::Setup;
 use crate::assign::Assigner;
-use crate::bytes::Bytes;
 use crate::cache::Origin;
-use crate::control::Control;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::count::{Backend, Footprint};
-use crate::error::{Error, Kind, Result};
 use crate::graph::OrientedGraph;
 use crate::job::{Job, Partitioner, Parts, Prune, Stream};
-use crate::machine;
-use crate::mapped::trim_heap;
-use crate::memory::HostFloor;
 use crate::partition::ranks::Ranks;
 use crate::plan::auto::auto;
 use crate::plan::choose::MethodEstimate;
@@ -31,6 +25,12 @@ use crate::plan::{BudgetFrom, Cut, Floor, Limits, Plan, replan};
 use crate::report::Stage;
 use crate::spill::manifest::MANIFEST_VERSION;
 use crate::spill::{Manifest, ManifestGraph, ManifestJob, ManifestPartition, SpillSummary};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::machine;
+use trimill_system::mapped::trim_heap;
+use trimill_system::memory::HostFloor;
 
 /// A job that is ready to be built and counted.
 pub(super) struct Planned {
@@ -199,7 +199,7 @@ pub(super) fn planned(
         && parts.get() > plan.parts_asked
         && !matches!(job.partitioner, Partitioner::File(_))
     {
-        tracing::info!(target: crate::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
+        tracing::info!(target: trimill_system::control::NOTE, "of {parts} parts {} have vertices; the others are left out", plan.parts_asked);
     }
     trim_heap();
     let until_here = if beside { until_here } else { until_here.saturating_sub(driver) };

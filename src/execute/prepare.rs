@@ -12,23 +12,23 @@ use super::planned::{Planned, Wanted, planned};
 use super::setup::Setup;
 use super::spill_dir::SpillDir;
 use crate::assign::Helper;
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::edges;
-use crate::error::{Error, Result};
 use crate::graph::{OrientedGraph, file as graph_file};
 use crate::job::{Job, Stream};
-use crate::machine;
 use crate::plan::costs::{Counter, costs};
 use crate::plan::{Cut, Plan};
 use crate::report::{PreparedReport, Stage};
 use crate::run_dir::{JobRecord, Made, Prepared, RunDir};
 use crate::vertices;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
 ///
 /// # Errors
-/// The error of any stage; a job without a run directory ([`crate::error::Kind::Usage`]).
+/// The error of any stage; a job without a run directory ([`trimill_system::error::Kind::Usage`]).
 pub fn prepare(
     job: &Job,
     shards: Option<NonZeroU32>,
@@ -94,7 +94,7 @@ fn earlier(run: &RunDir, job: &Job) -> Result<Option<PreparedReport>> {
             .advice("ask for the same ones, name another --run-dir, or remove this one"));
     }
     let graph = graph_file::open(&run.graphs().join(&prepared.made.graph))?;
-    tracing::info!(target: crate::control::NOTE, "{}: prepared on an earlier start", run.path().display());
+    tracing::info!(target: trimill_system::control::NOTE, "{}: prepared on an earlier start", run.path().display());
     Ok(Some(report(job, &graph, &prepared)))
 }
 

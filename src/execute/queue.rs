@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use crate::lock;
+use trimill_system::lock;
 
 /// A queue for a known number of takers.
 pub(super) struct Queue<T> {

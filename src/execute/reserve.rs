@@ -7,10 +7,10 @@
 //! Unless the user names a budget, a job takes no more than its input can need: freeing all of a large GPU's memory takes a tenth of a
 //! second, and what is left serves other programs. Before the input is read, that is an estimate.
 
-use crate::bytes::Bytes;
 use crate::count::Backend;
 use crate::count::cuda::Cuda;
-use crate::error::{Error, Result};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// Attempts before the job fails: other programs may take memory as fast as this one asks for less.
 const TRIES: usize = 4;
@@ -59,7 +59,7 @@ impl Budget {
 /// Returns a worker's budget, which is less where a GPU has less.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when a GPU has less than `least` for a worker.
+/// [`trimill_system::error::Kind::Resource`] when a GPU has less than `least` for a worker.
 pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes) -> Result<Bytes> {
     let ordinals: Vec<u32> = workers.iter().map(Reserve::ordinal).collect();
     let sharing = |ordinal: u32| ordinals.iter().filter(|&&other| other == ordinal).count() as u64;
@@ -101,7 +101,7 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use trimill_system::error::Kind;
 
     /// A GPU with `free` bytes, whose driver says that `said` bytes are free.
     struct Fake {

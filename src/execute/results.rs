@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::bytes::Bytes;
 use crate::clean::CleanReport;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::Prediction;
 use crate::report::{InputReport, PartitionResult};
 use crate::stream::Counted;
+use trimill_system::bytes::Bytes;
 
 /// What the plan says of all partitions.
 #[derive(Clone, Copy)]

@@ -13,7 +13,6 @@ use super::host::{HostNeeds, OnGpus, block_of_pass, blocks_of_gpu, least_on_cpu,
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use crate::assign::Helper;
-use crate::bytes::Bytes;
 use crate::cache::Cache;
 use crate::clean::Workspace;
 use crate::count::Backend;
@@ -21,19 +20,20 @@ use crate::count::cpu::Cpu;
 use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::count::serial::Serial;
-use crate::disk::faults::hook;
-use crate::disk::{self, TemporaryDir};
-use crate::error::{Error, Kind, Result};
 use crate::graph::GraphSize;
 use crate::job::{Job, Prepare, SpillTo};
-use crate::lock;
-use crate::machine;
-use crate::memory::HostMemory;
 use crate::plan::{floor, is_ample};
 use crate::rates::Rates;
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
-use crate::threads;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::faults::hook;
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::lock;
+use trimill_system::machine;
+use trimill_system::memory::HostMemory;
+use trimill_system::threads;
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
 const BUCKETS: &str = "TRIMILL_BUCKETS";
@@ -71,8 +71,8 @@ impl Setup {
     /// Sets a job up; creates named directories that do not exist.
     ///
     /// # Errors
-    /// Directories that cannot be made ([`crate::error::Kind::Resource`]); contradictions between budgets
-    /// ([`crate::error::Kind::Usage`]).
+    /// Directories that cannot be made ([`trimill_system::error::Kind::Resource`]); contradictions between budgets
+    /// ([`trimill_system::error::Kind::Usage`]).
     pub fn new(job: &Job, helper: Option<Helper>) -> Result<Self> {
         Self::in_run(job, helper, job.run_dir.as_deref().map(RunDir::open).transpose()?)
     }
@@ -137,7 +137,7 @@ impl Setup {
     /// bytes of each.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]: there is no such method. [`crate::error::Kind::Resource`]: the graph is to be prepared on a GPU,
+    /// [`trimill_system::error::Kind::Usage`]: there is no such method. [`trimill_system::error::Kind::Resource`]: the graph is to be prepared on a GPU,
     /// and there is no driver.
     pub fn open_gpus(&self, job: &Job, useful: Bytes) -> Result<()> {
         let method = match Choice::of(job.backend, job.method.as_deref())? {
@@ -173,9 +173,9 @@ impl Setup {
     /// The backend of a job, and its budget, for a graph of this size, of which so many bytes are in memory.
     ///
     /// # Errors
-    /// A budget of the host below the floor ([`crate::error::Kind::Resource`]).
-    /// A backend or method that is not there: [`crate::error::Kind::Resource`] where a GPU is missing,
-    /// [`crate::error::Kind::Usage`] where the name is wrong.
+    /// A budget of the host below the floor ([`trimill_system::error::Kind::Resource`]).
+    /// A backend or method that is not there: [`trimill_system::error::Kind::Resource`] where a GPU is missing,
+    /// [`trimill_system::error::Kind::Usage`] where the name is wrong.
     pub fn backend(&self, job: &Job, graph: (GraphSize, Bytes)) -> Result<Chosen> {
         let asked = HostNeeds::new(job, self.host, graph).of_shard(self.is_shard());
         match Choice::of(job.backend, job.method.as_deref())? {
@@ -191,7 +191,7 @@ impl Setup {
                     other => other,
                 },
                 Err(absence) => {
-                    tracing::info!(target: crate::control::NOTE, "counting on the CPU: {absence}");
+                    tracing::info!(target: trimill_system::control::NOTE, "counting on the CPU: {absence}");
                     self.cpu(cpu, job, &graph.0, &asked)
                 }
             },

@@ -12,23 +12,23 @@ use super::results::Known;
 use super::setup::Setup;
 use super::spilled::{self, On, Spills};
 use super::workers::all_or_first_error;
-use crate::bytes::Bytes;
-use crate::control::{Control, NOTE};
 use crate::count::Backend;
-use crate::error::{Error, Result};
 use crate::graph::{OrientedGraph, file as graph_file};
 use crate::job::{Job, Stream};
-use crate::machine;
 use crate::plan::Cut;
 use crate::report::{PartitionResult, ShardReport};
 use crate::run_dir::{Journal, Prepared, RunDir};
 use crate::shards::{Shard, ShardChoice, environment};
 use crate::spill::Manifest;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, NOTE};
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Counts a shard of the job that is prepared in the run directory of `how`, which says by what and within which budgets.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] where no job is prepared there, and those of counting; [`crate::error::Kind::Usage`] where the
+/// [`trimill_system::error::Kind::Resource`] where no job is prepared there, and those of counting; [`trimill_system::error::Kind::Usage`] where the
 /// environment names no shard.
 pub fn shard(how: &Job, choice: ShardChoice, control: &Control) -> Result<ShardReport> {
     machine::reset_peak();

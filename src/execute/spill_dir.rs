@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::bytes::Bytes;
 use crate::cache::free_space;
-use crate::disk::{self, TemporaryDir};
-use crate::error::{Error, Result};
 use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk::{self, TemporaryDir};
+use trimill_system::error::{Error, Result};
 
 /// Where a job spills.
 pub enum SpillDir {
@@ -33,7 +33,7 @@ impl SpillDir {
     /// Makes the directory for a job with this fingerprint.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
+    /// [`trimill_system::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
     pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
@@ -47,7 +47,7 @@ impl SpillDir {
     /// The directory for a job that is resumed in a run directory.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: it holds the kept spills of another job.
+    /// [`trimill_system::error::Kind::Resource`]: it holds the kept spills of another job.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
         remove_manifest(dir, fingerprint)?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
@@ -64,7 +64,7 @@ impl SpillDir {
     /// Checks that `needed` bytes are free.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] with both numbers when they are not.
+    /// [`trimill_system::error::Kind::Resource`] with both numbers when they are not.
     pub fn check_space(&self, needed: Bytes) -> Result<()> {
         let free = free_space(self.path())?;
         if free < needed {

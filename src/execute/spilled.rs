@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::build::Built;
 use super::chosen::host_holds;
 use super::counting::Item;
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Footprint;
-use crate::error::{Error, Result};
 use crate::partition::section::RowBlockSize;
 use crate::partition::sizes::PartitionSize;
 use crate::plan::predict::{Prediction, RowBlockTotals, predict};
 use crate::spill::manifest::MANIFEST_NAME;
 use crate::spill::{Manifest, SpillReader};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// Spills that are to be counted.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(super) struct On<'a> {
 /// Opens those spills of `manifest` in `dir` that are `wanted`; each is compared with the manifest.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`crate::error::Kind::Resource`] when a
+/// [`trimill_system::error::Kind::Data`] for spills that are missing, damaged or not of this job; [`trimill_system::error::Kind::Resource`] when a
 /// partition does not fit the device; when stopped.
 pub(super) fn open(
     manifest: &Manifest,

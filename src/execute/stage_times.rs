@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::build::Built;
-use crate::bytes::Bytes;
 use crate::count::DeviceTimes;
 use crate::graph::OrientedGraph;
 use crate::report::Stage;
 use crate::stream::Counted;
+use trimill_system::bytes::Bytes;
 
 /// Sums over partitions. Stages that overlap, or several devices, each add their own time.
 #[derive(Default)]

@@ -3,24 +3,24 @@
 use std::time::Instant;
 
 use super::setup::Setup;
-use crate::bytes::Bytes;
 use crate::clean::is_sparse;
-use crate::control::Control;
 use crate::count::verify::{Edges, Needs, Verifier, Vertices};
-use crate::error::{Error, Result};
 use crate::graph::Ids;
-use crate::input::Source;
-use crate::input::arcs::ArcSource;
 use crate::job::Job;
-use crate::machine;
 use crate::report::{InputReport, VerifyReport};
 use crate::vertices::order::Listed;
 use crate::vertices::summary::Clustering;
+use trimill_input::Source;
+use trimill_input::arcs::ArcSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
 
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
 /// # Errors
-/// Errors in the input; [`crate::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
+/// Errors in the input; [`trimill_system::error::Kind::Resource`] for a graph that the host's budget cannot hold; when stopped.
 pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.output_files().check_places()?;

@@ -13,10 +13,7 @@ use trimill_kernels::{Size, VertexCounters};
 use super::counters::{in_memory, window_bytes};
 use super::part_counts::{PartFiles, Unfinished};
 use super::setup::Setup;
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::{Backend, VertexCounts};
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Job;
 use crate::report::{RunResult, Stage};
@@ -27,6 +24,9 @@ use crate::vertices::order::OfGraph;
 use crate::vertices::part::{Key, PartCounts, PartWriter};
 use crate::vertices::summary::summarised;
 use crate::vertices::{Places, Totals};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// The sums of a job.
 pub(super) struct AtVertices<'g> {

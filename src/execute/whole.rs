@@ -13,10 +13,7 @@ use super::stage_times::device_stages;
 use super::workers::{all_or_first_error, run_on_all};
 use trimill_kernels::{Scope, Share};
 
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
 use crate::count::Backend;
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::job::Stream;
 use crate::partition::ranks::Ranks;
@@ -25,6 +22,9 @@ use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::{Counted, Failed, count_partition};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
 
 /// Whether the devices of a plan share a whole graph by its edges.
 pub(super) fn shared(planned: &Planned) -> bool {

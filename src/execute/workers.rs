@@ -10,11 +10,11 @@
 use std::thread;
 
 use super::queue::Queue;
-use crate::control::Control;
 use crate::count::Backend;
-use crate::error::{Error, Kind, Result};
 use crate::stream::Failed;
-use crate::threads::{WORKER, guarded, joined};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::threads::{WORKER, guarded, joined};
 
 /// Runs `count` on each backend, which adds an item to the share only when the whole item was counted.
 pub(super) fn run_on_all<T: Send, S: Default + Send>(

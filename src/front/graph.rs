@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Options;
-use crate::control::Control;
-use crate::error::{Error, Result};
 use crate::execute;
-use crate::input::arcs::{ArcList, EdgeSource};
-use crate::input::format::Format;
 use crate::job::Job;
 use crate::job::job::STANDARD_INPUT;
 use crate::report::{PlanReport, RunResult};
+use trimill_input::arcs::{ArcList, EdgeSource};
+use trimill_input::format::Format;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// A graph whose triangles are to be counted: files, or edges in memory.
 ///

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use super::settings::{self, Setting};
 use crate::assign::Helper;
-use crate::bytes::Bytes;
-use crate::error::Result;
-use crate::input::ColumnNames;
 use crate::job::file::Tables;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune};
 use crate::pipeline::metis_helper;
+use trimill_input::ColumnNames;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// How a graph is to be counted. Settings that are not made have the defaults of the program, which `docs/jobs.md` lists.
 ///

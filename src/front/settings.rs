@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
-use crate::error::{Error, Result};
 use crate::job::file::{Tables, likely};
 use crate::job::suggest::did_you_mean;
+use trimill_system::error::{Error, Result};
 
 /// The value of a setting that is made by its name.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,7 +136,7 @@ settings! {
 /// Makes a setting.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`]: an unknown name, with the likely one; a value that the setting cannot have.
+/// [`trimill_system::error::Kind::Usage`]: an unknown name, with the likely one; a value that the setting cannot have.
 pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<()> {
     if !NAMES.contains(&name) {
         let hint = did_you_mean(name, NAMES.iter().copied());
@@ -162,9 +162,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::error::Kind;
     use crate::job::Job;
     use crate::job::schema::schema;
+    use trimill_system::error::Kind;
 
     /// Settings of the program alone, and the input, which is a graph's.
     const OTHERS: &[&str] =

@@ -14,8 +14,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{Known, Sequence, sized};
-use crate::control::Control;
-use crate::error::{Error, Result};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {

@@ -15,12 +15,12 @@ use dsi_bitstream::traits::{BE, BitWrite};
 use super::Sequence;
 use super::output::check_vertices;
 use super::rows::Adjacency;
-use crate::control::{Control, Task, Unit};
-use crate::disk::{self, Output};
-use crate::error::{Error, Result};
-use crate::input::{MOST_VERTICES, name_without_dots};
-use crate::ordered::make_and_write;
 use row::{LONGEST_CHAIN, Rows, SHORTEST_INTERVAL, Stream, WINDOW, ZETA_K};
+use trimill_input::{MOST_VERTICES, name_without_dots};
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::disk::{self, Output};
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// The three files.
 struct Files {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use rand_mt::Mt;
 
 use super::{BLOCK, Known, Sequence};
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 const SEED: u64 = 27_491_095;
 const DRAWS_PER_VERTEX: u64 = 16;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Known, Sequence, sized};
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// `C_n(1..k)`.
 #[derive(Debug)]

@@ -12,11 +12,11 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{BLOCK, Sequence};
-use crate::bytes::Bytes;
-use crate::control::{Control, Task, Unit};
-use crate::disk::{self, NewFile, Output};
-use crate::error::{Error, Result};
-use crate::ordered::make_and_write;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::disk::{self, NewFile, Output};
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use rayon::prelude::*;
 
 use super::output::{blocks, fill};
 use super::{BLOCK, Sequence};
-use crate::bytes::Bytes;
-use crate::control::{Control, Task};
-use crate::error::{Error, Result};
-use crate::machine;
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+use trimill_system::machine;
+use trimill_system::mapped::zeros;
 
 /// Arcs of a chunk, at least.
 const CHUNK: u64 = 1 << 18;
@@ -33,7 +33,7 @@ impl Adjacency {
     /// The rows of `sequence`, for a file at `path`. Advances `task` by three times the number of edges.
     ///
     /// # Errors
-    /// [`Resource`](crate::error::Kind::Resource): too little memory is free. When stopped.
+    /// [`Resource`](trimill_system::error::Kind::Resource): too little memory is free. When stopped.
     pub(super) fn new(sequence: &dyn Sequence, path: &Path, control: &Control, task: &Task) -> Result<Self> {
         check_memory(sequence, path)?;
         let n = sequence.vertices() as usize;

@@ -7,10 +7,10 @@ use std::path::Path;
 use super::Sequence;
 use super::output::check_vertices;
 use super::rows::Adjacency;
-use crate::control::{Control, Unit};
-use crate::disk::{self, Output};
-use crate::error::{Error, Result};
-use crate::ordered::make_and_write;
+use trimill_system::control::{Control, Unit};
+use trimill_system::disk::{self, Output};
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// The most vertices: ids are signed.
 const MOST_VERTICES: u64 = 1 << 31;

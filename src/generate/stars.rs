@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use super::{Known, Sequence, sized};
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// Which loops the factors of a product of stars have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

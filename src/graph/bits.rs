@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::mapped::zeros;
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]

@@ -33,8 +33,8 @@ use super::OrientedGraph;
 use super::index::{BlockEntry, DegreeRun, Degrees, Index};
 use super::layout::{PAGE, REMAKE};
 use super::store::{GraphFile, Store};
-use crate::disk::{self, NewFile, TemporaryFile};
-use crate::error::{Error, Result};
+use trimill_system::disk::{self, NewFile, TemporaryFile};
+use trimill_system::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 4;
@@ -94,7 +94,7 @@ impl GraphWriter {
     /// Begins a file in `dir`. In `layout`, the numbers of vertices and edges and how ids are stored must be final.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when it cannot be made.
+    /// [`trimill_system::error::Kind::Resource`] when it cannot be made.
     pub(crate) fn create(dir: &Path, layout: Layout) -> Result<Self> {
         let file = NewFile::create(dir, "trimill-graph-", ".tmp", disk::PRIVATE)?;
         Ok(Self { file, layout, checksums: Checksums::default() })
@@ -108,7 +108,7 @@ impl GraphWriter {
     /// Writes the vertex of each rank.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn order(&mut self, order: &[u32]) -> Result<()> {
         self.checksums.order = self.section(self.layout.order().start, order)?;
         Ok(())
@@ -117,7 +117,7 @@ impl GraphWriter {
     /// Writes the input's ids, which come in runs.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
         let (mut hash, mut at) = (Xxh3Default::new(), self.layout.ids().start);
         for run in runs {
@@ -133,7 +133,7 @@ impl GraphWriter {
     /// Writes blocks whose first one begins at `position` among the bytes of all. Called from many threads.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn blocks(&self, position: u64, bytes: &[u8]) -> Result<()> {
         self.file.write_at(bytes, self.layout.rows().start + position)
     }
@@ -152,7 +152,7 @@ impl GraphWriter {
     /// its temporary name.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn finish(mut self, rows: &RowsWritten, degrees: &[DegreeRun], source: String) -> Result<TemporaryFile> {
         self.layout.source = source;
         rows.note(&mut self.layout, degrees);
@@ -180,7 +180,7 @@ impl GraphWriter {
 /// Opens a graph file that is removed with the graph; reads and checks all but the rows, the order and the ids.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] when it is not a graph file, of another version, truncated or damaged, or not an oriented graph.
+/// [`trimill_system::error::Kind::Data`] when it is not a graph file, of another version, truncated or damaged, or not an oriented graph.
 pub fn open_temporary(temporary: TemporaryFile) -> Result<OrientedGraph> {
     let mut graph = open_file(temporary.as_file(), temporary.path())?;
     if let Store::File { file, .. } = &mut graph.store {
@@ -230,7 +230,7 @@ pub(super) fn section<T: Pod + Send>(
     checksum: u64,
     what: &str,
 ) -> Result<Vec<T>> {
-    let mut values: Vec<T> = crate::mapped::zeros((range.end - range.start) as usize / size_of::<T>());
+    let mut values: Vec<T> = trimill_system::mapped::zeros((range.end - range.start) as usize / size_of::<T>());
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
     let parts = bytes.par_chunks_mut(READ).enumerate();
     parts.try_for_each(|(i, part)| file.read(range.start + (i * READ) as u64, part))?;
@@ -283,7 +283,7 @@ pub fn source_of_earlier(file: &File) -> Option<(u32, String)> {
 /// Records in `file`, which can be written, that the graph was made from the files with the digest `seen`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`].
+/// [`trimill_system::error::Kind::Resource`].
 pub fn note_seen(file: &File, path: &Path, seen: u128) -> Result<()> {
     disk::write_at(file, path, &seen.to_le_bytes(), FIXED as u64)
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::Bytes;
 use crate::clean::CleanReport;
+use trimill_system::bytes::Bytes;
 
 /// Sections begin at multiples of this.
 pub(super) const PAGE: u64 = 4096;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::DegreeRun;
 use super::bits::Bits;
-use crate::mapped::zeros;
+use trimill_system::mapped::zeros;
 
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;

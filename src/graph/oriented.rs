@@ -25,10 +25,10 @@ use super::index::{DegreeRun, Degrees, Index};
 use super::layout::REMAKE;
 use super::offset::Offset;
 use super::store::{BlockBytes, Store};
-use crate::bytes::Bytes;
 use crate::clean::CleanReport;
-use crate::error::{Error, Result};
-use crate::lock;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
@@ -191,7 +191,7 @@ impl OrientedGraph {
     /// The vertex of each rank: 4 bytes each, read in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
+    /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged, or do not contain every vertex once.
     pub fn order(&self) -> Result<Vec<u32>> {
         match &self.store {
             Store::Memory { order, .. } => Ok(order.clone()),
@@ -210,7 +210,7 @@ impl OrientedGraph {
     /// The input's ids: 8 bytes a vertex if they are not consecutive.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] if they cannot be read, are damaged or do not ascend.
+    /// [`trimill_system::error::Kind::Data`] if they cannot be read, are damaged or do not ascend.
     pub fn ids(&self) -> Result<Ids> {
         let table = match &self.store {
             _ if !self.layout.has_ids => None,
@@ -231,7 +231,7 @@ impl OrientedGraph {
     /// # Errors
     /// As [`Self::read`].
     pub fn out_degrees(&self) -> Result<Vec<u32>> {
-        let mut lengths = crate::mapped::zeros(self.vertices() as usize);
+        let mut lengths = trimill_system::mapped::zeros(self.vertices() as usize);
         let mut rest = &mut lengths[..];
         let mut places = Vec::with_capacity(self.index.len());
         for block in 0..self.index.len() {
@@ -324,7 +324,7 @@ impl OrientedGraph {
     /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] if the file cannot be read, a block is damaged, or its rows are not those of an oriented
+    /// [`trimill_system::error::Kind::Data`] if the file cannot be read, a block is damaged, or its rows are not those of an oriented
     /// graph.
     pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
         begins[0] = O::of(0);

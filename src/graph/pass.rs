@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::OrientedGraph;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// The order in which a pass goes through the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,9 +152,9 @@ mod tests {
 
     use super::*;
     use crate::clean::Workspace;
-    use crate::input::arcs::ArcList;
-    use crate::memory::HostMemory;
     use crate::prepare::prepare;
+    use trimill_input::arcs::ArcList;
+    use trimill_system::memory::HostMemory;
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{self, TemporaryFile};
-use crate::error::{Error, Result};
+use trimill_system::disk::{self, TemporaryFile};
+use trimill_system::error::{Error, Result};
 
 /// A graph file that is open, and stays so if it is renamed or removed.
 #[derive(Debug)]

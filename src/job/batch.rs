@@ -18,8 +18,8 @@ use super::file::{JobFile, Tables, parse};
 use super::job::STANDARD_INPUT;
 use super::overrides::{Override, known_job, overlay};
 use super::place::place;
-use crate::bytes::Bytes;
-use crate::error::{Error, Result};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// The jobs of a file.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Batch {
     /// Reads and resolves `path`. With `only`, the jobs that are not named are left out.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] when the file cannot be read, [`crate::error::Kind::Usage`] for what is in it.
+    /// [`trimill_system::error::Kind::Data`] when the file cannot be read, [`trimill_system::error::Kind::Usage`] for what is in it.
     pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
         Self::parse(&text_of(path)?, path, overrides, only)
     }
@@ -196,8 +196,8 @@ fn table(value: Option<toml::Value>) -> Table {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
     use crate::job::{Partitioner, Parts, Prune};
+    use trimill_system::error::Kind;
 
     const FILE: &str = "
         [defaults]

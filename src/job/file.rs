@@ -16,12 +16,12 @@ use super::choices::{Backend, Partitioner, Parts, Prepare};
 use super::devices::{Devices, SpillTo};
 use super::limits::{budget, tile};
 use super::suggest;
-use crate::bytes::Bytes;
 use crate::cluster::Scheduler;
-use crate::error::{Error, Result};
-use crate::input::format::Format;
-use crate::input::{ColumnNames, Header};
 use crate::partition::prune::Prune;
+use trimill_input::format::Format;
+use trimill_input::{ColumnNames, Header};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -278,7 +278,7 @@ pub struct ClusterTable {
 /// Reads `text` as a `T`; errors begin with `origin` (the file, or the flag).
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] with line, column, a caret under the position and, for an unknown key or name, the
+/// [`trimill_system::error::Kind::Usage`] with line, column, a caret under the position and, for an unknown key or name, the
 /// likely one.
 pub fn parse<T: DeserializeOwned>(text: &str, origin: &Path) -> Result<T> {
     toml::from_str(text).map_err(|error| {
@@ -312,7 +312,7 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         let error = parse::<JobFile>(text, Path::new("jobs.toml")).unwrap_err();
-        assert_eq!(error.kind(), crate::error::Kind::Usage);
+        assert_eq!(error.kind(), trimill_system::error::Kind::Usage);
         error.to_string()
     }
 

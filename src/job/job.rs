@@ -14,15 +14,15 @@ use super::choices::{Backend, Partitioner, Parts, Prepare, Stream};
 use super::devices::{Devices, SpillTo};
 use super::file::{ClusterTable, Tables};
 use super::limits::MOST_MEMORY;
-use crate::bytes::Bytes;
 use crate::cluster::{Cluster, Scheduler};
-use crate::error::{Error, Result};
-use crate::input::format::Format;
-use crate::input::{ColumnNames, Header, Reading};
 use crate::outputs::Asked;
 use crate::partition::prune::Prune;
 use crate::spill::manifest::MANIFEST_NAME;
-use crate::threads;
+use trimill_input::format::Format;
+use trimill_input::{ColumnNames, Header, Reading};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::threads;
 
 /// The input that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -119,7 +119,7 @@ impl Job {
     /// command line).
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] when there is no input, or two settings contradict each other.
+    /// [`trimill_system::error::Kind::Usage`] when there is no input, or two settings contradict each other.
     pub fn resolve(name: Option<String>, typed: &Tables, base: &Path) -> Result<Self> {
         let refuse = |found: String| match &name {
             Some(name) => Error::usage(format!("job '{name}': {found}")),
@@ -300,7 +300,7 @@ impl Job {
     /// Checks that the files that the job reads exist and are not empty, and that no directory that it writes to is a file.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] for a file that is read, [`crate::error::Kind::Resource`] for a directory.
+    /// [`trimill_system::error::Kind::Data`] for a file that is read, [`trimill_system::error::Kind::Resource`] for a directory.
     pub fn check_files(&self) -> Result<()> {
         let files = self.inputs.iter().filter(|path| path.as_os_str() != STANDARD_INPUT);
         for input in files.filter(|_| self.kept_spills().is_none()) {
@@ -374,8 +374,8 @@ fn readable(path: &Path, what: &str) -> Result<()> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
     use crate::job::file::parse;
+    use trimill_system::error::Kind;
 
     fn job(text: &str) -> Result<Job> {
         Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))

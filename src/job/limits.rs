@@ -2,7 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use crate::bytes::{Bytes, PATTERN};
+use trimill_system::bytes::{Bytes, PATTERN};
 
 /// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
 pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);

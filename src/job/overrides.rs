@@ -16,7 +16,7 @@ use toml::Table;
 
 use super::file::{Tables, parse};
 use super::suggest;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// One `--set`.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ impl Override {
     /// Reads `key=value`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for a missing `=`, an unknown key or a wrong value.
+    /// [`trimill_system::error::Kind::Usage`] for a missing `=`, an unknown key or a wrong value.
     pub fn parse(typed: &str) -> Result<Self> {
         let origin = Path::new("--set");
         let Some((key, value)) = typed.split_once('=') else {
@@ -79,7 +79,7 @@ impl Override {
     /// Refuses a job that is not among `names`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`], with the likely name.
+    /// [`trimill_system::error::Kind::Usage`], with the likely name.
     pub fn check_job<'a>(&self, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
         match &self.job {
             Some(job) => known_job(job, names).map_err(|error| error.at("--set")),
@@ -91,7 +91,7 @@ impl Override {
 /// Refuses a name that no job of the file has.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`], with the likely name.
+/// [`trimill_system::error::Kind::Usage`], with the likely name.
 pub fn known_job<'a>(job: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> Result<()> {
     if names.clone().into_iter().any(|name| name == job) {
         return Ok(());
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(settings("partition.parts=8").1.partition.parts, parts(8));
         assert_eq!(settings("partition.parts = auto").1.partition.parts, Some(super::super::Parts::Auto));
         assert_eq!(settings("partition.partitioner=metis").1.partition.partitioner.unwrap().to_string(), "metis");
-        assert_eq!(settings("memory.device=512MiB").1.memory.device, Some(crate::bytes::Bytes::mib(512)));
+        assert_eq!(settings("memory.device=512MiB").1.memory.device, Some(trimill_system::bytes::Bytes::mib(512)));
         assert_eq!(settings("spill.keep=true").1.spill.keep, Some(true));
         assert_eq!(settings("input.path=a=b.txt").1.input.path.unwrap(), Path::new("a=b.txt"));
         assert_eq!(settings("input.path=a \"b\" c").1.input.path.unwrap(), Path::new("a \"b\" c"));

@@ -13,7 +13,7 @@ use super::job::STANDARD_INPUT;
 use clap::ValueEnum;
 
 use super::{Backend, Devices, Job, Partitioner, Prune, Stream};
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// What was chosen.
 #[derive(Debug, Clone, Default)]

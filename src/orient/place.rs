@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::Oriented;
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::graph::file::{GraphWriter, Layout, RowsWritten};
 use crate::graph::{BlockBytes, DegreeRun, OrientedGraph};
-use crate::lock;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+use trimill_system::lock;
 
 /// Where the graph is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a
 /// blocks. A file records that it was made from `source`, which is called when all rows are written, and for which `bucket_bytes` were written to buckets.
 ///
 /// # Errors
-/// Those of `rows`; [`crate::error::Kind::Resource`] when the file cannot be written.
+/// Those of `rows`; [`trimill_system::error::Kind::Resource`] when the file cannot be written.
 pub(crate) fn make(
     place: Destination<'_>,
     layout: Layout,

@@ -20,13 +20,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
 use crate::clean::workspace::Pool;
-use crate::control::{Control, Task};
-use crate::error::Result;
 use crate::graph::file::RowsWritten;
 use crate::graph::numbering::degree_runs;
 use crate::graph::{BlockEntry, DegreeRun, encode};
-use crate::lock;
-use crate::mapped::zeros;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::Result;
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
 
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 2048;
@@ -80,7 +80,7 @@ impl RankedArcs {
     /// Adds arcs `(tail, successor)`. Called from many threads.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket cannot be written.
+    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written.
     pub(super) fn extend(&self, arcs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
         self.buckets.extend(
             arcs.map(|(tail, successor)| (self.index.range_of(tail), u64::from(tail) << 32 | u64::from(successor))),
@@ -96,7 +96,7 @@ impl RankedArcs {
     /// is called from many threads, in no order. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when a bucket cannot be written or read; those of `write`; a stop.
+    /// [`trimill_system::error::Kind::Resource`] when a bucket cannot be written or read; those of `write`; a stop.
     pub(super) fn rows(
         &self,
         write: impl Fn(u64, Vec<u8>) -> Result<()> + Sync,

@@ -23,17 +23,17 @@ use rayon::prelude::*;
 use super::Vertices;
 use super::place::{Destination, Made, Write, make};
 use super::ranked::RankedArcs;
-use crate::bytes::Bytes;
 use crate::clean::ids::mix;
 use crate::clean::workspace::Ids;
 use crate::clean::{CleanReport, InputIds, Shares, Workspace, is_sparse, needs};
-use crate::control::{Control, Task, Unit};
-use crate::error::Result;
 use crate::graph::numbering::{numbers, order};
-use crate::input::MOST_VERTICES;
-use crate::input::arcs::ArcSource;
-use crate::input::rows::{AdjacencyRows, Piece};
-use crate::mapped::prefetch;
+use trimill_input::MOST_VERTICES;
+use trimill_input::arcs::ArcSource;
+use trimill_input::rows::{AdjacencyRows, Piece};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::error::Result;
+use trimill_system::mapped::prefetch;
 
 /// The most arcs of a piece, unless the source says where pieces begin.
 const PIECE: u64 = 1 << 18;

@@ -15,11 +15,11 @@ use rayon::prelude::*;
 use super::in_rows;
 use super::locals::Locals;
 use super::prune::Prune;
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// What is kept of one partition.
 pub struct Kept {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::section::{longest_row_block_range, row_block_bytes};
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// A planned row block.
 #[derive(Debug, Clone, PartialEq, Eq)]

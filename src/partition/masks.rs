@@ -13,10 +13,10 @@ use super::bit_counter::BitCounter;
 use super::locals::Locals;
 use super::prune::Prune;
 use super::{RUN, in_rows};
-use crate::bytes::Bytes;
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::{Direction, OrientedGraph, RowRun};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]

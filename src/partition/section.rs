@@ -10,10 +10,10 @@ use rayon::prelude::*;
 
 use super::numbers::Numbers;
 use super::words::{Lent, Words};
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::graph::bits::{Bits, Marks};
 use trimill_kernels::{CompactPart, CompactSlices};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///

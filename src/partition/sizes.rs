@@ -8,10 +8,10 @@ use super::bit_counter::BitCounter;
 use super::locals::Locals;
 use super::masks::{Counts, Masks};
 use super::prune::Prune;
-use crate::bytes::Bytes;
-use crate::control::{Control, Unit};
-use crate::error::Result;
 use crate::graph::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::Result;
 
 /// The sizes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

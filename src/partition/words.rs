@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use crate::error::{Error, Result};
-use crate::mapped::zeros;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
 
 /// Lent memory of a fixed number of words; returned when dropped.
 pub trait Lent: Send + Sync {
@@ -41,7 +41,7 @@ impl Words {
     /// Makes it `len` words of unspecified values. Memory that is too small is replaced by memory of exactly that size.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when there is not enough memory; it is then empty.
+    /// [`trimill_system::error::Kind::Resource`] when there is not enough memory; it is then empty.
     pub fn resize(&mut self, len: u64) -> Result<()> {
         self.len = 0;
         let refused = || {

@@ -6,10 +6,10 @@
 
 use super::estimate::{self, Estimates};
 use super::{Limits, Plan};
-use crate::control::Control;
 use crate::count::Footprint;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Plans rank ranges, `parts` of them where it is given; or returns the plan of `by_id` where that is estimated to be faster.
 ///

@@ -14,10 +14,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::space::Space;
-use crate::bytes::Bytes;
 use crate::count::Footprint;
 use crate::graph::GraphSize;
 use crate::rates::Speed;
+use trimill_system::bytes::Bytes;
 
 /// A method that may count.
 pub struct Candidate<'a> {

@@ -5,11 +5,11 @@
 
 use super::sample::{Work, sums};
 use super::{Cut, Plan};
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::rates::{Rates, Speed};
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// What counts.
 #[derive(Debug, Clone, Copy)]

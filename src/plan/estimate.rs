@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::predict::Prediction;
-use crate::bytes::Bytes;
 use crate::graph::OrientedGraph;
 use crate::partition::sizes::PartitionSize;
 use crate::rates::Rates;
+use trimill_system::bytes::Bytes;
 
 /// Approximate bytes of an arc in a spill: more than most graphs take.
 const SPILLED: f64 = 1.5;

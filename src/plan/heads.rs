@@ -12,11 +12,11 @@ use std::ops::Range;
 
 use super::costs::Counter;
 use super::sample::{Work, sums};
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::shards::costliest;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Ranges and their pieces consist of whole file blocks, which can be sent to a device as they are stored, where there are at least this
 /// many for each.

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use trimill_kernels::Size;
 
-use crate::bytes::Bytes;
 use crate::count::{Footprint, RowBlockRoom};
 use crate::partition::section::{ResidentSize, longest_row_block_range, row_block_bytes};
 use crate::partition::sizes::PartitionSize;
 use crate::spill;
+use trimill_system::bytes::Bytes;
 
 /// Bytes of one partition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

@@ -13,16 +13,16 @@ use super::predict::Prediction;
 use super::{Cut, Divided, Limits, Plan, divided, refuse_parts};
 use trimill_kernels::Size;
 
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Footprint;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::partition::sizes::PartitionSize;
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use crate::stream::source::PartitionSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Ranges are even to within this fraction (one part in `EVEN`) of their mean weight.
 const EVEN: u64 = 64;
@@ -30,7 +30,7 @@ const EVEN: u64 = 64;
 /// Plans `parts` rank ranges, or as few as fit; more where these do not fit.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
+/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; rows that
 /// cannot be read; when stopped.
 pub fn ranges(
     graph: &OrientedGraph,

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::sets::sized;
 use super::{Cut, Limits, Plan, ranges};
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Footprint;
-use crate::error::{Error, Result};
 use crate::graph::OrientedGraph;
 use crate::partition::locals::Locals;
 use crate::partition::ranks::Ranks;
 use crate::stream::row_blocks::RowBlocks;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 /// How a graph was cut, as a plan of a run directory records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum RecordedCut {
 /// Plans the recorded partitions, with row blocks of at most `row_block_limit`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
+/// [`trimill_system::error::Kind::Resource`] when a partition does not fit; rows that cannot be read; when stopped.
 pub fn replan(
     graph: &OrientedGraph,
     (recorded, row_block_limit): (&RecordedCut, Bytes),

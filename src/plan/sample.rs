@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::control::Control;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// Runs of rows that are read of a large graph, evenly spread over its arcs, and the arcs of each. A small graph is read as a whole.
 const RUNS: u64 = 1 << 11;

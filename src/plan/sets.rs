@@ -11,15 +11,15 @@ use rayon::prelude::*;
 use super::predict::{Prediction, RowBlockTotals, predict};
 use super::ranges::ranges;
 use super::{Assign, Cut, Divided, Limits, Plan, divided, refuse_parts};
-use crate::bytes::Bytes;
-use crate::control::Control;
 use crate::count::Footprint;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
-use crate::mapped::zeros;
 use crate::partition::assignment::Assignment;
 use crate::partition::locals::Locals;
 use crate::partition::sizes::{PartitionSize, sizes};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
 
 /// What partitioners need to know of vertices: 8 bytes each.
 pub struct Vertices {
@@ -74,7 +74,7 @@ pub struct Assigned {
 /// Asks a partitioner for its parts, and splits those that do not fit.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
+/// [`trimill_system::error::Kind::Resource`] when the budget or the row block is below the floor, which the message names; what the
 /// partitioner reports.
 pub fn assigned(
     graph: &OrientedGraph,

@@ -1,9 +1,9 @@
 //! How a device's budget is divided between a resident section and row blocks.
 
 use super::LARGEST_ROW_BLOCK;
-use crate::bytes::Bytes;
 use crate::count::Footprint;
 use crate::partition::section::{row_block_bytes, smallest_row_block_limit};
+use trimill_system::bytes::Bytes;
 
 /// A budget under a method.
 #[derive(Debug, Clone, Copy)]

@@ -12,15 +12,15 @@ use trimill_kernels::prepare::{Arcs, HostKeys, MOST_ID_BITS};
 
 use super::run_files::RunFiles;
 use super::starting::{DeviceEngine, StartingDevice, Stop};
-use crate::bytes::Bytes;
 use crate::cache::free_space;
 use crate::clean::Workspace;
 use crate::clean::ids::Seen;
 use crate::count::translated::translated;
-use crate::error::{Error, Result};
-use crate::input::{ArcSink, around_tail};
-use crate::lock;
-use crate::mapped::zeros;
+use trimill_input::{ArcSink, around_tail};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
 
 /// Arcs of a buffer of the device: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };

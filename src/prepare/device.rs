@@ -18,19 +18,19 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::collect::{Collect, arcs_in};
 use super::starting::{DeviceEngine, StartingDevice, Stop, unfit};
-use crate::bytes::Bytes;
 use crate::clean::ids::Seen;
 use crate::clean::workspace::Ids;
 use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
-use crate::control::{Control, Task, Unit};
-use crate::error::{Error, Result};
 use crate::graph::file::{Layout, RowsWritten};
 use crate::graph::{BlockEntry, DegreeRun};
-use crate::input::MOST_VERTICES;
-use crate::input::arcs::ArcSource;
-use crate::lock;
-use crate::mapped::zeros;
 use crate::orient::{Destination, Made, Write, block_starts, make};
+use trimill_input::MOST_VERTICES;
+use trimill_input::arcs::ArcSource;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use trimill_kernels::prepare::{RunStore, StoredRun};
 
-use crate::disk;
-use crate::error::Error;
+use trimill_system::disk;
+use trimill_system::error::Error;
 
 /// Files without names in a directory; each is removed when its run is dropped.
 pub(super) struct RunFiles {

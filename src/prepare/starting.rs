@@ -3,7 +3,7 @@
 use trimill_kernels::engine::Engine;
 
 use crate::count::translated::translated;
-use crate::error::Error;
+use trimill_system::error::Error;
 
 /// The engine of a device that prepares graphs.
 pub type DeviceEngine = dyn Engine + Send;

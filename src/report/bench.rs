@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Reason;
 use super::{RunResult, Stage};
-use crate::bytes::Bytes;
 use crate::job::{Backend, Devices, Partitioner, Parts, Prune, Stream};
+use trimill_system::bytes::Bytes;
 
 /// Methods compared on graphs, on one machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Column, grid, list, seconds, thousands};
-use crate::bytes::Bytes;
-use crate::path_text;
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
 
 /// What the cache holds, or what was removed from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

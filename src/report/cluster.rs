@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
-use crate::path_text;
+use trimill_system::path_text;
 
 /// What `trimill cluster` wrote.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::table::list;
-use crate::bytes::Bytes;
-use crate::path_text;
 use crate::rates::{Arcs, Rates};
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
 
 /// What this machine has, and the defaults of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::{PartitionResult, RunResult};
-use crate::disk::{self, NewFile};
-use crate::error::{Error, Result};
+use trimill_system::disk::{self, NewFile};
+use trimill_system::error::{Error, Result};
 
 /// The names of the files.
 const RESULT: &str = "result.json";
@@ -40,7 +40,7 @@ const COLUMNS: [TsvColumn; 17] = [
 /// Makes `dir` and checks that it can be written, so that a long job does not fail in the end.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when it cannot.
+/// [`trimill_system::error::Kind::Resource`] when it cannot.
 pub fn prepare(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
     NewFile::create(dir, ".trimill-", ".tmp", disk::PRIVATE).map(drop)
@@ -49,7 +49,7 @@ pub fn prepare(dir: &Path) -> Result<()> {
 /// Makes `dir` and checks that a result can be written into it.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when it cannot.
+/// [`trimill_system::error::Kind::Resource`] when it cannot.
 pub fn prepare_result(dir: &Path) -> Result<()> {
     disk::make_dir(dir)?;
     [PARTITIONS, RESULT].into_iter().try_for_each(|name| disk::check_output(&dir.join(name)))
@@ -65,7 +65,7 @@ pub fn result_in(dir: &Path) -> Option<PathBuf> {
 /// Writes both files, or neither, into `dir`, which is made where it is missing.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
+/// [`trimill_system::error::Kind::Resource`] when the disk or the directory does not allow it; older files stay as they were.
 pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::make_dir(dir)?;
     let (tsv, json) = (dir.join(PARTITIONS), dir.join(RESULT));
@@ -76,7 +76,7 @@ pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
 /// `report` as indented JSON; `file` is named in errors.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`] where it cannot be written as JSON.
+/// [`trimill_system::error::Kind::Resource`] where it cannot be written as JSON.
 pub fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
     Ok(text + "\n")
@@ -95,9 +95,9 @@ fn partitions_tsv(partitions: &[PartitionResult]) -> String {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
     use crate::report::json::read_result;
     use crate::report::result::tests::example;
+    use trimill_system::error::Kind;
 
     #[test]
     fn both_files_are_there_and_nothing_else() {

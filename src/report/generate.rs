@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::table::{list, seconds, thousands};
-use crate::bytes::Bytes;
-use crate::path_text;
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
 
 /// A graph that was made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

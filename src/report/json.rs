@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::RunResult;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// Writes `report` as one line.
 ///
@@ -28,7 +28,7 @@ pub fn unwritten(error: std::io::Error) -> Error {
 /// Reads a result back and checks it.
 ///
 /// # Errors
-/// [`crate::error::Kind::Data`] when the file cannot be read, is no result, or contradicts itself.
+/// [`trimill_system::error::Kind::Data`] when the file cannot be read, is no result, or contradicts itself.
 pub fn read_result(path: &Path) -> Result<RunResult> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::read(path, error).expected("a result"))?;
     let result: RunResult = serde_json::from_str(&text).map_err(|error| {
@@ -48,8 +48,8 @@ pub(crate) mod tests {
     use crate::job::{Job, Stream};
     use crate::report::result::tests::example;
     use crate::report::{ClusterReport, PreparedReport, ShardReport};
-    use crate::timeline::{Place, Recorder, TrackKind};
     use crate::vertices::degrees::DegreeBin;
+    use trimill_system::timeline::{Place, Recorder, TrackKind};
 
     /// The keys of a JSON object in the order of the text, without those of nested objects.
     fn keys(text: &str) -> Vec<String> {
@@ -187,7 +187,7 @@ pub(crate) mod tests {
         let text = serde_json::to_string(&result).unwrap();
         for text in [&text, &text[..40], ""] {
             std::fs::write(file.path(), text).unwrap();
-            assert_eq!(read_result(file.path()).unwrap_err().kind(), crate::error::Kind::Data);
+            assert_eq!(read_result(file.path()).unwrap_err().kind(), trimill_system::error::Kind::Data);
         }
     }
 

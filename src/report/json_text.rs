@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::table::{list, plain_grid, thousands};
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// `value` as text.
 pub fn text(value: &Value) -> String {

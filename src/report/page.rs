@@ -9,8 +9,8 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
 use crate::rates::Rates;
+use trimill_system::error::{Error, Result};
 
 /// Near the beginning of every page, and of no other file.
 pub const MARK: &str = "<meta name=\"generator\" content=\"trimill\">";

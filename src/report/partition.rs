@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::result_table::{shown, stages, used_of_budget};
 use super::table::{Column, grid, list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::bytes::Bytes;
 use crate::job::{Job, Prune};
-use crate::path_text;
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
 
 /// What `trimill partition` wrote to disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::SCHEMA_VERSION;
 use super::result_table::{applies, method, parts, shown, stream, used_of_budget};
 use super::table::{Column, grid, list, seconds, thousands};
-use crate::bytes::Bytes;
 use crate::job::{Job, Prune, Stream};
-use crate::memory::HostFloor;
 use crate::plan::choose::MethodEstimate;
 use crate::plan::estimate::Estimates;
+use trimill_system::bytes::Bytes;
+use trimill_system::memory::HostFloor;
 
 /// The plan of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::result_table::stages;
 use super::table::{list, thousands};
 use super::{SCHEMA_VERSION, Stage};
-use crate::bytes::Bytes;
 use crate::job::{Job, Stream};
-use crate::path_text;
 use crate::shards::costliest;
+use trimill_system::bytes::Bytes;
+use trimill_system::path_text;
 
 /// What `trimill prepare` made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

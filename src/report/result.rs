@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{SCHEMA_VERSION, transitivity};
-use crate::bytes::Bytes;
-use crate::error::{Error, Result};
 use crate::job::{Job, Prune, Stream};
 use crate::plan::choose::MethodEstimate;
-use crate::timeline::Timeline;
 use crate::vertices::degrees::DegreeBin;
 use crate::vertices::summary::Clustering;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::timeline::Timeline;
 
 /// The result of a job, with all measurements.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -265,7 +265,7 @@ impl RunResult {
     /// Checks that the result is consistent.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] for another version, or numbers that contradict each other; `origin` is where it was
+    /// [`trimill_system::error::Kind::Data`] for another version, or numbers that contradict each other; `origin` is where it was
     /// read.
     pub fn check(&self, origin: &std::path::Path) -> Result<()> {
         let refuse = |found: String| Err(Error::data(origin, found).expected("a consistent result"));

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use super::table::{Column, grid, list, or_dash, rate, seconds, thousands};
 use super::{DeviceResult, PartitionResult, RunResult, Stage};
-use crate::bytes::Bytes;
 use crate::job::{Prune, Stream};
 use crate::plan::choose::MethodEstimate;
 use crate::vertices::summary::{Clustering, Quantile};
+use trimill_system::bytes::Bytes;
 
 /// The most partitions that a table on a terminal shows; `partitions.tsv` has all.
 pub const MOST_ROWS: usize = 64;

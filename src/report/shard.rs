@@ -8,7 +8,7 @@ use super::result_table::partitions;
 use super::table::{list, thousands};
 use super::{PartitionResult, SCHEMA_VERSION};
 use crate::job::Stream;
-use crate::path_text;
+use trimill_system::path_text;
 
 /// What a shard counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, presets};
 
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// A column over rows of type `T`: its heading (of several lines where it is wide) and its cells.
 pub struct Column<T> {

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
-use crate::timeline::{Span, Timeline, Track};
+use trimill_system::error::{Error, Result};
+use trimill_system::timeline::{Span, Timeline, Track};
 
 /// How such a file begins: other files are not replaced.
 pub const MARK: &str = "{\"otherData\":{\"program\":\"trimill\"";
@@ -98,8 +98,8 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::bytes::Bytes;
-    use crate::timeline::TrackKind;
+    use trimill_system::bytes::Bytes;
+    use trimill_system::timeline::TrackKind;
 
     fn span(name: &str, start: f64, seconds: f64, waiting: bool) -> Span {
         let name = name.to_owned();

@@ -10,11 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::failure::Failure;
 use super::page::{self, Entry, Kind};
 use super::{BenchReport, PlanReport, RunResult, trace};
-use crate::disk;
-use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::job::repeat::{Chosen, repeated};
 use crate::rates::Rates;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
 
 /// How many bytes of a file are looked at to see what it is.
 const HEAD: u64 = 4096;
@@ -26,7 +26,7 @@ const SPANS: usize = 5000;
 /// Checks that a report can be written to `path`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for a directory, or a file that is no report; [`crate::error::Kind::Resource`].
+/// [`trimill_system::error::Kind::Usage`] for a directory, or a file that is no report; [`trimill_system::error::Kind::Resource`].
 pub fn check_report(path: &Path) -> Result<()> {
     check(path, page::MARK, "a report")
 }
@@ -120,7 +120,7 @@ pub fn page(entries: &[Entry]) -> String {
 /// Writes a page to `path`.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; an older file then stays as it was.
+/// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
 pub fn write_report(path: &Path, entries: &[Entry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
@@ -128,7 +128,7 @@ pub fn write_report(path: &Path, entries: &[Entry]) -> Result<()> {
 /// Writes the trace of a count to `path`; of one that an earlier start recorded without a timeline, an empty one.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; an older file then stays as it was.
+/// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.
 pub fn write_trace(path: &Path, job: &Job, result: &RunResult) -> Result<()> {
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(path, &job.title(), &timeline)?.as_bytes())])
@@ -158,7 +158,7 @@ mod tests {
             check(&at(name)).unwrap();
             std::fs::write(at(name), "0 1\n1 2\n").unwrap();
             let error = check(&at(name)).unwrap_err();
-            assert_eq!(error.kind(), crate::error::Kind::Usage);
+            assert_eq!(error.kind(), trimill_system::error::Kind::Usage);
             assert!(error.to_string().contains(name), "{error}");
             assert_eq!(std::fs::read_to_string(at(name)).unwrap(), "0 1\n1 2\n");
             std::fs::write(at(name), "").unwrap();

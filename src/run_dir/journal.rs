@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
-use crate::bytes::Bytes;
-use crate::error::{Error, Result};
-use crate::hex;
 use crate::report::PartitionResult;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::hex;
 
 /// The kind of a record, with its version.
 const KIND: &str = "trimill partition result 2";
@@ -50,7 +50,7 @@ impl PartitionRecord {
     /// Writes it to `dir`, in place of one of the same partition.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn write(&self, dir: &Path) -> Result<()> {
         sealed_file::write(&path(dir, self.result.id), self)
     }
@@ -58,7 +58,7 @@ impl PartitionRecord {
     /// Reads the record of `part` in `dir`, which must belong to this partitioning; `None` where there is none.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
     pub fn read(dir: &Path, part: u32, fingerprint: u128, parts: u32) -> Result<Option<Self>> {
         let path = path(dir, part);
         let Some(record) = sealed_file::read::<Self>(&path)? else { return Ok(None) };
@@ -101,7 +101,7 @@ impl Journal {
     /// Records a result; when this returns, it survives a loss of power.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn record(&self, result: &PartitionResult, by: CountedBy) -> Result<()> {
         let Self { fingerprint, parts, .. } = *self;
         PartitionRecord { kind: KIND.into(), fingerprint, parts, by, result: result.clone() }.write(&self.dir)
@@ -110,7 +110,7 @@ impl Journal {
     /// The record of a partition; none where there is none.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or of another partition or partitioning.
     pub fn read(&self, part: u32) -> Result<Option<PartitionRecord>> {
         PartitionRecord::read(&self.dir, part, self.fingerprint, self.parts)
     }
@@ -120,7 +120,7 @@ impl Journal {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use trimill_system::error::Kind;
 
     fn by() -> CountedBy {
         CountedBy { backend: "cpu".into(), method: "bitmap".into(), device_memory: Bytes(1) }

@@ -11,8 +11,8 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::disk::{self, NewFile, SHARED};
-use crate::error::{Error, Result};
+use trimill_system::disk::{self, NewFile, SHARED};
+use trimill_system::error::{Error, Result};
 
 /// The name of the lock's file.
 pub(super) const NAME: &str = "lock";
@@ -29,7 +29,7 @@ impl Lock {
     /// Locks `dir`, which must be empty or a run directory.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
+    /// [`trimill_system::error::Kind::Resource`] when another process uses it, when it holds other files, or cannot be written.
     pub(super) fn take(dir: &Path) -> Result<Self> {
         let path = dir.join(NAME);
         let mut there = std::fs::read_dir(dir).map_err(|e| Error::write(dir, e))?.flatten();
@@ -89,7 +89,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::error::Kind;
+    use trimill_system::error::Kind;
 
     fn refused(dir: &Path) {
         let error = Lock::take(dir).unwrap_err();

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::sealed_file;
-use crate::bytes::Bytes;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::hex;
 use crate::job::Stream;
 use crate::partition::locals::Locals;
 use crate::partition::ranks::Ranks;
 use crate::plan::{Cut, Plan, RecordedCut};
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::hex;
 
 /// The kind of the record, with its version.
 const KIND: &str = "trimill plan 3";
@@ -89,7 +89,7 @@ impl PlanRecord {
     /// The plan in `dir`, if there is one.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged.
     pub(super) fn read(dir: &Path) -> Result<Option<Self>> {
         let path = dir.join(NAME);
         match sealed_file::read::<Self>(&path)? {
@@ -103,7 +103,7 @@ impl PlanRecord {
     /// Its partitions.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices.
+    /// [`trimill_system::error::Kind::Data`] where they are missing, damaged, or of a graph of other than `vertices` vertices.
     pub(super) fn cut(&self, dir: &Path, vertices: u32) -> Result<RecordedCut> {
         match self.stream {
             Stream::Graph => self.ranges(dir, vertices).map(RecordedCut::Ranges),

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::sealed_file;
-use crate::bytes::Bytes;
-use crate::error::{Error, Result};
-use crate::hex;
 use crate::job::{Job, Partitioner, Stream};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::hex;
 
 /// The kind of the record, with its version.
 const KIND: &str = "trimill prepared job 1";

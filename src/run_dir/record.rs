@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Origin;
-use crate::control::Control;
-use crate::error::{Error, Result};
-use crate::input::{FileIdentity, Identity};
 use crate::job::{Job, Partitioner};
+use trimill_input::{FileIdentity, Identity};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
 
 use super::plan::PlanRecord;
 
@@ -48,7 +48,7 @@ impl JobRecord {
     /// The record of `job`, whose input is `origin`.
     ///
     /// # Errors
-    /// An input that is not a file ([`crate::error::Kind::Usage`]); an assignment that cannot be read.
+    /// An input that is not a file ([`trimill_system::error::Kind::Usage`]); an assignment that cannot be read.
     pub fn new(job: &Job, origin: Option<&Origin>, control: &Control) -> Result<Self> {
         let Some(origin) = origin else {
             return Err(Error::usage("an input that is not a file cannot be identified on a later start")
@@ -104,7 +104,7 @@ impl JobRecord {
     /// compared by their contents are hashed; `now` then has the hashes.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
+    /// [`trimill_system::error::Kind::Resource`]: each setting that differs, as it was and as it is; files that cannot be read.
     pub fn check(&self, now: &mut Self, plan: Option<&PlanRecord>, dir: &Path, control: &Control) -> Result<()> {
         let mut found = Vec::new();
         if self.kind != now.kind {
@@ -198,10 +198,10 @@ fn files_differ(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::bytes::Bytes;
-    use crate::error::Kind;
-    use crate::input::identity::Stat;
     use crate::job::Stream;
+    use trimill_input::identity::Stat;
+    use trimill_system::bytes::Bytes;
+    use trimill_system::error::Kind;
 
     fn record() -> JobRecord {
         let stat = Stat { bytes: 10, modified: (5, 7), changed: (6, 8), inode: 3 };

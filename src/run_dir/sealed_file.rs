@@ -5,9 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::disk;
-use crate::error::{Error, Kind, Result};
-use crate::sealed;
+use trimill_system::disk;
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::sealed;
 
 /// Writes `value` to `path`.
 ///

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::Shard;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// The variable that says how many shards there are, for schedulers that do not.
 pub const COUNT: &str = "TRIMILL_SHARDS";
@@ -38,7 +38,7 @@ const SCHEDULERS: [Scheduler; 6] = [
 /// was prepared for.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`]: no scheduler's variables are there, or they contradict each other.
+/// [`trimill_system::error::Kind::Usage`]: no scheduler's variables are there, or they contradict each other.
 pub fn shard(variable: impl Fn(&str) -> Option<String>, prepared: Option<NonZeroU32>) -> Result<(Shard, String)> {
     let Some(scheduler) = SCHEDULERS.iter().find(|scheduler| variable(scheduler.index).is_some()) else {
         let names = SCHEDULERS.map(|scheduler| scheduler.index).join(", ");
@@ -132,7 +132,7 @@ mod tests {
             ),
         ] {
             let error = found(variables, prepared).unwrap_err();
-            assert_eq!(error.kind(), crate::error::Kind::Usage);
+            assert_eq!(error.kind(), trimill_system::error::Kind::Usage);
             assert!(error.to_string().contains(word), "{error}");
         }
     }

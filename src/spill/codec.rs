@@ -6,7 +6,7 @@
 use serde::{Serialize, Serializer};
 use zstd::bulk::{Compressor, Decompressor};
 
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// The level of zstd. Level 3 saves 4% on a crawl, nothing on R-MAT graphs, and encodes a third slower.
 const LEVEL: i32 = 1;

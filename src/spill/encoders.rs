@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use super::codec::Encoder;
-use crate::error::Result;
-use crate::lock;
+use trimill_system::error::Result;
+use trimill_system::lock;
 
 /// Idle encoders; clones share them.
 #[derive(Clone, Default)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::codec::Codec;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// The version of the format that is written and read.
 pub(super) const VERSION: u32 = 2;

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::reader::SpillReader;
 use super::writer::SpillSummary;
 use crate::clean::CleanReport;
-use crate::disk;
-use crate::error::{Error, Result};
 use crate::graph::GraphSize;
-use crate::hex;
-use crate::sealed;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::hex;
+use trimill_system::sealed;
 
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";

@@ -2,8 +2,8 @@
 
 use super::coded::CodedRows;
 use super::writer::SpillWriter;
-use crate::error::Result;
 use crate::partition::section::{Resident, RowBlock};
+use trimill_system::error::Result;
 
 impl SpillWriter {
     /// As [`Self::resident_rows`], for plain rows.

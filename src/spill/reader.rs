@@ -16,7 +16,7 @@ use super::index::{Index, RowBlockInfo};
 use super::slot::Slot;
 use super::store::Store;
 use super::writer::SpillSummary;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// An open spill. Can be read from many threads at once.
 pub struct SpillReader {

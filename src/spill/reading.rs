@@ -20,9 +20,9 @@ use super::index::{Block, RowBlockInfo};
 use super::reader::{SpillReader, resized};
 use super::slot::Slot;
 use super::store::Store;
-use crate::error::Result;
-use crate::lock;
 use crate::partition::section::{Resident, RowBlock};
+use trimill_system::error::Result;
+use trimill_system::lock;
 
 /// A part of a spill, for messages.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,7 @@ use super::block::raw_bytes;
 use super::codec::Codec;
 use super::format::{PartitionHeader, VERSION};
 use super::reader::SpillReader;
-use crate::hex;
+use trimill_system::hex;
 
 /// What a spill holds. Bytes are `raw` before coding (4 for each rank, each local's number, each row's length and each successor)
 /// and `stored` after it; a ratio is raw / stored, 0 where nothing is stored.

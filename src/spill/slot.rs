@@ -1,7 +1,7 @@
 //! What a thread needs to decode the blocks of a spill.
 
 use super::codec::Decoder;
-use crate::error::Result;
+use trimill_system::error::Result;
 
 /// A decoder and its buffers.
 pub(super) struct Slot {

@@ -8,8 +8,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk::{self, NewFile};
-use crate::error::{Error, Result};
+use trimill_system::disk::{self, NewFile};
+use trimill_system::error::{Error, Result};
 
 /// Where a writer writes.
 pub(super) enum Sink {

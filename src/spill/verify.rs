@@ -7,10 +7,10 @@
 
 use super::format::damaged;
 use super::reader::SpillReader;
-use crate::control::{Control, Unit};
-use crate::error::Result;
 use crate::graph::bits::Marks;
 use crate::partition::section::{Resident, RowBlock};
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::Result;
 
 impl SpillReader {
     /// Reads everything and checks every checksum and every invariant.

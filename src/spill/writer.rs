@@ -20,7 +20,7 @@ use super::encoders::Encoders;
 use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, Index, RowBlockInfo};
 use super::store::{Pieces, Sink};
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {

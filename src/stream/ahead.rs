@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::source::PartitionSource;
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// A source, and the runs of its resident section that were read already.
 pub struct Ahead<S> {

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::{Failed, asked};
 use crate::count::{Backend, PartitionCounter};
-use crate::error::Result;
 use crate::partition::section::{Resident, RowBlockView};
 use crate::partition::words::Words;
+use trimill_system::error::Result;
 
 /// Resident arcs whose counts are read at a time.
 pub const PIECE: u64 = 1 << 22;

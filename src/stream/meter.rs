@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// Bytes held now, and the most so far.
 #[derive(Debug, Default)]

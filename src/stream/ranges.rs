@@ -14,12 +14,12 @@
 
 use std::ops::Range;
 
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::ranks::Ranks;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::partition::sizes::PartitionSize;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
 use super::source::PartitionSource;
@@ -236,12 +236,12 @@ mod tests {
     use super::*;
     use crate::clean::Workspace;
     use crate::clean::ids::mix;
-    use crate::control::Control;
     use crate::graph::Direction;
-    use crate::input::arcs::ArcList;
-    use crate::memory::HostMemory;
     use crate::partition::section::smallest_row_block_limit;
     use crate::prepare::prepare;
+    use trimill_input::arcs::ArcList;
+    use trimill_system::control::Control;
+    use trimill_system::memory::HostMemory;
 
     fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
         let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);

@@ -1,9 +1,9 @@
 //! The rows of a graph, cut into row blocks, which are streamed with rank ranges.
 
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::graph::OrientedGraph;
 use crate::partition::section::RowBlockSize;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// The most arcs of a block: 32-bit offsets cannot address more.
 const MOST_ARCS: u64 = u32::MAX as u64;

@@ -1,9 +1,9 @@
 //! Where a partition's sections come from.
 
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::partition::section::{Resident, ResidentSize, RowBlock, RowBlockSize};
 use crate::spill::SpillReader;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// Delivers a partition's sections in their order.
 pub trait PartitionSource: Send {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::count::{Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size};
-use crate::lock;
 use crate::partition::section::{RowBlockSize, RowBlockView};
+use trimill_system::lock;
 
 /// Every third row block has many short rows, the others few long ones: both buffers hold both kinds.
 struct Alternating {

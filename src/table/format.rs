@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::text::Compress;
-use crate::error::{Error, Result};
+use trimill_system::error::{Error, Result};
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Format {
     /// The format of a file that may have one of `suffixes`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for another name, and where this build does not write the format.
+    /// [`trimill_system::error::Kind::Usage`] for another name, and where this build does not write the format.
     pub fn of(path: &Path, suffixes: &[&str]) -> Result<Self> {
         let name = path.as_os_str().to_string_lossy();
         let refuse = |found: &str| Error::usage(found).at(path).expected(expected(suffixes));

@@ -14,9 +14,9 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor};
 use rayon::prelude::*;
 
-use crate::disk::Output;
-use crate::error::{Error, Result};
-use crate::ordered::make_and_write;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// Values that are encoded at a time.
 const AT_A_TIME: usize = 1 << 12;
@@ -42,7 +42,7 @@ impl<'a> Table<'a> {
     /// Begins a table. `differences`: columns of which the differences from the row before are stored, bit-packed.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn begin(to: &'a mut Output, schema: &str, differences: &[&str]) -> Result<Self> {
         let name = to.name().to_path_buf();
         let failed = |error| failed(&name, error);
@@ -65,7 +65,7 @@ impl<'a> Table<'a> {
     /// Writes so many row groups; `encode` makes a column of a row group. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn write(
         &mut self,
         groups: usize,
@@ -92,7 +92,7 @@ impl<'a> Table<'a> {
     /// Completes the table.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(crate) fn finish(self) -> Result<()> {
         let Self { writer, name, .. } = self;
         writer.close().map(drop).map_err(|error| failed(&name, error))

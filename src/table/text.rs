@@ -7,9 +7,9 @@ use std::ops::Range;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::disk::Output;
-use crate::error::{Error, Result};
-use crate::ordered::make_and_write;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// Rows of a piece.
 const PIECE: usize = 1 << 14;

@@ -5,15 +5,15 @@ use std::path::Path;
 use super::order::InOrder;
 use super::summary::OfDegree;
 use super::{npy, tsv};
-use crate::disk::Output;
-use crate::error::{Error, Result};
 use crate::table::format::{ALL, COLUMNS, Format, TEXT};
 use crate::table::new_file;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
 
 /// The format of the counts at each vertex.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill_system::error::Kind::Usage`].
 pub fn format(path: &Path) -> Result<Format> {
     Format::of(path, ALL)
 }
@@ -21,7 +21,7 @@ pub fn format(path: &Path) -> Result<Format> {
 /// Checks that the sums of each degree have a format.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`].
+/// [`trimill_system::error::Kind::Usage`].
 pub fn check_degrees(path: &Path) -> Result<()> {
     Format::of(path, TEXT).map(drop)
 }
@@ -29,7 +29,7 @@ pub fn check_degrees(path: &Path) -> Result<()> {
 /// The length of an array of the counts, where there may be one.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`]: an array for ids with large gaps.
+/// [`trimill_system::error::Kind::Usage`]: an array for ids with large gaps.
 pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
     array_len.ok_or_else(|| {
         Error::usage("the ids of this graph have large gaps, so an array with a place for each would be mostly empty")
@@ -41,7 +41,7 @@ pub fn has_array(array_len: Option<u64>, path: &Path) -> Result<u64> {
 /// Writes the counts at each vertex; the file is there once it is finished. Runs in the current thread pool.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub fn vertices(path: &Path, counts: &dyn InOrder) -> Result<Output> {
     let format = format(path)?;
     new_file(path, |to| match format {
@@ -61,7 +61,7 @@ pub fn vertices(path: &Path, counts: &dyn InOrder) -> Result<Output> {
 /// Writes the sums of each degree; the file is there once it is finished. Runs in the current thread pool.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`].
+/// [`trimill_system::error::Kind::Resource`].
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     match Format::of(path, TEXT)? {
         Format::Text(compress) => new_file(path, |to| tsv::write_degrees(to, compress, by_degree)),

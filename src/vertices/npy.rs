@@ -4,9 +4,9 @@
 use std::io::Write;
 
 use super::order::Rows;
-use crate::disk::Output;
-use crate::error::{Error, Result};
-use crate::ordered::make_and_write;
+use trimill_system::disk::Output;
+use trimill_system::error::{Error, Result};
+use trimill_system::ordered::make_and_write;
 
 /// Entries of a piece that is made by a thread.
 const PIECE: u64 = 1 << 16;
@@ -21,7 +21,7 @@ impl Array {
     /// Writes the head of an array of `len` entries.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn begin(to: &mut Output, len: u64) -> Result<Self> {
         write(to, &header(len))?;
         Ok(Self { len, next: 0 })
@@ -30,7 +30,7 @@ impl Array {
     /// Writes the entries up to the last of these vertices.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn rows(&mut self, to: &mut Output, rows: &Rows<'_>) -> Result<()> {
         let Some(last) = rows.count().checked_sub(1) else { return Ok(()) };
         let Some(end) = rows.range(last..last + 1).next().map(|row| row.id + 1).filter(|&end| end <= self.len) else {
@@ -49,7 +49,7 @@ impl Array {
     /// Writes the zeros at the end.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub(super) fn finish(mut self, to: &mut Output) -> Result<()> {
         let len = self.len;
         self.up_to(to, len, |ids| vec![0u64; (ids.end - ids.start) as usize])

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::Totals;
 use super::summary::Degrees;
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::graph::{Ids, OrientedGraph};
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
+use trimill_system::mapped::zeros;
 
 /// Bytes for each vertex of a window.
 const PER_VERTEX: u64 = 12;

@@ -9,9 +9,9 @@ use std::path::Path;
 use rayon::ThreadPool;
 
 use super::totals::{BLOCK, Places, Totals};
-use crate::bytes::Bytes;
-use crate::error::Result;
 use crate::part_file::{Kind, Owner, Verified, Writer};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::Result;
 
 /// The suffix of these files.
 pub const SUFFIX: &str = "vertices";
@@ -63,7 +63,7 @@ impl PartWriter {
     /// Begins the file in `dir`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn new(dir: &Path, key: Key) -> Result<Self> {
         Ok(Self { key, file: Writer::new(dir, key.owner())? })
     }
@@ -71,7 +71,7 @@ impl PartWriter {
     /// Adds counts. Runs in the current thread pool.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn add(&mut self, places: Places<'_>, counts: &[u64]) -> Result<()> {
         let (key, blocks) = (self.key, places.blocks(counts.len()).collect::<Vec<_>>());
         self.file.add(&blocks, |(block, range)| {
@@ -85,7 +85,7 @@ impl PartWriter {
     /// Completes the file; when this returns, it survives a loss of power.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn finish(self) -> Result<()> {
         self.file.finish()
     }
@@ -103,7 +103,7 @@ impl PartCounts {
     /// Opens and verifies the file in `dir`; `None` where there is none.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where it is damaged, or belongs to something else.
+    /// [`trimill_system::error::Kind::Data`] where it is damaged, or belongs to something else.
     pub fn open(dir: &Path, key: Key) -> Result<Option<Self>> {
         let block = |block| {
             let block = u32::from_le_bytes(block);
@@ -115,7 +115,7 @@ impl PartCounts {
     /// Adds them to `totals`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Data`] where the file changed since it was opened.
+    /// [`trimill_system::error::Kind::Data`] where the file changed since it was opened.
     pub fn add_to(&self, totals: &Totals, pool: &ThreadPool) -> Result<()> {
         self.file.each(
             |&block| self.key.ranks(block),
@@ -132,7 +132,7 @@ impl PartCounts {
 mod tests {
     use super::*;
     use crate::part_file::tests::only_as_it_was;
-    use crate::threads;
+    use trimill_system::threads;
 
     #[test]
     fn counts_come_back_and_what_is_damaged_or_foreign_does_not() {

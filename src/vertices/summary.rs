@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Totals, coefficient, pairs};
-use crate::error::{Error, Result};
 use crate::graph::{DegreeRun, OrientedGraph};
+use trimill_system::error::{Error, Result};
 
 /// The shares whose quantiles are reported.
 const SHARES: [f64; 7] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99];

@@ -10,11 +10,11 @@ use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::disk;
-use crate::error::{Error, Result};
-use crate::lock;
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
 
 /// Ranks whose sums are read, added to and written together where they are in a file.
 pub const BLOCK: u32 = 1 << 16;
@@ -97,7 +97,7 @@ impl Totals {
     /// Zeros in a temporary file in `dir`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Resource`].
+    /// [`trimill_system::error::Kind::Resource`].
     pub fn in_file(vertices: u32, dir: &Path) -> Result<Self> {
         let written = vec![false; vertices.div_ceil(BLOCK) as usize];
         let store = Store::File { file: disk::anonymous(dir)?, dir: dir.to_path_buf(), written };
@@ -196,7 +196,7 @@ fn read_block(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::threads;
+    use trimill_system::threads;
 
     #[test]
     fn sums_are_the_same_in_memory_and_in_a_file() {

@@ -5,14 +5,14 @@ use std::io::Write as _;
 use super::coefficient;
 use super::order::InOrder;
 use super::summary::OfDegree;
-use crate::disk::Output;
-use crate::error::Result;
 use crate::table::text::{Compress, put};
+use trimill_system::disk::Output;
+use trimill_system::error::Result;
 
 /// Writes the lines of all vertices.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`]; when the counts cannot be read.
+/// [`trimill_system::error::Kind::Resource`]; when the counts cannot be read.
 pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -> Result<()> {
     compress.write_head(to, &["id", "degree", "triangles", "local_clustering"])?;
     counts.in_order(&mut |rows| {
@@ -31,7 +31,7 @@ pub(super) fn write(to: &mut Output, compress: Compress, counts: &dyn InOrder) -
 /// Writes the lines of all degrees.
 ///
 /// # Errors
-/// [`crate::error::Kind::Resource`].
+/// [`trimill_system::error::Kind::Resource`].
 pub(super) fn write_degrees(to: &mut Output, compress: Compress, by_degree: &[OfDegree]) -> Result<()> {
     compress.write_head(to, &["degree", "vertices", "triangles", "average_local_clustering"])?;
     compress.write_rows(to, by_degree.len(), |places, text| {

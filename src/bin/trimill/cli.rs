@@ -17,7 +17,7 @@ mod cluster;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, ReportArgs, SettingArgs, SpillArgs};
+pub(crate) use args::{CountArgs, HostArgs, InputArgs, JobArgs, ReadingArgs, ReportArgs, SettingArgs, SpillArgs};
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use generate::GenerateCommand;

@@ -1,7 +1,7 @@
 //! The sizes of a worker's arrays for hubs.
 
 use super::hubs::words_before;
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// Hubs whose arcs are counted at once: their rows take 256 KiB.
 pub(super) const DIRECT: u32 = 2048;

@@ -29,16 +29,16 @@ use rayon::prelude::*;
 use super::hubs::Hubs;
 use super::worker::{Run, before};
 use super::{end_of_hubs, free, pass_over, runs};
-use crate::bytes::Bytes;
-use crate::control::Progress;
 use crate::count::successors::SuccessorRows;
 use crate::count::{CounterMemory, PartitionCount, PartitionCounter};
-use crate::error::{Error, Result};
-use crate::lock;
 use crate::partition::section::{Resident, RowBlockView};
 use counters::{Additions, Counters};
 use hub_ranks::HubRanks;
 use own::Own;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Progress;
+use trimill_system::error::{Error, Result};
+use trimill_system::lock;
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
 const SHORT: usize = 16;
@@ -98,7 +98,7 @@ impl Counting {
             resident: Resident::default(),
             numbered,
             most_hubs: most_hubs.min(numbered),
-            cursors: crate::mapped::zeros(locals as usize),
+            cursors: trimill_system::mapped::zeros(locals as usize),
             workers: (0..workers).map(|_| worker()).collect(),
             hubs: Hubs::new(),
             ranks: HubRanks::default(),

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::mapped::zeros;
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;

@@ -13,8 +13,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::partition::section::Resident;
+use trimill_system::bytes::Bytes;
 
 /// The first entry of a packed row: above every number.
 const MARK: u32 = u32::MAX;

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use trimill_kernels::{COUNTER_BYTES, VertexCounters};
 
-use crate::bytes::Bytes;
-use crate::mapped::zeros;
+use trimill_system::bytes::Bytes;
+use trimill_system::mapped::zeros;
 
 /// Receives the corners of the triangles that are found.
 pub(super) trait Corners {

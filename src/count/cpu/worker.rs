@@ -27,8 +27,8 @@ use super::hubs::{Hubs, words_before};
 use super::pack::{self, Packed, Unpacked};
 use super::short;
 use super::vertices::{AtVertices, Corners, Counters, OfRow, RowCounters, TotalOnly};
-use crate::bytes::Bytes;
 use crate::count::successors::SuccessorRows;
+use trimill_system::bytes::Bytes;
 
 /// Postponed arcs of one worker that are counted by one thread in the end.
 const PART: usize = 1 << 13;

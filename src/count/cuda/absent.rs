@@ -6,13 +6,13 @@ use trimill_kernels::{
 };
 
 use super::{Settings, footprint};
-use crate::bytes::Bytes;
 use crate::count::method::CudaMethod;
 use crate::count::translated::translated;
 use crate::count::{Backend, Detail, Device, Footprint, PartitionCounter, vertex_counters};
-use crate::error::{Error, Result};
 use crate::graph::GraphSize;
 use crate::partition::section::Resident;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
 
 /// A GPU with a budget of some bytes, and what methods would take of it.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Absent {
     /// whether triangles are counted on edges; `vertices`: the most bytes of counters, where they are counted at vertices.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`]: block threads or a tile out of bounds.
+    /// [`trimill_system::error::Kind::Usage`]: block threads or a tile out of bounds.
     pub fn choices(
         name: CudaMethod,
         settings: &Settings,

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use trimill_kernels::{Gpu, Pinned};
 
-use crate::lock;
 use crate::partition::words::Lent;
+use trimill_system::lock;
 
 /// Row blocks of fewer words are copied through the GPU's own buffers faster than page-locked memory is allocated for them.
 const FEWEST_WORDS: u64 = 1 << 18;

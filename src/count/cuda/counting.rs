@@ -6,14 +6,14 @@ use rayon::ThreadPool;
 use trimill_kernels::{Counter, ResidentSlices, Run, VertexCounters};
 
 use super::into::ArcBounds;
-use crate::bytes::Bytes;
 use crate::count::slices::slices;
 use crate::count::translated::translated;
 use crate::count::{CounterMemory, Detail, DeviceTimes, PartitionCount, PartitionCounter, VertexCounts};
-use crate::error::{Error, Result};
-use crate::mapped::zeros;
 use crate::partition::numbers::NumberRuns;
 use crate::partition::section::{Resident, RowBlockView};
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::zeros;
 
 impl Run for Resident {
     fn slices(&self) -> ResidentSlices<'_> {

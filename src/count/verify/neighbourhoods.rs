@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::control::Control;
-use crate::error::Result;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
 
 /// The full neighbourhood of every vertex, vertices renamed in ascending order of their ids.
 pub(super) struct Neighbourhoods {

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use super::super::vertices_of;
 use super::*;
 use crate::clean::Workspace;
-use crate::input::arcs::ArcList;
-use crate::memory::HostMemory;
 use crate::prepare::prepare;
-use crate::threads;
 use crate::vertices::Totals;
+use trimill_input::arcs::ArcList;
+use trimill_system::memory::HostMemory;
+use trimill_system::threads;
 
 /// The graph of these edges.
 fn graph(edges: &[(u64, u64)]) -> OrientedGraph {

@@ -11,8 +11,6 @@ use crate::count::Backend;
 use crate::count::cpu::Cpu;
 use crate::execute::room::SpillMemory;
 use crate::graph::OrientedGraph;
-use crate::input::arcs::ArcList;
-use crate::memory::HostMemory;
 use crate::partition::assignment::Assignment;
 use crate::partition::prune::Prune;
 use crate::partition::section::{Resident, RowBlock, smallest_row_block_limit};
@@ -22,6 +20,8 @@ use crate::plan::{Cut as PlanCut, Plan};
 use crate::prepare::prepare;
 use crate::spill::SpillReader;
 use crate::spill::block::FULL;
+use trimill_input::arcs::ArcList;
+use trimill_system::memory::HostMemory;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 

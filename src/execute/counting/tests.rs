@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::ThreadPool;
 
 use super::*;
-use crate::control::Observer;
 use crate::count::cpu::Cpu;
 use crate::count::{
     CounterMemory, Detail, Device, Footprint, PartitionCount, PartitionCounter, Share, Size, VertexCounts,
 };
-use crate::error::Error;
 use crate::execute::graph::Input;
 use crate::execute::planned::{Wanted, planned};
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
+use trimill_system::control::Observer;
+use trimill_system::error::Error;
 
 /// How a simulated device behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]

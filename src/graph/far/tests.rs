@@ -12,7 +12,7 @@ use super::file::{Checksums, Layout};
 use super::index::{BlockEntry, DegreeRun, Degrees, Index};
 use super::store::{GraphFile, Store};
 use super::{OrientedGraph, encode};
-use crate::error::Kind;
+use trimill_system::error::Kind;
 
 /// The arcs of three rows that are holes in the file.
 const HOLES: [u64; 3] = [(1 << 31) + 1, (1 << 31) + 2, 2];

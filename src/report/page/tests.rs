@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::bytes::Bytes;
 use crate::report::RunResult;
 use crate::report::result::tests::example;
-use crate::timeline::{Span, Timeline, Track, TrackKind};
+use trimill_system::bytes::Bytes;
+use trimill_system::timeline::{Span, Timeline, Track, TrackKind};
 
 const CREATED: u64 = 1_795_435_200;
 

@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::help;
 use trimill::Bytes;
@@ -13,6 +14,22 @@ use trimill::program::{ColumnNames, Header};
 use trimill::program::{Parts, Prepare, SpillTo};
 use trimill::{Backend, Devices, Partitioner, Prune};
 
+/// How files are read.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ReadingArgs {
+    /// The format [default: found from content and suffix]
+    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT, value_parser = formats())]
+    pub(crate) format: Option<Format>,
+
+    /// Whether the first line of an edge list is a header: yes | no [default: found from content]
+    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER, value_parser = headers())]
+    pub(crate) header: Option<Header>,
+
+    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
+    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
+    pub(crate) columns: Option<ColumnNames>,
+}
+
 /// What is counted.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InputArgs {
@@ -20,17 +37,9 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "INPUT", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
 
-    /// The format [default: found from content and suffix]
-    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub(crate) format: Option<Format>,
-
-    /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub(crate) header: Option<Header>,
-
-    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
-    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
-    pub(crate) columns: Option<ColumnNames>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) reading: ReadingArgs,
 }
 
 /// What may be used of the host.
@@ -230,14 +239,27 @@ impl CountArgs {
 impl InputArgs {
     /// The same as a job's table.
     pub(crate) fn table(&self) -> InputTable {
-        InputTable {
-            path: None,
-            paths: Some(self.inputs.clone()),
-            format: self.format,
-            header: self.header,
-            columns: self.columns.clone(),
-        }
+        InputTable { paths: Some(self.inputs.clone()), ..self.reading.table() }
     }
+}
+
+impl ReadingArgs {
+    /// The same as a job's table without a path.
+    pub(crate) fn table(&self) -> InputTable {
+        let Self { format, header, columns } = self.clone();
+        InputTable { format, header, columns, ..InputTable::default() }
+    }
+}
+
+/// The names of formats, which shells complete.
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let name = |format: Format| PossibleValue::new(format.name()).help(format.about());
+    PossibleValuesParser::new(Format::ALL.map(name)).try_map(|name| name.parse::<Format>())
+}
+
+fn headers() -> impl TypedValueParser<Value = Header> {
+    let name = |header: Header| PossibleValue::new(header.name()).help(header.about());
+    PossibleValuesParser::new(Header::ALL.map(name)).try_map(|name| name.parse::<Header>())
 }
 
 impl HostArgs {

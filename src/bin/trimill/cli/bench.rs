@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{HostArgs, ReportArgs, SettingArgs, help};
-use trimill::Format;
+use super::{HostArgs, ReadingArgs, ReportArgs, SettingArgs, help};
 use trimill::program::STANDARD_INPUT;
 use trimill::program::{BenchGraph, BenchRequest};
-use trimill::program::{ColumnNames, Header};
 use trimill::program::{InputTable, Tables};
 use trimill::{Error, Result};
 
@@ -21,17 +19,9 @@ pub(crate) struct BenchCommand {
     #[arg(value_name = "GRAPH", required = true)]
     pub(crate) graphs: Vec<PathBuf>,
 
-    /// The format of all of them [default: found from content and suffix]
-    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub(crate) format: Option<Format>,
-
-    /// Whether the first line of edge lists is a header: yes | no [default: found from content]
-    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub(crate) header: Option<Header>,
-
-    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
-    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
-    pub(crate) columns: Option<ColumnNames>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) reading: ReadingArgs,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
@@ -116,13 +106,7 @@ impl BenchCommand {
         self.host.fill(&mut settings);
         let graphs = self.graphs.iter().enumerate().map(|(i, path)| BenchGraph {
             tables: Tables {
-                input: InputTable {
-                    path: Some(path.clone()),
-                    format: self.format,
-                    header: self.header,
-                    columns: self.columns.clone(),
-                    ..InputTable::default()
-                },
+                input: InputTable { path: Some(path.clone()), ..self.reading.table() },
                 ..settings.clone()
             },
             expected: self.expect.get(i).copied(),

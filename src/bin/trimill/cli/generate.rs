@@ -6,13 +6,11 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-use super::{HostArgs, help};
+use super::{HostArgs, ReadingArgs};
 use trimill::Bytes;
-use trimill::Format;
 use trimill::Result;
 use trimill::program::GenerateRequest;
 use trimill::program::Job;
-use trimill::program::{ColumnNames, Header};
 use trimill::program::{Family, SUFFIXES, StarKind, parse_leaves};
 use trimill::program::{InputTable, Tables};
 
@@ -68,17 +66,9 @@ pub(crate) struct GraphArgs {
     #[arg(value_name = "GRAPH")]
     pub(crate) graph: PathBuf,
 
-    /// The format of GRAPH [default: found from content and suffix]
-    #[arg(long, value_name = "FORMAT", help_heading = "Input", hide_possible_values = true, long_help = help::FORMAT)]
-    pub(crate) format: Option<Format>,
-
-    /// Whether the first line of an edge list is a header: yes | no [default: found from content]
-    #[arg(long, value_name = "yes|no", help_heading = "Input", hide_possible_values = true, long_help = help::HEADER)]
-    pub(crate) header: Option<Header>,
-
-    /// The columns of a Parquet file that hold the ends of edges, such as src,dst [default: the first two]
-    #[arg(long, value_name = "TAIL,HEAD", help_heading = "Input")]
-    pub(crate) columns: Option<ColumnNames>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub(crate) reading: ReadingArgs,
 
     /// The most memory of the host for cleaning [default: half of the RAM]
     #[arg(long, value_name = "BYTES", help_heading = "Memory")]
@@ -229,13 +219,7 @@ impl FamilyCommand {
 impl GraphArgs {
     fn job(&self, threads: Option<NonZeroUsize>) -> Result<Box<Job>> {
         let mut tables = Tables {
-            input: InputTable {
-                path: Some(self.graph.clone()),
-                format: self.format,
-                header: self.header,
-                columns: self.columns.clone(),
-                ..InputTable::default()
-            },
+            input: InputTable { path: Some(self.graph.clone()), ..self.reading.table() },
             ..Tables::default()
         };
         HostArgs { host_memory: self.host_memory, threads, work_dir: self.work_dir.clone(), ..HostArgs::default() }

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use crate::bytes::Bytes;
-use crate::lock;
+use trimill_system::bytes::Bytes;
+use trimill_system::lock;
 
 /// The most ranges of counters.
 const RANGES: u64 = 1 << 8;
@@ -30,7 +30,7 @@ impl Counters {
     pub(super) fn new(resident: u64, row_block: u64) -> Self {
         let all = resident + row_block;
         let shift = (LEAST_SHIFT..).find(|shift| all >> shift < RANGES).unwrap_or(LEAST_SHIFT);
-        let range = |first: u64| Mutex::new(crate::mapped::zeros((all - first).min(1 << shift) as usize));
+        let range = |first: u64| Mutex::new(trimill_system::mapped::zeros((all - first).min(1 << shift) as usize));
         Self { shift, resident, ranges: (0..all).step_by(1 << shift).map(range).collect() }
     }
 

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::bytes::Bytes;
 use crate::count::cpu::hubs::{self, Hubs, words_before};
+use trimill_system::bytes::Bytes;
 
 /// Hubs of a piece that a thread makes.
 const PIECE: u32 = 64;

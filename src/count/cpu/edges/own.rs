@@ -5,7 +5,7 @@
 //! instructions however many bits it has. Words of few entries have no planes, which would fill the cache: their counters are added to
 //! one by one.
 
-use crate::bytes::Bytes;
+use trimill_system::bytes::Bytes;
 
 /// Planes of a word.
 const PLANES: usize = 8;

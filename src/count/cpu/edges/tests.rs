@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
 use trimill_kernels::{Share, Size};
 
-use crate::bytes::Bytes;
 use crate::count::cpu::Cpu;
 use crate::count::testing::Rows;
 use crate::count::{Backend, CounterMemory, Detail, PartitionCounter};
+use trimill_system::bytes::Bytes;
 
 type OnArcs = BTreeMap<(u32, u32), u32>;
 

@@ -1,0 +1,201 @@
+//! The members of a tar archive, one after another.
+//!
+//! Input: the plain bytes of an archive, in order. Output: names, sizes and contents. Reads ustar, GNU and pax archives: names
+//! and sizes come from extension headers where there are some. Each header's checksum is verified, and the mark of the end must
+//! be there, so an archive that was cut is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
+
+use std::io::{BufRead, Read};
+use std::path::Path;
+
+use tar::{EntryType, Header};
+
+use super::member::Member;
+use crate::file::InputFile;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::text::shown;
+
+/// The unit of an archive.
+pub(super) const BLOCK: usize = 512;
+
+/// The most bytes of a pax header or a long name. Usual ones have some hundred.
+const MOST_EXTENSION: u64 = 1 << 16;
+
+/// Bytes that are skipped before a request to stop is looked for.
+const STEP: u64 = 1 << 20;
+
+/// Whether a block is the header of a member: its checksum is right. Raw numbers have that with a probability of about 10^-8, so
+/// the name of the file or the magic number must agree.
+pub(super) fn is_header(block: &[u8], named: bool) -> bool {
+    let Some(block) = block.first_chunk::<BLOCK>() else { return false };
+    (named || block[257..].starts_with(b"ustar")) && has_checksum(block)
+}
+
+fn has_checksum(block: &[u8; BLOCK]) -> bool {
+    // The bytes of the checksum itself count as blanks.
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+    let header = Header::from_byte_slice(block);
+    header.cksum().is_ok_and(|found| found == sum(&block[..148]) + 8 * u32::from(b' ') + sum(&block[156..]))
+}
+
+/// Reads an archive.
+pub(super) struct Members<'a> {
+    file: &'a InputFile,
+    stream: Box<dyn BufRead + 'a>,
+    control: &'a Control,
+    /// Bytes of the last member that were not read.
+    contents: u64,
+    /// Bytes after its contents, up to the next header.
+    padding: u64,
+}
+
+/// What extension headers say about the next member.
+#[derive(Default)]
+struct Extension {
+    name: Option<Vec<u8>>,
+    bytes: Option<u64>,
+    sparse: bool,
+}
+
+impl<'a> Members<'a> {
+    /// From the beginning of an archive, which may be compressed.
+    pub(super) fn new(file: &'a InputFile, control: &'a Control) -> Result<Self> {
+        Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
+    }
+
+    /// The next member, or `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Member>> {
+        let mut extension = Extension::default();
+        loop {
+            self.skip(self.contents)?;
+            self.skip(self.padding)?;
+            let mut block = [0; BLOCK];
+            self.fill(&mut block)?;
+            if block.iter().all(|&byte| byte == 0) {
+                return Ok(None);
+            }
+            if !has_checksum(&block) {
+                return Err(self.wrong("a header with a wrong checksum"));
+            }
+            let header = Header::from_byte_slice(&block);
+            let bytes = header.entry_size().map_err(|_| self.wrong("a header with a size that is no number"))?;
+            self.lie_ahead(bytes)?;
+            match header.entry_type() {
+                EntryType::XGlobalHeader | EntryType::GNULongLink => {}
+                EntryType::XHeader => {
+                    let records = self.extension(bytes)?;
+                    read_pax(&records, &mut extension).ok_or_else(|| self.wrong("a damaged pax header"))?;
+                }
+                EntryType::GNULongName => {
+                    let mut name = self.extension(bytes)?;
+                    name.truncate(name.iter().position(|&byte| byte == 0).unwrap_or(name.len()));
+                    extension.name = Some(name);
+                }
+                kind => {
+                    if let Some(bytes) = extension.bytes {
+                        self.lie_ahead(bytes)?;
+                    }
+                    let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    if extension.sparse || kind == EntryType::GNUSparse {
+                        let found = format!("'{}' is stored as a sparse file", shown(Path::new(&name)));
+                        return Err(Error::data(&self.file.path, found)
+                            .expected("members with all their bytes")
+                            .advice("pack it again without --sparse, or unpack it and name the file of the graph"));
+                    }
+                    let plain = matches!(kind, EntryType::Regular | EntryType::Continuous) && !name.ends_with('/');
+                    return Ok(Some(Member { name, bytes: self.contents, plain }));
+                }
+            }
+        }
+    }
+
+    /// The contents of the last member: hands pieces to `take`.
+    pub(super) fn contents(&mut self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        while self.contents > 0 {
+            self.control.check()?;
+            let piece = self.stream.fill_buf().map_err(|e| self.file.damaged(e))?;
+            let read = piece.len().min(usize::try_from(self.contents).unwrap_or(usize::MAX));
+            if read == 0 {
+                return Err(self.cut());
+            }
+            take(&piece[..read])?;
+            self.stream.consume(read);
+            self.contents -= read as u64;
+        }
+        Ok(())
+    }
+
+    /// Notes that the contents of a member of `bytes` follow.
+    fn lie_ahead(&mut self, bytes: u64) -> Result<()> {
+        let padded = bytes.checked_next_multiple_of(BLOCK as u64);
+        let padded = padded.ok_or_else(|| self.wrong("a header with a size above 2^64"))?;
+        (self.contents, self.padding) = (bytes, padded - bytes);
+        Ok(())
+    }
+
+    /// The contents of an extension header.
+    fn extension(&mut self, bytes: u64) -> Result<Vec<u8>> {
+        if bytes > MOST_EXTENSION {
+            let error = self.wrong(&format!("an extension header of {bytes} bytes"));
+            return Err(error.expected(format!("at most {MOST_EXTENSION}")));
+        }
+        let mut read = vec![0; bytes as usize];
+        self.fill(&mut read)?;
+        self.contents = 0;
+        Ok(read)
+    }
+
+    fn fill(&mut self, into: &mut [u8]) -> Result<()> {
+        let mut read = 0;
+        while read < into.len() {
+            match self.stream.read(&mut into[read..]).map_err(|e| self.file.damaged(e))? {
+                0 => return Err(self.cut()),
+                more => read += more,
+            }
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            self.control.check()?;
+            let skipped = std::io::copy(&mut self.stream.by_ref().take(left.min(STEP)), &mut std::io::sink())
+                .map_err(|e| self.file.damaged(e))?;
+            if skipped == 0 {
+                return Err(self.cut());
+            }
+            left -= skipped;
+        }
+        Ok(())
+    }
+
+    fn cut(&self) -> Error {
+        self.wrong("it ends before the mark of its end").advice("it was cut: fetch it again")
+    }
+
+    fn wrong(&self, found: &str) -> Error {
+        Error::data(&self.file.path, format!("the tar archive is damaged: {found}"))
+            .expected("a complete tar archive")
+            .advice("fetch it again")
+    }
+}
+
+/// Reads the records `LENGTH KEY=VALUE` of a pax header; `None` if they are damaged.
+fn read_pax(mut records: &[u8], extension: &mut Extension) -> Option<()> {
+    // Some writers pad with zeros.
+    while records.first().is_some_and(|&byte| byte != 0) {
+        let blank = memchr::memchr(b' ', records)?;
+        let length: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
+        let record = records.get(blank + 1..length)?.strip_suffix(b"\n")?;
+        let (key, value) = record.split_at(memchr::memchr(b'=', record)?);
+        match key {
+            b"path" => extension.name = Some(value[1..].to_vec()),
+            b"size" => extension.bytes = Some(std::str::from_utf8(&value[1..]).ok()?.parse().ok()?),
+            _ => extension.sparse |= key.starts_with(b"GNU.sparse."),
+        }
+        records = &records[length..];
+    }
+    Some(())
+}

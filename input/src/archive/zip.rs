@@ -1,0 +1,224 @@
+//! The members of a zip archive.
+//!
+//! Input: a file; its central directory is read, which lists the members. Output: names, sizes and contents, whose checksums are
+//! verified. Stored and deflated members are read, and those compressed by bzip2. Memory: some 300 bytes for each member.
+
+use std::collections::HashSet;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use bzip2::bufread::BzDecoder;
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
+use rawzip::{
+    CompressionMethod, ErrorKind, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ReaderAt, ZipArchive, ZipArchiveEntryWayfinder,
+    ZipEntry, ZipFileHeaderRecord, ZipLocator,
+};
+
+use super::member::Member;
+use crate::file::InputFile;
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::text::shown;
+
+/// No member grows to more than so many times its compressed size: bzip2 reaches about a million, deflate a thousand.
+const MOST_GROWTH: u64 = 1 << 21;
+
+/// Bytes that are read before a request to stop is looked for.
+const STEP: usize = 1 << 20;
+
+/// The bits of a Unix mode with the type of a file, and the type of folders.
+const TYPE_BITS: u32 = 0o170_000;
+const FOLDER: u32 = 0o040_000;
+
+/// The file of an archive.
+struct Bytes<'a> {
+    file: &'a File,
+    length: u64,
+}
+
+impl ReaderAt for Bytes<'_> {
+    fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
+        // An offset in a damaged archive may be more than the system takes.
+        if at >= self.length {
+            return Ok(0);
+        }
+        disk::before_read()?;
+        self.file.read_at(into, at)
+    }
+}
+
+/// What the central directory says of a member beside its name and size.
+struct Place {
+    entry: ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    encrypted: bool,
+    checksum: u32,
+}
+
+/// An archive whose members are known.
+pub(crate) struct Zip<'a> {
+    file: &'a InputFile,
+    archive: ZipArchive<Bytes<'a>>,
+    pub(crate) members: Vec<Member>,
+    places: Vec<Place>,
+}
+
+impl<'a> Zip<'a> {
+    /// Reads the list of members.
+    pub(crate) fn open(file: &'a InputFile) -> Result<Self> {
+        let bytes = Bytes { file: &file.file, length: file.bytes };
+        let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+        let archive = ZipLocator::new()
+            .locate_in_reader(bytes, &mut buffer, file.bytes)
+            .map_err(|(_, error)| wrong(file, error))?;
+        let (mut members, mut places) = (Vec::new(), Vec::new());
+        let mut entries = archive.entries(&mut buffer);
+        while let Some(entry) = entries.next_entry().map_err(|error| wrong(file, error))? {
+            let member = member(&entry);
+            let (bytes, stored) = (member.bytes, entry.compressed_size_hint());
+            if bytes > stored.saturating_mul(MOST_GROWTH).saturating_add(1 << 10) {
+                let found = format!("{bytes} bytes of '{}' from {stored}", shown(Path::new(&member.name)));
+                return Err(Error::data(&file.path, found)
+                    .expected("a size that compression can lead to")
+                    .advice("the archive is damaged: fetch it again"));
+            }
+            members.push(member);
+            places.push(Place {
+                entry: entry.wayfinder(),
+                method: entry.compression_method(),
+                encrypted: entry.flags().is_encrypted(),
+                checksum: entry.crc32(),
+            });
+        }
+        // Without zip64 the archive says the number of its members in 16 bits, and some programs let it wrap around.
+        let (found, said) = (members.len() as u64, archive.entries_hint());
+        if found != said && found % (1 << 16) != said {
+            return Err(damaged(file, format!("a list of {found} members instead of {said}")));
+        }
+        let mut names = HashSet::new();
+        if let Some(twice) = members.iter().find(|member| !names.insert(&member.name)) {
+            return Err(Error::data(
+                &file.path,
+                format!("two members of the name '{}'", shown(Path::new(&twice.name))),
+            )
+            .expected("members with different names")
+            .advice("unpack the archive and name the file of the graph"));
+        }
+        Ok(Self { file, archive, members, places })
+    }
+
+    /// The place of the member of this name.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        self.members.iter().position(|member| member.name == name)
+    }
+
+    /// Reads all of a member and verifies its checksum: hands pieces to `take`.
+    pub(crate) fn contents(
+        &self,
+        at: usize,
+        control: &Control,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (bytes, expected) = (self.members[at].bytes, self.places[at].checksum);
+        let mut member = self.reader(at)?;
+        let (mut piece, mut read, mut checksum) = (vec![0; STEP], 0u64, Crc::new());
+        loop {
+            control.check()?;
+            match member.read(&mut piece).map_err(|error| self.unreadable(at, error))? {
+                0 if read != bytes => return Err(self.damaged(at, format!("{read} bytes instead of {bytes}"))),
+                0 if checksum.sum() != expected => return Err(self.damaged(at, "its checksum differs")),
+                0 => return Ok(()),
+                more => {
+                    read += more as u64;
+                    // What is longer than the archive says may have no end.
+                    if read > bytes {
+                        return Err(self.damaged(at, format!("more than the {bytes} bytes announced")));
+                    }
+                    checksum.update(&piece[..more]);
+                    take(&piece[..more])?;
+                }
+            }
+        }
+    }
+
+    /// The first bytes of a member, at most `most`.
+    pub(crate) fn head(&self, at: usize, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.reader(at)?.take(most).read_to_end(&mut head).map_err(|error| self.unreadable(at, error))?;
+        Ok(head)
+    }
+
+    /// Where the contents of a member begin in the file, if they are stored as they are.
+    pub(crate) fn stored_at(&self, at: usize) -> Result<Option<u64>> {
+        let (start, end) = self.entry(at)?.compressed_data_range();
+        let stored = self.places[at].method == CompressionMethod::STORE && end - start == self.members[at].bytes;
+        Ok((stored && end <= self.file.bytes).then_some(start))
+    }
+
+    /// The contents of a member, which are not verified.
+    fn reader(&self, at: usize) -> Result<Box<dyn Read + '_>> {
+        let stored = BufReader::with_capacity(1 << 16, self.entry(at)?.reader());
+        match self.places[at].method {
+            CompressionMethod::STORE => Ok(Box::new(stored)),
+            CompressionMethod::DEFLATE => Ok(Box::new(DeflateDecoder::new(stored))),
+            CompressionMethod::BZIP2 => Ok(Box::new(BzDecoder::new(stored))),
+            method => Err(self.refused(at, &format!("compressed by the method {method}"))),
+        }
+    }
+
+    fn entry(&self, at: usize) -> Result<ZipEntry<'_, Bytes<'a>>> {
+        if self.places[at].encrypted {
+            return Err(self.refused(at, "encrypted"));
+        }
+        self.archive.get_entry(self.places[at].entry).map_err(|error| wrong(self.file, error))
+    }
+
+    fn refused(&self, at: usize, what: &str) -> Error {
+        Error::data(&self.file.path, format!("the member '{}' is {what}", self.shown(at)))
+            .expected("a member that is stored, deflated or compressed by bzip2")
+            .advice("unpack the archive and name the file of the graph")
+    }
+
+    /// An error of reading a member: the system's, or of the decoder.
+    fn unreadable(&self, at: usize, error: io::Error) -> Error {
+        match error.raw_os_error() {
+            Some(_) => Error::read(&self.file.path, error),
+            None => self.damaged(at, error),
+        }
+    }
+
+    fn damaged(&self, at: usize, what: impl Display) -> Error {
+        Error::data(&self.file.path, format!("the member '{}' is damaged ({what})", self.shown(at)))
+            .expected("a complete zip archive")
+            .advice("fetch it again")
+    }
+
+    fn shown(&self, at: usize) -> String {
+        shown(Path::new(&self.members[at].name))
+    }
+}
+
+fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
+    let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
+    let folder = entry.is_dir() || entry.mode().value() & TYPE_BITS == FOLDER;
+    // What was archived from a pipe counts as a plain file.
+    Member { name, bytes: entry.uncompressed_size_hint(), plain: !folder && !entry.mode().is_symlink() }
+}
+
+fn wrong(file: &InputFile, error: rawzip::Error) -> Error {
+    match error.into_kind() {
+        ErrorKind::IO(error) if error.raw_os_error().is_some() => Error::read(&file.path, error),
+        kind => damaged(file, kind),
+    }
+}
+
+fn damaged(file: &InputFile, what: impl Display) -> Error {
+    Error::data(&file.path, format!("the zip archive is damaged ({what})"))
+        .expected("a complete zip archive")
+        .advice("fetch it again")
+}

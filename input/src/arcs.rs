@@ -1,0 +1,95 @@
+//! The interface of a source of arcs for the next stage. Files are such sources, and edges in memory ([`memory`]).
+
+pub mod column;
+pub mod csr;
+pub mod edges;
+mod memory;
+pub mod pairs;
+
+pub use edges::EdgeSource;
+pub use memory::{ArcList, checked};
+
+use crate::rows::AdjacencyRows;
+use crate::{ArcSink, Source};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+
+/// Delivers the arcs of a graph, any number of times.
+pub trait ArcSource: Sync {
+    /// Delivers every arc once, from any number of threads, and returns how many there were.
+    ///
+    /// # Errors
+    /// Invalid data, or an error of the sink.
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64>;
+
+    /// The number of vertices, if the format declares one.
+    fn declared_vertices(&self) -> Option<u64>;
+
+    /// The lowest id of the declared vertices: 1 for formats that count from one.
+    fn first_id(&self) -> u64;
+
+    /// Whether each arc stands for its reverse, too, so that none lacks it.
+    fn symmetric(&self) -> bool {
+        false
+    }
+
+    /// As [`Source::is_ordered`].
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// An upper bound of the arcs (an estimate if the format has none): used to size buckets, never for a result.
+    fn arcs_at_most(&self) -> u64;
+
+    /// The rows, as [`Source::rows`].
+    ///
+    /// # Errors
+    /// As [`Source::rows`].
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let _ = (memory, control);
+        Ok(None)
+    }
+
+    /// As [`Source::unchanged`].
+    ///
+    /// # Errors
+    /// As [`Source::unchanged`].
+    fn unchanged(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl ArcSource for Source {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        Self::scan(self, sink, control)
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Self::declared_vertices(self)
+    }
+
+    fn first_id(&self) -> u64 {
+        u64::from(self.one_based())
+    }
+
+    fn is_ordered(&self) -> bool {
+        Self::is_ordered(self)
+    }
+
+    fn symmetric(&self) -> bool {
+        Self::symmetric(self)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        Self::arcs_at_most(self)
+    }
+
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Self::rows(self, memory, control)
+    }
+
+    fn unchanged(&self) -> Result<()> {
+        Self::unchanged(self)
+    }
+}

@@ -1,0 +1,172 @@
+//! Edges in memory as a source of arcs.
+//!
+//! Input: an [`EdgeSource`]. Output: its arcs, by all threads, in pieces of [`PIECE`] arcs or more, and its rows, if it has any. What
+//! it delivers is checked: ids below the number of vertices that it declares, or below 2^64 - 1; as many arcs as were asked for;
+//! rows that agree with the tails of their arcs. Memory: for each thread, what the source takes for a batch.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::ArcSource;
+use super::edges::{BATCH, EdgeSource, TakeArcs};
+use crate::ArcSink;
+use crate::parallel::in_order;
+use crate::rows::{AdjacencyRows, PART, Piece};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Result};
+
+/// The fewest arcs that a thread takes at a time.
+const PIECE: u64 = 1 << 18;
+
+/// The most pieces, which bounds the memory for their list.
+const PIECES: u64 = 1 << 20;
+
+/// The most arcs, far more than memory holds: numbers that follow from them do not overflow.
+const MOST_ARCS: u64 = 1 << 48;
+
+/// What errors call edges in memory.
+const NAME: &str = "edges";
+
+/// Refuses a source of impossibly many arcs, before anything is sized by them.
+///
+/// # Errors
+/// [`trimill_system::error::Kind::Data`].
+pub fn checked(edges: &dyn EdgeSource) -> Result<&dyn EdgeSource> {
+    match edges.arcs() {
+        0..=MOST_ARCS => Ok(edges),
+        arcs => Err(Error::data(NAME, format!("{arcs} arcs")).expected(format!("at most {MOST_ARCS}"))),
+    }
+}
+
+impl<T: EdgeSource + ?Sized> ArcSource for T {
+    fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        let arcs = self.arcs();
+        let task = control.task("read", Some(arcs), Unit::Arcs);
+        let size = PIECE.max(arcs.div_ceil(PIECES));
+        let pieces: Vec<Range<u64>> =
+            (0..arcs.div_ceil(size)).map(|n| n * size..arcs.min((n + 1).saturating_mul(size))).collect();
+        let end = self.vertices().unwrap_or(u64::MAX);
+        in_order(&pieces, |piece| {
+            let mut at = piece.start;
+            self.read(piece.clone(), &mut |batch| {
+                control.check()?;
+                if let Some(place) = batch.iter().position(|&(tail, head)| tail.max(head) >= end) {
+                    return Err(too_large(batch[place], at + place as u64, end, self.vertices()));
+                }
+                sink.arcs(batch)?;
+                at += batch.len() as u64;
+                task.advance(batch.len() as u64);
+                Ok(())
+            })?;
+            complete(piece, at)?;
+            Ok(piece.end - piece.start)
+        })
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        self.vertices()
+    }
+
+    fn first_id(&self) -> u64 {
+        0
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.arcs()
+    }
+
+    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let has_rows = self.vertices().is_some_and(|n| n > 0) && self.row_end(0).is_some();
+        Ok(has_rows.then(|| Box::new(InMemory(self)) as Box<dyn AdjacencyRows>))
+    }
+}
+
+/// The error for an id of an arc that is not below `end`.
+#[cold]
+fn too_large((tail, head): (u64, u64), arc: u64, end: u64, declared: Option<u64>) -> Error {
+    let id = if tail >= end { tail } else { head };
+    let error = Error::data(NAME, format!("the id {id} in arc {arc}, from {tail} to {head}"));
+    match declared {
+        Some(n) => error.expected(format!("ids below {n}, the number of vertices")),
+        None => error.expected(format!("ids up to {}", u64::MAX - 1)),
+    }
+}
+
+/// Refuses a source that delivered the arcs up to `at` where those of `asked` were wanted.
+fn complete(asked: &Range<u64>, at: u64) -> Result<()> {
+    if at == asked.end {
+        return Ok(());
+    }
+    let found = format!("{} arcs from number {} on were delivered", at.saturating_sub(asked.start), asked.start);
+    Err(Error::data(NAME, found).expected(format!("{}", asked.end - asked.start)))
+}
+
+/// The rows of edges in memory.
+struct InMemory<'a, T: ?Sized>(&'a T);
+
+impl<T: EdgeSource + ?Sized> AdjacencyRows for InMemory<'_, T> {
+    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+        let n = self.0.vertices().unwrap_or(0);
+        if n > 0 && self.0.row_end(n - 1) != Some(self.0.arcs()) {
+            return Ok(None);
+        }
+        let begin = |tail: u64| if tail == 0 { Some(0) } else { self.0.row_end(tail - 1) };
+        let length = |tail| u32::try_from(self.0.row_end(tail)?.checked_sub(begin(tail)?)?).ok();
+        Ok((0..n).into_par_iter().map(length).collect())
+    }
+
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        let (mut tail, mut at) = (piece.ids.start, piece.arcs.start);
+        let mut row_end = self.0.row_end(tail);
+        while at < piece.arcs.end {
+            let wanted = at..piece.arcs.end.min(at + PART as u64);
+            part.clear();
+            self.0.read(wanted.clone(), &mut |batch| {
+                for &(from, head) in batch {
+                    while row_end.is_some_and(|end| end <= at) {
+                        tail += 1;
+                        row_end = self.0.row_end(tail);
+                    }
+                    if from != tail || row_end.is_none() {
+                        return Err(Error::data(NAME, format!("the tail {from} of arc {at}"))
+                            .expected(format!("{tail}, as the ends of the rows say")));
+                    }
+                    // An id that is too large is no vertex: these rows are refused, and the scan reports it.
+                    part.push(u32::try_from(head).unwrap_or(u32::MAX));
+                    at += 1;
+                }
+                Ok(())
+            })?;
+            complete(&wanted, at)?;
+            if !take(part)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A graph given as a list of arcs in memory.
+#[derive(Debug, Clone, Default)]
+pub struct ArcList {
+    /// The arcs `(tail, head)`, loops and duplicates allowed.
+    pub arcs: Vec<(u64, u64)>,
+    /// The number of declared vertices `0..n`, if there is one.
+    pub declared: Option<u64>,
+}
+
+impl EdgeSource for ArcList {
+    fn arcs(&self) -> u64 {
+        self.arcs.len() as u64
+    }
+
+    fn vertices(&self) -> Option<u64> {
+        self.declared
+    }
+
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
+        self.arcs[arcs.start as usize..arcs.end as usize].chunks(BATCH).try_for_each(take)
+    }
+}

@@ -1,0 +1,77 @@
+//! Batches of arcs for the sink, and errors in the middle of a text.
+//!
+//! A reader's task owns a [`Batch`] of at most 16,384 arcs (256 KiB) and fills it; each time it is full, it is delivered to the
+//! sink, unless the job is to stop.
+
+use super::ArcSink;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+
+const CAPACITY: usize = 1 << 14;
+
+/// Arcs that the sink does not have yet.
+pub(super) struct Batch<'a> {
+    sink: &'a dyn ArcSink,
+    control: &'a Control,
+    arcs: Vec<(u64, u64)>,
+    delivered: u64,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(sink: &'a dyn ArcSink, control: &'a Control) -> Self {
+        Self { sink, control, arcs: Vec::with_capacity(CAPACITY), delivered: 0 }
+    }
+
+    /// Adds an arc.
+    #[inline(always)]
+    pub(super) fn push(&mut self, tail: u64, head: u64) -> Result<()> {
+        self.arcs.push((tail, head));
+        if self.arcs.len() == CAPACITY { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.control.check()?;
+        if !self.arcs.is_empty() {
+            self.sink.arcs(&self.arcs)?;
+            self.delivered += self.arcs.len() as u64;
+            self.arcs.clear();
+        }
+        Ok(())
+    }
+
+    /// Delivers the rest; returns the number of all arcs delivered.
+    pub(super) fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        Ok(self.delivered)
+    }
+}
+
+/// Why a piece of text could not be delivered.
+pub(super) enum Failure {
+    /// The text is wrong at this byte of the piece; the error knows neither file nor line yet.
+    Bad(usize, Error),
+    /// The sink refused, or the job is to stop.
+    Stop(Error),
+}
+
+impl Failure {
+    /// An error in the text at byte `at` of the piece.
+    #[cold]
+    pub(super) fn bad(at: usize, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self::Bad(at, Error::data("", found).expected(expected))
+    }
+
+    /// The error, completed by `place`, which knows the file and finds the line of a byte.
+    pub(super) fn locate(self, place: impl FnOnce(Error, usize) -> Error) -> Error {
+        match self {
+            Self::Bad(at, error) => place(error, at),
+            Self::Stop(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Stop(error)
+    }
+}

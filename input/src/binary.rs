@@ -1,0 +1,133 @@
+//! Arcs as records of fixed size, without a header: pairs of `u32` or `u64`, and Graph500's packed edges.
+//!
+//! | format | a record, little-endian |
+//! | --- | --- |
+//! | `bin-u32` | `u32` tail, `u32` head |
+//! | `bin-u64` | `u64` tail, `u64` head |
+//! | `graph500` | `u32` low bits of the tail, `u32` low bits of the head, `u32` whose low half are the high bits of the tail and whose high half are those of the head |
+//!
+//! The size of a file must be a multiple of the record's. All threads read; memory: a window a thread.
+
+use std::ops::Range;
+
+use super::batch::Batch;
+use super::file::InputFile;
+use super::format::Format;
+use super::lines::{self, Sizes};
+use super::parallel::in_order;
+use super::{ArcSink, Reader};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// The layout of a record.
+#[derive(Debug, Clone, Copy)]
+enum Record {
+    U32,
+    U64,
+    Packed,
+}
+
+impl Record {
+    const fn bytes(self) -> u64 {
+        match self {
+            Self::U32 => 8,
+            Self::U64 => 16,
+            Self::Packed => 12,
+        }
+    }
+}
+
+/// A graph in one or several files of records.
+pub(super) struct Binary {
+    files: Vec<InputFile>,
+    layout: Record,
+    window: u64,
+}
+
+impl Binary {
+    /// Checks sizes. `format`: one of the three.
+    pub(super) fn open(files: Vec<InputFile>, format: Format, sizes: Sizes) -> Result<Self> {
+        let layout = match format {
+            Format::Graph500 => Record::Packed,
+            Format::BinU64 => Record::U64,
+            _ => Record::U32,
+        };
+        let record = layout.bytes();
+        for file in &files {
+            if file.bytes % record != 0 {
+                return Err(Error::data(&file.path, format!("a size of {} bytes", file.bytes))
+                    .expected(format!("a multiple of {record}, the bytes of an arc in {format}"))
+                    .advice("the file is truncated, or of another format: name it with --format"));
+            }
+        }
+        // A whole number of records to a window.
+        let window = (sizes.window / record).max(1) * record;
+        Ok(Self { files, layout, window })
+    }
+
+    #[cfg(test)]
+    pub(super) fn file(&self, number: usize) -> &InputFile {
+        &self.files[number]
+    }
+
+    pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+        let window = file.window(range.start, range.end)?;
+        match self.layout {
+            Record::U32 => {
+                for &[tail, head] in words(&window) {
+                    batch.push(u64::from(u32::from_le_bytes(tail)), u64::from(u32::from_le_bytes(head)))?;
+                }
+            }
+            Record::U64 => {
+                for (number, &[tail, head]) in words(&window).iter().enumerate() {
+                    let (tail, head) = (u64::from_le_bytes(tail), u64::from_le_bytes(head));
+                    if tail.max(head) == u64::MAX {
+                        let arc = range.start / self.layout.bytes() + number as u64;
+                        return Err(Error::data(&file.path, format!("the id {} in arc {arc}", u64::MAX))
+                            .expected(format!("ids up to {}", u64::MAX - 1)));
+                    }
+                    batch.push(tail, head)?;
+                }
+            }
+            Record::Packed => {
+                for &[tail, head, high] in words(&window) {
+                    let high = u64::from(u32::from_le_bytes(high));
+                    batch.push(
+                        u64::from(u32::from_le_bytes(tail)) | (high & 0xffff) << 32,
+                        u64::from(u32::from_le_bytes(head)) | (high >> 16) << 32,
+                    )?;
+                }
+            }
+        }
+        batch.finish()
+    }
+}
+
+/// Records of `N` words of `W` bytes.
+fn words<const W: usize, const N: usize>(bytes: &[u8]) -> &[[[u8; W]; N]] {
+    bytes.as_chunks::<W>().0.as_chunks::<N>().0
+}
+
+impl Reader for Binary {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes / self.layout.bytes()).sum()
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let pieces: Vec<_> = self
+            .files
+            .iter()
+            .flat_map(|file| lines::ranges(file, 0, self.window).map(move |range| (file, range)))
+            .collect();
+        in_order(&pieces, |(file, range)| {
+            control.check()?;
+            let arcs = self.scan_range(file, range, Batch::new(sink, control))?;
+            task.advance(range.end - range.start);
+            Ok(arcs)
+        })
+    }
+}

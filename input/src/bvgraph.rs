@@ -1,0 +1,204 @@
+//! Web crawls in WebGraph's BV format: `NAME.graph` and `NAME.properties`, as the Laboratory for Web Algorithmics
+//! distributes them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004).
+//!
+//! Ids are `0..nodes`. Rows refer to earlier rows, so threads decode [`chunk`]s of about 131,072 arcs. A file of [`offsets`], if there
+//! is one, gives their beginnings; else one thread reads the stream without decoding rows to find them ([`scan`]). Nothing is written beside the
+//! graph. Memory: for each chunk in progress its bytes, the rows of the window, and a batch of arcs.
+
+mod bits;
+mod chunk;
+mod chunks;
+mod codes;
+mod decode;
+mod files;
+mod limit;
+mod offsets;
+mod properties;
+mod row;
+mod rows;
+mod scan;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::file::InputFile;
+use super::parallel::produce_and_drain;
+use super::rows::AdjacencyRows;
+use super::{ArcSink, Reader};
+use bits::{BitOrder, HighFirst, LowFirst};
+use chunk::Chunk;
+use chunks::{ChunkReader, Chunks};
+pub(super) use files::Files;
+pub use files::name_without_dots;
+use offsets::{Cuts, Offsets};
+use properties::Properties;
+use row::Encoding;
+use rows::CompressedRows;
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// Arcs handed over at once.
+const BATCH: usize = 1 << 14;
+
+/// The most bits an arc of a graph whose order has locality. Crawls in the order of their URLs take 1 to 4, with permuted ids 15 and more.
+const WELL_COMPRESSED: u64 = 8;
+
+/// A graph whose properties were read and checked.
+pub(super) struct Bvgraph {
+    file: InputFile,
+    properties: Properties,
+    /// The file of offsets, if there is one, and its size.
+    offsets: Option<(File, u64)>,
+    /// Whether it fits the graph, once that is known.
+    fits: OnceLock<bool>,
+}
+
+impl Bvgraph {
+    pub(super) fn open(files: &Files, work_dir: &Path, control: &Control) -> Result<Self> {
+        files.check_packed()?;
+        files.check_name()?;
+        if !files.graph.exists() {
+            return Err(Error::data(&files.graph, "does not exist").expected("a BVGraph's .graph beside .properties"));
+        }
+        let properties = Properties::read(files)?;
+        let file = InputFile::open(&files.graph, work_dir, control)?;
+        // It only makes reading faster.
+        let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
+            let file = File::open(path).ok()?;
+            let bytes = file.metadata().ok()?.len();
+            Some((file, bytes))
+        });
+        let graph = Self { file, properties, offsets, fits: OnceLock::new() };
+        // A row takes a bit at least.
+        if graph.properties.encoding.nodes > graph.file.bytes.saturating_mul(8) {
+            let found = format!("{} bytes for {} rows", graph.file.bytes, graph.properties.encoding.nodes);
+            return Err(graph.damaged(format!("{found}: the stream ends too early")));
+        }
+        Ok(graph)
+    }
+
+    /// The file of offsets, if it can be used.
+    fn offsets(&self) -> Option<Offsets<'_>> {
+        let (file, bytes) = self.offsets.as_ref()?;
+        let offsets = Offsets { file, bytes: *bytes, code: self.properties.encoding.offsets };
+        let fits = || self.cuts(&offsets).is_some_and(|cuts| cuts.fit(|end| self.is_end(end)));
+        self.fits.get_or_init(fits).then_some(offsets)
+    }
+
+    fn cuts<'a>(&'a self, offsets: &Offsets<'a>) -> Option<Cuts<'a>> {
+        Cuts::new(offsets, &self.properties.encoding, (8 * self.file.bytes, self.properties.arcs))
+    }
+
+    /// Whether the last row may end at a bit: writers pad to a whole byte or word; 128 bits allow for wide words.
+    fn is_end(&self, bit: u64) -> bool {
+        (8 * self.file.bytes).checked_sub(bit).is_some_and(|padding| padding <= 128)
+    }
+
+    fn scan_as<'a, O: BitOrder>(&'a self, sink: &dyn ArcSink, control: &Control, task: &'a Task) -> Result<u64> {
+        let mut chunks = Chunks::<O>::new(self, task);
+        let found = AtomicU64::new(0);
+        let decode = |work: &mut Work<'a, O>| -> Result<()> {
+            control.check()?;
+            let Work { chunk, reader, rows, heads } = work;
+            rows.clear();
+            heads.clear();
+            let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
+            let arcs = reader.read(chunk, |tail, successors| {
+                heads.extend_from_slice(successors);
+                rows.push((tail, heads.len()));
+                if heads.len() >= BATCH {
+                    sink.rows(rows, heads)?;
+                    rows.clear();
+                    heads.clear();
+                }
+                Ok(())
+            })?;
+            sink.rows(rows, heads)?;
+            found.fetch_add(arcs, Ordering::Relaxed);
+            Ok(())
+        };
+        let next = |work: &mut Work<'a, O>| {
+            control.check()?;
+            let Some(chunk) = chunks.next(|_| {})? else { return Ok(false) };
+            work.chunk = chunk;
+            Ok(true)
+        };
+        produce_and_drain(next, decode)?;
+        self.check_arcs(found.into_inner())?;
+        Ok(self.properties.arcs)
+    }
+
+    /// Checks that the rows have all arcs.
+    fn check_arcs(&self, found: u64) -> Result<()> {
+        let Properties { arcs, encoding: Encoding { nodes, .. }, .. } = self.properties;
+        if found == arcs {
+            return Ok(());
+        }
+        Err(self.damaged(format!("{found} arcs in {nodes} rows")).expected(format!("{arcs}, as the properties say")))
+    }
+
+    /// Checks that the rows, which end at a bit, fill the file.
+    fn check_end(&self, end: u64) -> Result<()> {
+        if self.is_end(end) {
+            return Ok(());
+        }
+        let nodes = self.properties.encoding.nodes;
+        Err(self
+            .damaged(format!("{} bytes", self.file.bytes))
+            .expected(format!("{} for the {nodes} rows of the properties", end.div_ceil(8))))
+    }
+
+    fn damaged(&self, found: String) -> Error {
+        Error::data(&self.file.path, found)
+            .advice("the file is truncated or damaged, or its .properties is another graph's: fetch both again")
+    }
+}
+
+/// A chunk, and the memory of what decodes it.
+struct Work<'a, O> {
+    chunk: Chunk,
+    reader: Option<ChunkReader<'a, O>>,
+    /// Rows that were decoded: the tail of each, and where its heads end.
+    rows: Vec<(u64, usize)>,
+    heads: Vec<u32>,
+}
+
+impl<O> Default for Work<'_, O> {
+    fn default() -> Self {
+        Self { chunk: Chunk::default(), reader: None, rows: Vec::new(), heads: Vec::new() }
+    }
+}
+
+impl Reader for Bvgraph {
+    /// A graph that takes few bits an arc has rows like those before them, and is decoded in little time.
+    fn is_ordered(&self) -> bool {
+        self.file.bytes.saturating_mul(8) <= WELL_COMPRESSED * self.properties.arcs && self.offsets().is_some()
+    }
+
+    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Ok(Some(if self.properties.little_endian {
+            Box::new(CompressedRows::<LowFirst>::new(self))
+        } else {
+            Box::new(CompressedRows::<HighFirst>::new(self))
+        }))
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.properties.encoding.nodes)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.properties.arcs
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        if self.properties.little_endian {
+            self.scan_as::<LowFirst>(sink, control, task)
+        } else {
+            self.scan_as::<HighFirst>(sink, control, task)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Reads bits of a BVGraph's files in bounded memory, from a buffer of up to 1 MiB.
+//!
+//! Codes are read from a *window*: the next 57 bits at least, in one word, whatever the position. So a number takes one load, one search
+//! for its first one bit, and a shift, and only the largest numbers more. Reading through a mapped file would keep every page resident.
+//! Zeros follow the end, since a window looks ahead; a position far beyond the end is an error, so decoding a truncated stream ends.
+
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt;
+
+use trimill_system::control::Task;
+
+/// The most bytes of a file that are in memory at once.
+const BUFFER: u64 = 1 << 20;
+
+/// Zero bytes after the end.
+const BEHIND: u64 = 16;
+
+/// Bits of a window that are valid.
+pub(super) const WINDOW_BITS: u32 = 57;
+
+/// What is no number, or no row, or ends too early.
+#[derive(Debug)]
+pub(super) struct Impossible;
+
+/// The order of the bits in the bytes of a stream.
+pub(super) trait BitOrder: Send + Sync {
+    /// The bits of eight bytes.
+    fn load(bytes: [u8; 8]) -> u64;
+    /// Removes the first `bits` < 64.
+    fn skip(word: u64, bits: u32) -> u64;
+    /// The zeros before the first one; 64 if there is none.
+    fn zeros(word: u64) -> u32;
+    /// The number in the first `bits` < 64.
+    fn first(word: u64, bits: u32) -> u64;
+}
+
+/// The highest bit of each byte comes first.
+pub(super) struct HighFirst;
+
+impl BitOrder for HighFirst {
+    #[inline(always)]
+    fn load(bytes: [u8; 8]) -> u64 {
+        u64::from_be_bytes(bytes)
+    }
+    #[inline(always)]
+    fn skip(word: u64, bits: u32) -> u64 {
+        word << bits
+    }
+    #[inline(always)]
+    fn zeros(word: u64) -> u32 {
+        word.leading_zeros()
+    }
+    #[inline(always)]
+    fn first(word: u64, bits: u32) -> u64 {
+        // Without a shift by 64 bits.
+        word >> 1 >> (63 - bits)
+    }
+}
+
+/// The lowest bit of each byte comes first.
+pub(super) struct LowFirst;
+
+impl BitOrder for LowFirst {
+    #[inline(always)]
+    fn load(bytes: [u8; 8]) -> u64 {
+        u64::from_le_bytes(bytes)
+    }
+    #[inline(always)]
+    fn skip(word: u64, bits: u32) -> u64 {
+        word >> bits
+    }
+    #[inline(always)]
+    fn zeros(word: u64) -> u32 {
+        word.trailing_zeros()
+    }
+    #[inline(always)]
+    fn first(word: u64, bits: u32) -> u64 {
+        word & ((1 << bits) - 1)
+    }
+}
+
+/// Why reading ended. Decoders only learn that it is impossible to go on.
+#[derive(Debug, Default)]
+pub(super) enum StreamError {
+    /// It did not, or a number was wrong.
+    #[default]
+    None,
+    /// The file ended.
+    Ended,
+    /// The system could not read it.
+    Unreadable(io::Error),
+}
+
+/// A position in a file, and the bytes there.
+pub(super) struct Bits<'a, O> {
+    file: &'a File,
+    bytes: u64,
+    /// Advanced by the bytes that are read.
+    task: Option<&'a Task>,
+    /// Bytes that are read at a time.
+    at_once: u64,
+    buffer: Vec<u8>,
+    /// Where the buffer begins in the file.
+    start: u64,
+    /// The next bit of the buffer.
+    at: u64,
+    error: StreamError,
+    order: PhantomData<O>,
+}
+
+impl<'a, O: BitOrder> Bits<'a, O> {
+    /// The beginning of a file of `bytes` bytes; `task` is advanced by what is read.
+    pub(super) fn new(file: &'a File, bytes: u64, task: Option<&'a Task>) -> Self {
+        Self {
+            file,
+            bytes,
+            task,
+            at_once: BUFFER,
+            buffer: Vec::new(),
+            start: 0,
+            at: 0,
+            error: StreamError::None,
+            order: PhantomData,
+        }
+    }
+
+    /// Continues at a bit, to read about `needed` bytes from there.
+    pub(super) fn seek(&mut self, bit: u64, needed: u64) {
+        let within = self.start * 8..(self.start + self.buffer.len() as u64) * 8;
+        self.at_once = (needed + 64).min(BUFFER);
+        if within.contains(&bit) {
+            self.at = bit - within.start;
+        } else {
+            self.buffer.clear();
+            (self.start, self.at) = (bit / 8, bit % 8);
+        }
+    }
+
+    /// The position of the next bit.
+    #[inline(always)]
+    pub(super) fn position(&self) -> u64 {
+        self.start * 8 + self.at
+    }
+
+    /// Why the last read failed.
+    pub(super) fn take_error(&mut self) -> StreamError {
+        std::mem::take(&mut self.error)
+    }
+
+    /// The next bits, [`WINDOW_BITS`] at least.
+    #[inline(always)]
+    pub(super) fn window(&mut self) -> Result<u64, Impossible> {
+        loop {
+            let bytes = self.buffer.get((self.at / 8) as usize..).and_then(|rest| rest.first_chunk::<8>());
+            if let Some(&bytes) = bytes {
+                return Ok(O::skip(O::load(bytes), (self.at % 8) as u32));
+            }
+            self.refill()?;
+        }
+    }
+
+    /// Moves on, at most to the end of a window.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, bits: u32) {
+        self.at += u64::from(bits);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> Result<(), Impossible> {
+        let used = (self.at / 8).min(self.buffer.len() as u64);
+        self.buffer.drain(..used as usize);
+        self.start += used;
+        self.at -= 8 * used;
+        let end = self.start + self.buffer.len() as u64;
+        let before = self.buffer.len();
+        if end >= self.bytes {
+            // Zeros, as many as are missing of those behind the end.
+            let missing = (self.bytes + BEHIND).saturating_sub(end);
+            if missing == 0 {
+                self.error = StreamError::Ended;
+                return Err(Impossible);
+            }
+            self.buffer.resize(before + missing as usize, 0);
+            return Ok(());
+        }
+        let now = (self.bytes - end).min(self.at_once.max(16));
+        self.buffer.resize(before + now as usize, 0);
+        if let Err(error) = self.file.read_exact_at(&mut self.buffer[before..], end) {
+            self.buffer.truncate(before);
+            self.error = StreamError::Unreadable(error);
+            return Err(Impossible);
+        }
+        self.task.inspect(|task| task.advance(now));
+        Ok(())
+    }
+}

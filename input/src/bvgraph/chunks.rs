@@ -1,0 +1,120 @@
+//! The chunks of a graph, one after another, and a reader of their rows.
+
+use super::Bvgraph;
+use super::bits::{BitOrder, Bits, StreamError};
+use super::chunk::Chunk;
+use super::decode::{Decoder, Failed};
+use super::offsets::{Cuts, Offsets};
+use super::scan::Scanner;
+use trimill_system::control::Task;
+use trimill_system::error::{Error, Result};
+
+/// Cuts the stream of a graph into chunks.
+pub(super) struct Chunks<'a, O> {
+    graph: &'a Bvgraph,
+    cutter: Cutter<'a, O>,
+}
+
+enum Cutter<'a, O> {
+    Scan(Box<Scanner<'a, O>>),
+    Offsets(Box<Cuts<'a>>),
+}
+
+impl<'a, O: BitOrder> Chunks<'a, O> {
+    /// From the first row on; `task` is advanced by what is read of the stream.
+    pub(super) fn new(graph: &'a Bvgraph, task: &'a Task) -> Self {
+        let cuts = graph.offsets().and_then(|offsets| graph.cuts(&offsets));
+        let scan = || {
+            let bits = Bits::new(&graph.file.file, graph.file.bytes, Some(task));
+            Scanner::new(&graph.properties.encoding, bits, graph.properties.arcs, graph.file.bytes)
+        };
+        let cutter = cuts.map_or_else(|| Cutter::Scan(Box::new(scan())), |cuts| Cutter::Offsets(Box::new(cuts)));
+        Self { graph, cutter }
+    }
+
+    /// The next chunk, `None` after the last row. `degree` receives the degrees of its rows, unless there is a file of offsets.
+    ///
+    /// # Errors
+    /// When a row cannot be read; after the last row, when these are not all arcs, or the file does not end there.
+    pub(super) fn next(&mut self, degree: impl FnMut(u64)) -> Result<Option<Chunk>> {
+        let graph = self.graph;
+        match &mut self.cutter {
+            Cutter::Scan(scanner) => {
+                let chunk = match scanner.next_chunk(degree) {
+                    Ok(chunk) => chunk,
+                    Err(_) => {
+                        let found = format!("the row of vertex {} cannot be decoded", scanner.node());
+                        return Err(graph.stream_error(scanner.take_error(), found));
+                    }
+                };
+                if chunk.is_none() {
+                    graph.check_arcs(graph.properties.arcs - scanner.arcs_left())?;
+                    graph.check_end(scanner.position())?;
+                }
+                Ok(chunk)
+            }
+            // The file was read to its end before.
+            Cutter::Offsets(cuts) => cuts.next_chunk().map_err(|_| graph.changed_offsets()),
+        }
+    }
+}
+
+/// Reads the rows of chunks.
+pub(super) struct ChunkReader<'a, O> {
+    graph: &'a Bvgraph,
+    offsets: Option<Offsets<'a>>,
+    decoder: Decoder,
+    bits: Bits<'a, O>,
+}
+
+impl<'a, O: BitOrder> ChunkReader<'a, O> {
+    /// `task` is advanced by what is read, unless a thread has read the stream before.
+    pub(super) fn new(graph: &'a Bvgraph, task: Option<&'a Task>) -> Self {
+        let offsets = graph.offsets();
+        let bits = Bits::new(&graph.file.file, graph.file.bytes, task.filter(|_| offsets.is_some()));
+        Self { graph, offsets, decoder: Decoder::new(&graph.properties.encoding, graph.file.bytes), bits }
+    }
+
+    /// Passes the successors of each row of `chunk` to `each`; returns how many there were.
+    ///
+    /// # Errors
+    /// A row that cannot be decoded; those of `each`.
+    pub(super) fn read(&mut self, chunk: &Chunk, each: impl FnMut(u64, &[u32]) -> Result<()>) -> Result<u64> {
+        let Self { graph, offsets, decoder, bits } = self;
+        let decoded = decoder.decode(&graph.properties.encoding, chunk, bits, offsets.as_ref(), each);
+        decoded.map_err(|failed| match failed {
+            Failed::Row(node) => {
+                graph.stream_error(bits.take_error(), format!("the row of vertex {node} cannot be decoded"))
+            }
+            Failed::Order(node) => graph.damaged(format!("the row of vertex {node} is not ascending")),
+            Failed::Offset(node) => graph.wrong_offsets(node),
+            Failed::Offsets(StreamError::Unreadable(e)) => Error::read(graph.offsets_path(), e),
+            Failed::Offsets(_) => graph.changed_offsets(),
+            Failed::Sink(error) => error,
+        })
+    }
+}
+
+impl Bvgraph {
+    fn stream_error(&self, error: StreamError, found: String) -> Error {
+        match error {
+            StreamError::Unreadable(e) => Error::read(&self.file.path, e),
+            StreamError::Ended => self.damaged(format!("{found}: the stream ends too early")),
+            StreamError::None => self.damaged(found),
+        }
+    }
+
+    fn offsets_path(&self) -> std::path::PathBuf {
+        self.file.path.with_extension("offsets")
+    }
+
+    fn wrong_offsets(&self, node: u64) -> Error {
+        Error::data(self.offsets_path(), format!("the row of vertex {node} is not where the file says"))
+            .expected("the offsets of the graph beside it")
+            .advice("remove the file, which is not needed; if the graph cannot be read then, fetch it again")
+    }
+
+    fn changed_offsets(&self) -> Error {
+        Error::data(self.offsets_path(), "changed while it was read").advice("run again when it is complete")
+    }
+}

@@ -1,0 +1,212 @@
+//! Decodes the rows of a [`Chunk`].
+
+use std::ops::Range;
+
+use super::bits::{BitOrder, Bits, Impossible, StreamError};
+use super::chunk::{Before, Chunk};
+use super::limit::WindowLimit;
+use super::offsets::Offsets;
+use super::row::{Encoding, Successors};
+use trimill_system::error::Result;
+
+/// Why a chunk was not decoded.
+pub(super) enum Failed {
+    /// The row of this vertex is not one.
+    Row(u64),
+    /// The successors of this vertex are not ascending.
+    Order(u64),
+    /// The row of this vertex does not begin where the file of offsets says, or copies from rows too far before it.
+    Offset(u64),
+    /// The file of offsets cannot be read any more.
+    Offsets(StreamError),
+    /// What received the rows failed.
+    Sink(trimill_system::error::Error),
+}
+
+/// The memory of a thread that decodes.
+pub(super) struct Decoder {
+    /// The rows of the window, each at its number modulo the length.
+    rows: Vec<Decoded>,
+    limit: WindowLimit,
+    parts: Parts,
+    /// Where rows begin, from the window before the first one that is decoded.
+    begins: Vec<u64>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Decoded {
+    successors: Vec<u32>,
+    degree: u64,
+    /// Whether the successors are known: not where the row refers to one before the first that was decoded.
+    known: bool,
+}
+
+/// The successors of a row by how they are encoded, each part ascending.
+#[derive(Default)]
+struct Parts {
+    copied: Vec<u32>,
+    intervals: Vec<u32>,
+    residuals: Vec<u32>,
+}
+
+/// A row that is being decoded.
+struct Row<'a> {
+    rows: &'a [Decoded],
+    node: u64,
+    parts: &'a mut Parts,
+    known: bool,
+}
+
+impl Successors for Row<'_> {
+    #[inline(always)]
+    fn copy(&mut self, distance: u64, range: Range<u64>) {
+        let row = &self.rows[((self.node - distance) % self.rows.len() as u64) as usize];
+        match row.successors.get(range.start as usize..range.end as usize) {
+            Some(copied) if row.known => self.parts.copied.extend_from_slice(copied),
+            _ => self.known = false,
+        }
+    }
+
+    #[inline(always)]
+    fn interval(&mut self, ids: Range<u64>) {
+        self.parts.intervals.extend(ids.start as u32..ids.end as u32);
+    }
+
+    #[inline(always)]
+    fn residual(&mut self, id: u64) {
+        self.parts.residuals.push(id as u32);
+    }
+}
+
+impl Parts {
+    fn clear(&mut self) {
+        self.copied.clear();
+        self.intervals.clear();
+        self.residuals.clear();
+    }
+
+    /// Replaces `row` by all successors in ascending order; false if one occurs twice.
+    fn merge(&self, row: &mut Vec<u32>) -> bool {
+        row.clear();
+        let mut parts = [&self.copied[..], &self.intervals, &self.residuals];
+        row.reserve(parts.iter().map(|part| part.len()).sum());
+        parts.sort_by_key(|part| part.is_empty());
+        match parts {
+            [a, [], []] => row.extend_from_slice(a),
+            [a, b, []] => merge(a, b, row),
+            [a, b, c] => {
+                merge(a, b, row);
+                let both = std::mem::take(row);
+                row.reserve(both.len() + c.len());
+                merge(&both, c, row);
+            }
+        }
+        // Copies, intervals and residuals ascend by themselves.
+        row.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
+    }
+}
+
+/// Appends two ascending lists in order.
+fn merge(a: &[u32], b: &[u32], out: &mut Vec<u32>) {
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        out.push(x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(x > y);
+    }
+    out.extend_from_slice(&a[i..]);
+    out.extend_from_slice(&b[j..]);
+}
+
+impl Decoder {
+    /// For a stream of `bytes` bytes.
+    pub(super) fn new(encoding: &Encoding, bytes: u64) -> Self {
+        let length = encoding.window as usize + 1;
+        Self {
+            rows: vec![Decoded::default(); length],
+            limit: WindowLimit::new(encoding.window, bytes),
+            parts: Parts::default(),
+            begins: Vec::new(),
+        }
+    }
+
+    /// Decodes `chunk` from `bits`, a reader of the stream; `each` receives the successors of its rows in order. Returns how many
+    /// there were.
+    pub(super) fn decode<O: BitOrder>(
+        &mut self,
+        encoding: &Encoding,
+        chunk: &Chunk,
+        bits: &mut Bits<'_, O>,
+        offsets: Option<&Offsets<'_>>,
+        mut each: impl FnMut(u64, &[u32]) -> Result<()>,
+    ) -> std::result::Result<u64, Failed> {
+        self.begin(encoding, chunk, bits, offsets)?;
+        let length = self.rows.len() as u64;
+        let before = chunk.start - encoding.window.min(chunk.start);
+        let mut arcs = 0;
+        for node in chunk.start..chunk.rows.end {
+            let place = (node % length) as usize;
+            self.parts.clear();
+            let mut row = Row { rows: &self.rows, node, parts: &mut self.parts, known: true };
+            let degree_of = |distance: u64| self.rows[((node - distance) % length) as usize].degree;
+            let limit = &mut self.limit;
+            let mut read = |row: &mut Row<'_>| -> std::result::Result<u64, Impossible> {
+                let degree = encoding.degree(bits, u64::MAX)?;
+                limit.grow(node, degree)?;
+                encoding.successors(bits, (node, degree), degree_of, row)?;
+                Ok(degree)
+            };
+            let degree = read(&mut row).map_err(|_| Failed::Row(node))?;
+            let known = row.known;
+            let mut successors = std::mem::take(&mut self.rows[place].successors);
+            let ascends = self.parts.merge(&mut successors);
+            let wanted = node >= chunk.rows.start;
+            if known && !ascends {
+                return Err(Failed::Order(node));
+            }
+            if wanted && !known
+                || self.begins.get((node + 1 - before) as usize).is_some_and(|&end| end != bits.position())
+            {
+                return Err(Failed::Offset(node));
+            }
+            if wanted {
+                arcs += degree;
+                each(node, &successors).map_err(Failed::Sink)?;
+            }
+            self.rows[place] = Decoded { successors, degree, known };
+        }
+        Ok(arcs)
+    }
+
+    /// Finds the degrees of the rows before the first that is decoded, and moves `bits` to this one.
+    fn begin<O: BitOrder>(
+        &mut self,
+        encoding: &Encoding,
+        chunk: &Chunk,
+        bits: &mut Bits<'_, O>,
+        offsets: Option<&Offsets<'_>>,
+    ) -> std::result::Result<(), Failed> {
+        let length = self.rows.len() as u64;
+        let first = chunk.start - encoding.window.min(chunk.start);
+        self.begins.clear();
+        let mut set = |node: u64, degree| {
+            let row = &mut self.rows[(node % length) as usize];
+            (row.degree, row.known) = (degree, false);
+        };
+        match (&chunk.before, offsets) {
+            (Before::Offset(offset), Some(offsets)) => {
+                let many = chunk.rows.end + 1 - first;
+                offsets.read(*offset, many, &mut self.begins).map_err(Failed::Offsets)?;
+                for (node, &begin) in (first..chunk.start).zip(&self.begins) {
+                    bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
+                    set(node, encoding.degree(bits, u64::MAX).map_err(|_| Failed::Offset(node))?);
+                }
+            }
+            (Before::Degrees(degrees), _) => (first..).zip(degrees).for_each(|(node, &degree)| set(node, degree)),
+            (Before::Offset(_), None) => return Err(Failed::Offset(chunk.start)),
+        }
+        bits.seek(chunk.bits.start, (chunk.bits.end - chunk.bits.start) / 8);
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! The files of a BVGraph, and their names.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::compression::Compression;
+use trimill_system::error::{Error, Result};
+
+/// The files of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Files {
+    base: PathBuf,
+    pub(crate) graph: PathBuf,
+    pub(crate) properties: PathBuf,
+    pub(super) offsets: PathBuf,
+}
+
+impl Files {
+    /// The files meant by `NAME.graph`, `NAME.properties` or `NAME`.
+    pub(crate) fn of(path: &Path) -> Self {
+        let named = matches!(path.extension().and_then(|e| e.to_str()), Some("graph" | "properties"));
+        let base = if named { path.with_extension("") } else { path.to_path_buf() };
+        let with = |suffix: &str| {
+            let mut name = OsString::from(&base);
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Self { graph: with(".graph"), properties: with(".properties"), offsets: with(".offsets"), base }
+    }
+
+    /// Refuses a compressed `.graph`, whose name would be taken for a base name.
+    pub(super) fn check_packed(&self) -> Result<()> {
+        let name = self.base.to_string_lossy().to_ascii_lowercase();
+        if !Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || !self.base.is_file() {
+            return Ok(());
+        }
+        Err(Error::data(&self.base, "a compressed BVGraph")
+            .expected("NAME.graph as it is, with NAME.properties beside it")
+            .advice("decompress it first"))
+    }
+
+    /// Refuses names with dots.
+    pub(super) fn check_name(&self) -> Result<()> {
+        let Some(better) = name_without_dots(&self.base) else { return Ok(()) };
+        let name = self.base.file_name().unwrap_or_default().display();
+        Err(Error::data(&self.graph, format!("the base name '{name}' has a dot"))
+            .expected("a BVGraph's base name without dots, since what follows a dot is taken for a suffix")
+            .advice(format!("rename both files to {better}.graph and {better}.properties")))
+    }
+}
+
+/// Other WebGraph programs take `crawl.2024` for `crawl`. The name to take instead, if the name of a graph has a dot.
+pub fn name_without_dots(base: &Path) -> Option<String> {
+    let name = base.file_name().map(Path::new).filter(|name| name.extension().is_some())?;
+    Some(name.to_string_lossy().replace('.', "-"))
+}

@@ -1,0 +1,153 @@
+//! The rows of a graph, decoded where they are needed.
+//!
+//! The lengths of all rows come first: from the pass that cuts the stream, or, with a file of offsets, from the beginning of each row. Then
+//! any thread can decode any chunk.
+
+use std::sync::{Mutex, OnceLock};
+
+use rayon::prelude::*;
+
+use super::bits::{BitOrder, Bits};
+use super::chunk::{Before, Chunk};
+use super::chunks::{ChunkReader, Chunks};
+use super::{BATCH, Bvgraph};
+use crate::rows::{AdjacencyRows, PART, Piece};
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Kind, Result};
+use trimill_system::lock;
+
+/// The largest window of graphs that are read in this way: the degrees of as many rows are kept for each chunk.
+const LARGEST_WINDOW: u64 = 1 << 10;
+
+/// The rows of a graph.
+pub(super) struct CompressedRows<'a, O> {
+    graph: &'a Bvgraph,
+    chunks: OnceLock<Vec<Chunk>>,
+    /// Readers that no thread uses at the moment.
+    idle: Mutex<Vec<ChunkReader<'a, O>>>,
+}
+
+impl<'a, O: BitOrder> CompressedRows<'a, O> {
+    pub(super) fn new(graph: &'a Bvgraph) -> Self {
+        Self { graph, chunks: OnceLock::new(), idle: Mutex::default() }
+    }
+
+    /// Whether the first arcs, which ascend, could be those of a symmetric graph: each has its reverse, if the row of its head is
+    /// among them. So most directed graphs are recognised before all of them is read.
+    fn may_be_symmetric(&self, first: &Chunk) -> Result<bool> {
+        let mut arcs = Vec::new();
+        self.with_reader(|reader| {
+            reader.read(first, |tail, successors| {
+                if arcs.len() < BATCH {
+                    arcs.extend(successors.iter().map(|&head| (tail, u64::from(head))));
+                }
+                Ok(())
+            })
+        })?;
+        let Some(&(last, _)) = arcs.last() else { return Ok(true) };
+        Ok(arcs.iter().all(|&(u, v)| u.max(v) >= last || arcs.binary_search(&(v, u)).is_ok()))
+    }
+
+    fn with_reader<T>(&self, work: impl FnOnce(&mut ChunkReader<'a, O>) -> T) -> T {
+        let idle = lock(&self.idle).pop();
+        let mut reader = idle.unwrap_or_else(|| ChunkReader::new(self.graph, None));
+        let result = work(&mut reader);
+        lock(&self.idle).push(reader);
+        result
+    }
+
+    /// The chunks, and the degrees of all rows if there is no file of offsets; `None` if the graph is directed.
+    fn find_chunks(&self, control: &Control) -> Result<Option<(Vec<Chunk>, Vec<u32>)>> {
+        let task = control.task("read", Some(self.graph.file.bytes), Unit::Bytes);
+        let mut all = Chunks::<O>::new(self.graph, &task);
+        let (mut chunks, mut lengths) = (Vec::new(), Vec::new());
+        while let Some(chunk) = all.next(|degree| lengths.push(degree as u32))? {
+            control.check()?;
+            if chunks.is_empty() && !self.may_be_symmetric(&chunk)? {
+                return Ok(None);
+            }
+            chunks.push(chunk);
+        }
+        Ok(Some((chunks, lengths)))
+    }
+
+    /// The degrees of the rows of chunks with offsets; `None` if they have not all arcs.
+    fn degrees(&self, chunks: &[Chunk], control: &Control) -> Result<Option<Vec<u32>>> {
+        let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
+        let Some(offsets) = graph.offsets() else { return Ok(None) };
+        let mut lengths = vec![0; encoding.nodes as usize];
+        let mut rest = &mut lengths[..];
+        let parts: Vec<(&Chunk, &mut [u32])> = chunks
+            .iter()
+            .map(|chunk| {
+                let (part, after) =
+                    std::mem::take(&mut rest).split_at_mut((chunk.rows.end - chunk.rows.start) as usize);
+                rest = after;
+                (chunk, part)
+            })
+            .collect();
+        let sum = parts.into_par_iter().map(|(chunk, lengths)| -> Result<Option<u64>> {
+            control.check()?;
+            let Before::Offset(offset) = chunk.before else { return Ok(None) };
+            let first = chunk.start - encoding.window.min(chunk.start);
+            let mut begins = Vec::new();
+            if offsets.read(offset, chunk.rows.end - first, &mut begins).is_err() {
+                return Ok(None);
+            }
+            let mut bits = Bits::<O>::new(&graph.file.file, graph.file.bytes, None);
+            let mut sum = 0;
+            for (length, &begin) in lengths.iter_mut().zip(&begins[(chunk.rows.start - first) as usize..]) {
+                bits.seek(begin, chunk.bits.end.saturating_sub(begin) / 8);
+                let Ok(degree) = encoding.degree(&mut bits, graph.properties.arcs) else { return Ok(None) };
+                *length = degree as u32;
+                sum += degree;
+            }
+            Ok(Some(sum))
+        });
+        let sum = sum.try_reduce(|| Some(0u64), |a, b| Ok(a.zip(b).and_then(|(a, b)| a.checked_add(b))))?;
+        Ok((sum == Some(graph.properties.arcs)).then_some(lengths))
+    }
+}
+
+impl<O: BitOrder> AdjacencyRows for CompressedRows<'_, O> {
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+        if self.graph.properties.encoding.window > LARGEST_WINDOW {
+            return Ok(None);
+        }
+        // The scan reports what is wrong.
+        let found = self.find_chunks(control).or_else(|e| if e.kind() == Kind::Data { Ok(None) } else { Err(e) })?;
+        let Some((chunks, lengths)) = found else { return Ok(None) };
+        let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
+        let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
+        let _ = self.chunks.set(chunks);
+        Ok(lengths)
+    }
+
+    fn starts(&self) -> Option<Vec<u64>> {
+        Some(self.chunks.get()?.iter().map(|chunk| chunk.rows.start).collect())
+    }
+
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        let chunks = self.chunks.get().map_or(&[][..], |chunks| chunks);
+        let place = chunks.partition_point(|chunk| chunk.rows.start < piece.ids.start);
+        let Some(chunk) = chunks.get(place).filter(|chunk| chunk.rows == piece.ids) else { return Ok(()) };
+        part.clear();
+        let mut more = true;
+        self.with_reader(|reader| {
+            reader.read(chunk, |_, successors| {
+                if more {
+                    part.extend_from_slice(successors);
+                    if part.len() >= PART {
+                        more = take(part)?;
+                        part.clear();
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        if more && !part.is_empty() {
+            take(part)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! A hash of all bytes of a file.
+//!
+//! Readers map windows of a file from many threads, in no order, several times, and decompress some of it, so there is no
+//! single stream of bytes that could be hashed meanwhile. So hashing is a separate pass, over what reading has just left in
+//! the page cache: blocks of [`BLOCK`] in parallel (XXH3, some 10 GB/s a core), whose hashes are hashed in order. It costs one
+//! more pass over the bytes, usually from memory, and only if something is to be kept: a job without cache and run directory
+//! hashes nothing. Memory: [`PIECE`] a thread.
+
+use std::fs::File;
+use std::path::Path;
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
+
+use trimill_system::control::Control;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// Bytes that one thread hashes.
+const BLOCK: u64 = 4 << 20;
+/// Bytes that are read at a time; they fit in a core's cache.
+const PIECE: usize = 256 << 10;
+
+/// The hash of the first `bytes` bytes of `file`, which has so many. `path` is for errors.
+pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
+    let mut blocks = (0..bytes.div_ceil(BLOCK))
+        .into_par_iter()
+        .map_init(Vec::new, |buffer, block| {
+            control.check()?;
+            let (mut at, end) = (block * BLOCK, bytes.min((block + 1) * BLOCK));
+            let mut hash = Xxh3Default::new();
+            while at < end {
+                buffer.resize(PIECE.min((end - at) as usize), 0);
+                disk::read_at(file, buffer, at).map_err(|e| Error::read(path, e))?;
+                hash.update(buffer);
+                at += buffer.len() as u64;
+            }
+            Ok(hash.digest128())
+        })
+        .collect::<Result<Vec<u128>>>()?;
+    // So a file of one block and a file that holds its hash have different hashes.
+    blocks.push(u128::from(bytes));
+    Ok(xxh3_128(bytemuck::cast_slice(&blocks)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn of(bytes: &[u8]) -> u128 {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        hash(&file, Path::new("x"), bytes.len() as u64, &Control::silent()).unwrap()
+    }
+
+    #[test]
+    fn every_byte_every_length_and_the_order_of_blocks_matter() {
+        let block = BLOCK as usize;
+        let mut bytes: Vec<u8> = (0..2 * block + 100).map(|i| (i % 251) as u8).collect();
+        let plain = of(&bytes);
+        assert_eq!(plain, of(&bytes));
+        for at in [0, 1, PIECE - 1, PIECE, block / 2, block - 1, block, block + 77, 2 * block, bytes.len() - 1] {
+            bytes[at] ^= 1;
+            assert_ne!(plain, of(&bytes), "byte {at}");
+            bytes[at] ^= 1;
+        }
+        for cut in [1, 100, 101, block] {
+            assert_ne!(plain, of(&bytes[..bytes.len() - cut]));
+        }
+        let swapped = [&bytes[block..2 * block], &bytes[..block], &bytes[2 * block..]].concat();
+        assert_ne!(plain, of(&swapped));
+        assert_ne!(of(&[]), of(&[0]));
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_an_error() {
+        let error = hash(&tempfile::tempfile().unwrap(), Path::new("g.txt"), 1, &Control::silent()).unwrap_err();
+        assert!(error.to_string().starts_with("g.txt: cannot be read"), "{error}");
+    }
+}

@@ -1,0 +1,224 @@
+//! Detects the format of a file: by its content if that is unambiguous, else by its suffix. If two formats are possible, the
+//! file is refused with the names of both, of which the user has to choose one.
+//!
+//! Content first: the first bytes of NumPy, SciPy and Parquet files, a Matrix Market banner, a header of a `.sg` file that agrees with the file's size, text of numbers. Text
+//! whose rows differ in length is not an edge list, so it is METIS if it begins like such a file; the METIS reader then checks
+//! all of it. A `.graph` is a METIS file or a BVGraph, never an edge list. Raw pairs can only be recognised by their suffix.
+//! Reads at most 64 KiB.
+
+use std::path::Path;
+
+use super::bvgraph::Files;
+use super::compression::Compression;
+use super::file::InputFile;
+use super::format::Format;
+use super::gapbs;
+use super::head::BYTE_ORDER_MARK;
+use super::hints::{is_mostly_text, is_utf16, utf16};
+use super::metis;
+use super::npy;
+use super::number::{columns, whole};
+use super::pairs::is_blank_or_comment;
+use trimill_system::error::{Error, Result};
+
+const HEAD: u64 = 1 << 16;
+
+/// The first and the last bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
+
+/// Whether `path` names a BVGraph by its base name or its `.properties`.
+pub(super) fn names_bvgraph(path: &Path) -> bool {
+    if path.extension().is_some_and(|suffix| suffix == "properties") {
+        return true;
+    }
+    let files = Files::of(path);
+    !path.exists() && files.graph != path && (files.graph.is_file() || files.properties.is_file())
+}
+
+/// The format of an open file.
+///
+/// # Errors
+/// When it cannot be determined, or may be either of two.
+pub(super) fn detect(file: &InputFile) -> Result<Format> {
+    let suffix = suffix(file.name());
+    let by_suffix = format_of_suffix(&suffix);
+    let binary = by_suffix.filter(|&format| is_binary(format));
+    // Raw numbers may look like the beginning of a compressed file.
+    if file.compression.is_some() && binary.is_some() && !file.is_packed()? {
+        return known(by_suffix, file);
+    }
+    let head = file.head(HEAD)?;
+    if let Some(format) = format_of_magic(&head, file)?.filter(|&format| binary.is_none() || format != Format::ScipyNpz)
+    {
+        return Ok(format);
+    }
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&head);
+    if head.get(..14).is_some_and(|banner| banner.eq_ignore_ascii_case(b"%%MatrixMarket")) {
+        return Ok(Format::MatrixMarket);
+    }
+    let text = is_text(head);
+    if suffix == "graph" && !text {
+        return Ok(Format::Bvgraph);
+    }
+    if file.compression.is_none() && gapbs::fits(head, file.bytes) {
+        return Ok(Format::GapbsSg);
+    }
+    if is_utf16(head) {
+        return Err(utf16().at(&file.path));
+    }
+    let no_text = by_suffix.filter(|&format| is_binary(format) || has_magic(format));
+    if let Some(other) = no_text.filter(|_| text || is_mostly_text(head)) {
+        return Err(Error::data(&file.path, format!("holds text, and its suffix says {other}"))
+            .expected("a content and a suffix that agree")
+            .advice(format!("name it with --format text or with --format {other}")));
+    }
+    if !text {
+        return known(by_suffix, file);
+    }
+    match suffix.as_str() {
+        "mtx" | "mm" => Ok(Format::MatrixMarket),
+        "metis" => Ok(Format::Metis),
+        "graph" => text_of_graph(head, file),
+        _ if is_metis(head, file) => Ok(Format::Metis),
+        _ => Ok(Format::Text),
+    }
+}
+
+fn known(format: Option<Format>, file: &InputFile) -> Result<Format> {
+    format.ok_or_else(|| {
+        Error::data(&file.path, "the format cannot be told by content or suffix")
+            .advice(format!("name it with --format, one of {}", Format::names()))
+    })
+}
+
+/// The format of files that begin in a way of their own.
+fn format_of_magic(head: &[u8], file: &InputFile) -> Result<Option<Format>> {
+    Ok(match head {
+        head if head.starts_with(npy::header::MAGIC) => Some(Format::Npy),
+        // Other archives were unpacked before.
+        head if is_zip(head) => Some(Format::ScipyNpz),
+        head if head.starts_with(PARQUET) && (file.compression.is_some() || ends_with(file, PARQUET)?) => {
+            Some(Format::Parquet)
+        }
+        _ => None,
+    })
+}
+
+/// Whether a file with these first bytes is a zip archive, with members or without.
+pub(super) fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+/// Whether the last bytes of a plain file are `mark`.
+fn ends_with(file: &InputFile, mark: &[u8]) -> Result<bool> {
+    let start = file.bytes.saturating_sub(mark.len() as u64);
+    Ok(&*file.window(start, file.bytes)? == mark)
+}
+
+/// The format that a name says, if it says one.
+pub(super) fn by_suffix(path: &Path) -> Option<Format> {
+    format_of_suffix(&suffix(path))
+}
+
+/// Whether the name is one that files of a format have.
+pub(super) fn is_named(path: &Path) -> bool {
+    by_suffix(path).is_some()
+}
+
+/// The suffix in lower case, for a compressed file that of the plain file; `out` for `out.NAME` of KONECT, if NAME is not
+/// the suffix of another format.
+fn suffix(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let name = Compression::SUFFIXES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    match name.rsplit_once('.') {
+        Some((_, suffix)) if format_of_suffix(suffix).is_some() => suffix.to_owned(),
+        _ if name.starts_with("out.") => "out".into(),
+        Some((_, suffix)) => suffix.to_owned(),
+        None => String::new(),
+    }
+}
+
+fn format_of_suffix(suffix: &str) -> Option<Format> {
+    Some(match suffix {
+        "txt" | "tsv" | "csv" | "el" | "wel" | "edges" | "edgelist" | "jlg" | "out" => Format::Text,
+        "mtx" | "mm" => Format::MatrixMarket,
+        "metis" => Format::Metis,
+        "sg" => Format::GapbsSg,
+        "g500" | "graph500" => Format::Graph500,
+        "bin" | "bin32" | "u32" => Format::BinU32,
+        "bin64" | "u64" => Format::BinU64,
+        "graph" => Format::Bvgraph,
+        "npy" => Format::Npy,
+        "npz" => Format::ScipyNpz,
+        "parquet" | "pq" => Format::Parquet,
+        _ => return None,
+    })
+}
+
+/// Whether a format has no mark of its own, or one that other files may begin with.
+pub(super) const fn is_binary(format: Format) -> bool {
+    matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
+}
+
+/// Whether files of a format begin in a way of their own.
+const fn has_magic(format: Format) -> bool {
+    matches!(format, Format::Npy | Format::ScipyNpz | Format::Parquet)
+}
+
+/// Whether all bytes can occur in a text.
+fn is_text(head: &[u8]) -> bool {
+    !head.iter().any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c) || byte == 0x7f)
+        && match std::str::from_utf8(head) {
+            Ok(_) => true,
+            // Cut in the middle of a character, or numbers with Latin-1 names in comments.
+            Err(error) => error.error_len().is_none() || is_numbers(head),
+        }
+}
+
+/// Whether some complete line, or the whole, begins with a digit.
+fn is_numbers(head: &[u8]) -> bool {
+    head.split(|&byte| byte == b'\n')
+        .take(1000)
+        .filter(|line| !is_blank_or_comment(line))
+        .take(2)
+        .any(|line| line.trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
+}
+
+/// The format of a `.graph` that is text.
+fn text_of_graph(head: &[u8], file: &InputFile) -> Result<Format> {
+    let first = lines(head).find(|line| !line.is_empty());
+    if first.is_some_and(|line| metis::parse_header(line).is_some()) {
+        return Ok(Format::Metis);
+    }
+    if file.compression.is_none() && Files::of(&file.path).properties.is_file() {
+        return Ok(Format::Bvgraph);
+    }
+    Err(Error::data(&file.path, "text without the header of a METIS file")
+        .expected("'n m [fmt [ncon]]' in the first line of a .graph, or a BVGraph")
+        .advice("if it is an edge list, name it with --format text"))
+}
+
+/// The lines that are not METIS comments, without blanks around them.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"%")).map(<[u8]>::trim_ascii)
+}
+
+/// Whether a text begins like a METIS file and unlike an edge list: rows of different lengths after a header that fits them.
+fn is_metis(head: &[u8], file: &InputFile) -> bool {
+    let mut rows = lines(head).skip_while(|line| line.is_empty());
+    let Some(header) = rows.next().and_then(metis::parse_header) else { return false };
+    let mut rows: Vec<&[u8]> = rows.collect();
+    // The last line may be cut, or is the empty one after the last line end.
+    rows.pop_if(|last| file.bytes > HEAD || last.is_empty());
+    let seen = rows.iter().rposition(|row| !row.is_empty()).map_or(0, |last| last + 1) as u64;
+    // Each of 2 m neighbours takes a digit and a separator, except the last one.
+    let room = file.compression.is_some() || u128::from(header.edges) * 4 <= u128::from(file.bytes) + 1;
+    let weights = header.before_neighbours > 0 || header.edge_weights;
+    let neighbour = |column| whole(column).is_some_and(|id| weights || (1..=header.vertices).contains(&id));
+    let mut lengths = rows.iter().filter(|row| !row.is_empty()).map(|row| columns(row).count());
+    let first = lengths.next();
+    seen <= header.vertices
+        && room
+        && lengths.any(|length| Some(length) != first)
+        && rows.iter().flat_map(|row| columns(row)).all(neighbour)
+}

@@ -1,0 +1,266 @@
+//! An opened input file, from which every reader starts.
+//!
+//! All reads are by position (`pread`, mapped windows), so tasks share one descriptor. Input that cannot be read twice
+//! (standard input, a pipe) is first copied to an anonymous temporary file, which is removed when it is closed. So is
+//! the plain text of a compressed file whose format cannot be read in one pass. Costs one copy of the data on disk.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+
+use super::compression::Compression;
+use super::spool::{Spool, plain_at_least};
+use super::stat::{Stat, changed};
+use trimill_system::control::{Control, Task};
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::Window;
+
+/// How long to wait for a pipe before checking for a stop: a signal does not end the waiting.
+const SILENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// The fewest bytes of a gzip file: its header, an empty block, its checksum.
+const SMALLEST_PACKED: u64 = 18;
+
+/// A file that is open, is not empty, and can be read at any position.
+#[derive(Debug)]
+pub(super) struct InputFile {
+    /// What messages call it.
+    pub(super) path: PathBuf,
+    /// Its name in the archive that it was unpacked from.
+    pub(super) member: Option<PathBuf>,
+    pub(super) file: File,
+    pub(super) bytes: u64,
+    pub(super) compression: Option<Compression>,
+    /// Whether it was copied from standard input or a pipe, so that no path names these bytes.
+    pub(super) spooled: bool,
+}
+
+impl InputFile {
+    /// Opens the file at `path`; a pipe is copied into `work_dir` first.
+    pub(super) fn open(path: &Path, work_dir: &Path, control: &Control) -> Result<Self> {
+        // Opening a pipe that has no writer yet would wait, and could not be stopped.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
+        let file = opened.map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => Error::data(path, "does not exist").advice("check the path"),
+            _ => Error::read(path, e),
+        })?;
+        let metadata = file.metadata().map_err(|e| Error::read(path, e))?;
+        if metadata.is_dir() {
+            return Err(Error::data(path, "is a directory").expected("a file that holds a graph"));
+        }
+        if metadata.is_file() { Self::new(path, file, false) } else { Self::spool(path, file, work_dir, control) }
+    }
+
+    /// Copies standard input into `work_dir`.
+    pub(super) fn stdin(work_dir: &Path, control: &Control) -> Result<Self> {
+        let path = Path::new("(standard input)");
+        let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(|e| Error::read(path, e))?);
+        // If it is a file, others may write to it while it is copied.
+        let look =
+            || file.metadata().map(|found| found.is_file().then(|| Stat::of(&found))).map_err(|e| Error::read(path, e));
+        let before = look()?;
+        let input = Self::spool(path, io::stdin().lock(), work_dir, control)?;
+        let differs = before.zip(look()?).and_then(|(before, now)| before.difference(&now));
+        differs.map_or(Ok(input), |how| Err(changed(path, &how)))
+    }
+
+    /// Copies all bytes of `from` into an anonymous file in `work_dir`.
+    fn spool(path: &Path, mut from: impl Read + AsFd, work_dir: &Path, control: &Control) -> Result<Self> {
+        let mut spool = Spool::new("a copy", path, work_dir, 0)?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            control.check()?;
+            match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&SILENCE)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                // Input that cannot be polled is read at once.
+                Ok(_) | Err(_) => {}
+            }
+            let read = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => continue,
+                Err(e) => return Err(Error::read(path, e)),
+            };
+            spool.write(&buffer[..read])?;
+        }
+        Self::new(path, spool.finish(), true)
+    }
+
+    fn new(path: &Path, file: File, spooled: bool) -> Result<Self> {
+        let bytes = file.metadata().map_err(|e| Error::read(path, e))?.len();
+        if bytes == 0 {
+            return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
+        }
+        let mut input = Self { path: path.to_path_buf(), member: None, file, bytes, compression: None, spooled };
+        input.compression = Compression::of(&input.raw_head(Compression::HEAD)?);
+        Ok(input)
+    }
+
+    /// The member `name` of this archive, whose bytes were copied to `file`.
+    pub(super) fn member(&self, name: &str, file: File) -> Result<Self> {
+        let path = PathBuf::from(format!("{}: {name}", self.path.display()));
+        Ok(Self { member: Some(PathBuf::from(name)), ..Self::new(&path, file, self.spooled)? })
+    }
+
+    /// The name whose suffix says what is in the file.
+    pub(super) fn name(&self) -> &Path {
+        self.member.as_deref().unwrap_or(&self.path)
+    }
+
+    /// This file if it is plain, else its plain text in an anonymous file in `work_dir`.
+    pub(super) fn decompressed(self, work_dir: &Path, control: &Control) -> Result<Self> {
+        let Some(compression) = self.compression else { return Ok(self) };
+        let at_least = plain_at_least(&self.file, compression);
+        let mut spool = Spool::new("the plain text", &self.path, work_dir, at_least)?;
+        let mut stream = self.stream(None)?;
+        loop {
+            control.check()?;
+            let plain = stream.fill_buf().map_err(|e| self.damaged(e))?;
+            let read = plain.len();
+            if read == 0 {
+                break;
+            }
+            spool.write(plain)?;
+            stream.consume(read);
+        }
+        drop(stream);
+        let file = spool.finish();
+        // A file that is compressed twice is not decompressed again; no format begins like that, so it is refused.
+        Ok(Self { compression: None, member: self.member, ..Self::new(&self.path, file, self.spooled)? })
+    }
+
+    /// Whether a file that begins like a compressed one is one, and not raw numbers that happen to begin so: its name says so,
+    /// or it can be decoded.
+    pub(super) fn is_packed(&self) -> Result<bool> {
+        let name = self.name().to_string_lossy().to_ascii_lowercase();
+        if self.compression.is_none() || Compression::SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
+            return Ok(self.compression.is_some());
+        }
+        let decoded = self.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
+        Ok(self.bytes >= SMALLEST_PACKED && decoded.map_or_else(|e| e.kind() == io::ErrorKind::UnexpectedEof, |_| true))
+    }
+
+    /// As [`Self::decompressed`], for formats of raw numbers.
+    pub(super) fn unpacked(self, work_dir: &Path, control: &Control) -> Result<Self> {
+        if self.is_packed()? { self.decompressed(work_dir, control) } else { Ok(Self { compression: None, ..self }) }
+    }
+
+    /// The first bytes as stored on disk, at most `most`.
+    pub(super) fn raw_head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        Pread { file: &self.file, at: 0, task: None }
+            .take(most)
+            .read_to_end(&mut head)
+            .map_err(|e| Error::read(&self.path, e))?;
+        Ok(head)
+    }
+
+    /// The first bytes after decompression, at most `most`.
+    pub(super) fn head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        self.stream(None)?.take(most).read_to_end(&mut head).map_err(|e| self.damaged(e))?;
+        Ok(head)
+    }
+
+    /// As [`Self::head`], but of a damaged stream what can be decoded: those who read all of it report the damage.
+    pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
+        let mut head = Vec::new();
+        match self.stream(None)?.take(most).read_to_end(&mut head) {
+            Err(error) if error.raw_os_error().is_some() => Err(self.damaged(error)),
+            _ => Ok(head),
+        }
+    }
+
+    /// All bytes in order, decompressed; advances `task` by the bytes read from disk.
+    pub(super) fn stream<'a>(&'a self, task: Option<&'a Task>) -> Result<Box<dyn BufRead + 'a>> {
+        let raw = BufReader::with_capacity(1 << 18, Pread { file: &self.file, at: 0, task });
+        Ok(match self.compression {
+            None => Box::new(raw),
+            Some(Compression::Gzip) => {
+                Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(raw)))
+            }
+            Some(Compression::Zstd) => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(&self.path, e))?;
+                Box::new(BufReader::with_capacity(1 << 18, decoder))
+            }
+            Some(Compression::Bzip2) => {
+                Box::new(BufReader::with_capacity(1 << 18, bzip2::bufread::MultiBzDecoder::new(raw)))
+            }
+        })
+    }
+
+    /// The error for a stream that could not be read further.
+    pub(super) fn damaged(&self, error: io::Error) -> Error {
+        let Some((name, suffix)) = self.compression.map(Compression::names) else {
+            return Error::read(&self.path, error);
+        };
+        let found = if error.kind() == io::ErrorKind::UnexpectedEof {
+            format!("the {name} stream is truncated: it ends in the middle")
+        } else {
+            format!("the {name} stream is damaged ({error})")
+        };
+        Error::data(&self.path, found).expected(format!("a complete {suffix} file")).advice("fetch the file again")
+    }
+
+    /// Maps a range of the bytes on disk.
+    pub(super) fn window(&self, start: u64, end: u64) -> Result<Window> {
+        Window::new(&self.file, &self.path, start..end.min(self.bytes))
+    }
+
+    /// The 1-based line of the byte at `at` of a plain file. Reads all before it: for errors only.
+    pub(super) fn line_of(&self, at: u64) -> Result<u64> {
+        let (mut line, mut start) = (1, 0);
+        while start < at {
+            let end = at.min(start + (8 << 20));
+            line += memchr::memchr_iter(b'\n', &self.window(start, end)?).count() as u64;
+            start = end;
+        }
+        Ok(line)
+    }
+
+    /// Completes an error about byte `at` of a plain file with the file and the line.
+    pub(super) fn locate(&self, error: Error, at: u64) -> Error {
+        match self.line_of(at) {
+            Ok(line) => error.at(&self.path).line(line),
+            Err(_) => error.at(&self.path),
+        }
+    }
+}
+
+/// Reads a shared descriptor, at its own position.
+pub(super) struct Pread<'a> {
+    pub(super) file: &'a File,
+    pub(super) at: u64,
+    pub(super) task: Option<&'a Task>,
+}
+
+impl Read for Pread<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        disk::before_read()?;
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        if let Some(task) = self.task {
+            task.advance(read as u64);
+        }
+        Ok(read)
+    }
+}
+
+impl Seek for Pread<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let (from, by) = match to {
+            SeekFrom::Start(at) => (at, 0),
+            SeekFrom::Current(by) => (self.at, by),
+            SeekFrom::End(by) => (self.file.metadata()?.len(), by),
+        };
+        self.at = from.checked_add_signed(by).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,132 @@
+//! The names of the formats that are read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A format of graph files. Its name is the same on the command line, in job files and in results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// WebGraph's `.graph` and `.properties`.
+    Bvgraph,
+    /// An edge list as text: SNAP, KONECT, Graph Challenge, GAPBS `.el`, CSV; plain, `.gz`, `.bz2` or `.zst`.
+    Text,
+    /// Matrix Market, coordinate.
+    MatrixMarket,
+    /// METIS `.graph`.
+    Metis,
+    /// The serialized graph of the GAP Benchmark Suite, `.sg`.
+    GapbsSg,
+    /// Packed edges of the Graph500 generator, 12 bytes each.
+    Graph500,
+    /// Pairs of little-endian `u32`.
+    BinU32,
+    /// Pairs of little-endian `u64`.
+    BinU64,
+    /// NumPy `.npy`: an array of integers of two columns.
+    Npy,
+    /// SciPy `.npz`: a sparse matrix (CSR, CSC, COO).
+    ScipyNpz,
+    /// Apache Parquet: two columns of integers; in builds with the feature `parquet`.
+    Parquet,
+}
+
+impl Format {
+    /// All formats, in the order in which help texts list them.
+    pub const ALL: [Self; 11] = [
+        Self::Bvgraph,
+        Self::Text,
+        Self::MatrixMarket,
+        Self::Metis,
+        Self::GapbsSg,
+        Self::Graph500,
+        Self::BinU32,
+        Self::BinU64,
+        Self::Npy,
+        Self::ScipyNpz,
+        Self::Parquet,
+    ];
+
+    /// The name as it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bvgraph => "bvgraph",
+            Self::Text => "text",
+            Self::MatrixMarket => "matrix-market",
+            Self::Metis => "metis",
+            Self::GapbsSg => "gapbs-sg",
+            Self::Graph500 => "graph500",
+            Self::BinU32 => "bin-u32",
+            Self::BinU64 => "bin-u64",
+            Self::Npy => "npy",
+            Self::ScipyNpz => "scipy-npz",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Bvgraph => "WebGraph: .graph with .properties beside it",
+            Self::Text => "edge list: SNAP, KONECT, Graph Challenge, GAPBS .el, CSV; plain, .gz, .bz2 or .zst",
+            Self::MatrixMarket => "Matrix Market, coordinate",
+            Self::Metis => "METIS .graph",
+            Self::GapbsSg => "serialized graph of the GAP Benchmark Suite",
+            Self::Graph500 => "packed edges of the Graph500 generator, 12 bytes each",
+            Self::BinU32 => "pairs of u32, little-endian",
+            Self::BinU64 => "pairs of u64, little-endian",
+            Self::Npy => "NumPy .npy: an array of integers of two columns",
+            Self::ScipyNpz => "SciPy .npz: a sparse matrix (CSR, CSC, COO)",
+            Self::Parquet => "Parquet: two columns of integers; in builds with the feature parquet",
+        }
+    }
+
+    /// Whether one graph may be spread over several files.
+    pub const fn takes_several_files(self) -> bool {
+        matches!(self, Self::Text | Self::Graph500 | Self::BinU32 | Self::BinU64 | Self::Npy | Self::Parquet)
+    }
+
+    /// All names, separated by `, `.
+    pub(crate) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| format!("'{text}' is not a format; expected one of {}", Self::names()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_has_one_name_everywhere() {
+        let schema = serde_json::to_string(&schemars::schema_for!(Format)).unwrap();
+        for format in Format::ALL {
+            let name = format.to_string();
+            assert_eq!(name.parse(), Ok(format));
+            assert_eq!(serde_json::to_value(format).unwrap(), serde_json::Value::String(name.clone()));
+            assert_eq!(serde_json::from_str::<Format>(&format!("\"{name}\"")).unwrap(), format);
+            assert!(schema.contains(&format!("\"{name}\"")), "{name} in {schema}");
+        }
+        assert!("edgelist".parse::<Format>().unwrap_err().contains("matrix-market"));
+    }
+}

@@ -1,0 +1,170 @@
+//! A file of several zstd frames (`pzstd`, files that were concatenated), decoded by all threads.
+//!
+//! Frames are independent, so those that are wholly in a buffer are decoded at the same time, a batch after another. A frame that is too
+//! large for this, as the only one of most files is, is decoded as a stream; so is one that cannot be decoded, which reports what is wrong.
+//!
+//! Memory: for each thread [`PACKED`] bytes of the file and [`PLAIN`] bytes of a frame.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+
+use rayon::prelude::*;
+use zstd::stream::read::Decoder;
+use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
+
+use super::file::Pread;
+use trimill_system::control::Task;
+use trimill_system::mapped::with_capacity;
+
+/// Bytes of the file that are read at once, for each thread; a larger frame is decoded as a stream.
+const PACKED: usize = 4 << 20;
+
+/// The most bytes of a frame that are decoded at once.
+const PLAIN: u64 = 8 << 20;
+
+/// The fewest threads for which that pays off: frames that wait to be parsed leave the caches, as a stream's bytes do not.
+const FEWEST_THREADS: usize = 4;
+
+/// A frame that is decoded as a stream.
+type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
+
+/// The plain bytes of all frames of a file.
+pub(super) struct Frames<'a> {
+    file: &'a File,
+    task: Option<&'a Task>,
+    /// Where the next frame begins in the file.
+    at: u64,
+    /// The bytes of the file from there on.
+    packed: Vec<u8>,
+    /// Memory for frames.
+    spare: Vec<Vec<u8>>,
+    /// Frames that were decoded; the first one is being read from `next` on.
+    ready: VecDeque<Vec<u8>>,
+    next: usize,
+    single: Option<Single<'a>>,
+    /// The next frame is to be decoded as a stream.
+    is_single: bool,
+}
+
+impl<'a> Frames<'a> {
+    /// From the beginning of `file`.
+    pub(super) fn new(file: &'a File, task: Option<&'a Task>) -> Self {
+        let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
+        Self { file, task, at: 0, packed, spare, ready, next: 0, single: None, is_single: false }
+    }
+
+    /// Decodes the next frames into `ready`, or begins to decode a single one; false at the end of the file.
+    fn decode(&mut self) -> io::Result<bool> {
+        if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
+            let Self { file, packed, .. } = self;
+            let (most, before) = (PACKED * rayon::current_num_threads(), packed.len());
+            if packed.capacity() == 0 {
+                *packed = with_capacity(most);
+            }
+            let rest = Pread { file, at: self.at + before as u64, task: None };
+            rest.take((most - before) as u64).read_to_end(packed)?;
+            self.decode_in_parallel();
+            if !self.ready.is_empty() {
+                return Ok(true);
+            }
+        }
+        self.packed = Vec::new();
+        self.is_single = false;
+        let mut from = BufReader::with_capacity(1 << 18, Pread { file: self.file, at: self.at, task: self.task });
+        if from.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        self.single = Some(BufReader::with_capacity(1 << 18, Decoder::with_buffer(from)?.single_frame()));
+        Ok(true)
+    }
+
+    /// Decodes the frames that are wholly in memory, if there are several, until one must be decoded as a stream.
+    fn decode_in_parallel(&mut self) {
+        let Self { packed, spare, ready, .. } = self;
+        let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
+        while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
+            // The size of the contents may not be in the frame.
+            plain += get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
+            if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
+                break;
+            }
+            frames.push((end..end + size, spare.pop().unwrap_or_else(|| with_capacity(PLAIN as usize))));
+            end += size;
+        }
+        // One alone is no faster so.
+        if frames.len() < 2 {
+            self.is_single = true;
+            return;
+        }
+        let decoded: Vec<_> =
+            frames.into_par_iter().map(|(frame, plain)| (frame.end, decoded(&packed[frame], plain))).collect();
+        let mut done = 0;
+        for (end, plain) in decoded {
+            let Some(plain) = plain else {
+                self.is_single = true;
+                break;
+            };
+            ready.push_back(plain);
+            done = end;
+        }
+        packed.drain(..done);
+        self.at += done as u64;
+        self.task.inspect(|task| task.advance(done as u64));
+    }
+}
+
+/// The bytes of a frame, if it can be decoded and there are not too many.
+fn decoded(frame: &[u8], mut plain: Vec<u8>) -> Option<Vec<u8>> {
+    plain.clear();
+    Decoder::with_buffer(frame).ok()?.take(PLAIN + 1).read_to_end(&mut plain).ok()?;
+    (plain.len() as u64 <= PLAIN).then_some(plain)
+}
+
+impl BufRead for Frames<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        loop {
+            if let Some(single) = &mut self.single {
+                if !single.fill_buf()?.is_empty() {
+                    break;
+                }
+                if let Some(ended) = self.single.take() {
+                    let rest = ended.into_inner().finish();
+                    let buffered = rest.buffer().len() as u64;
+                    self.at = rest.into_inner().at - buffered;
+                }
+            } else if self.ready.front().is_some_and(|plain| self.next < plain.len()) {
+                break;
+            } else if let Some(plain) = self.ready.pop_front() {
+                self.spare.push(plain);
+                self.next = 0;
+            } else if !self.decode()? {
+                return Ok(&[]);
+            }
+        }
+        match &mut self.single {
+            Some(single) => single.fill_buf(),
+            None => Ok(self.ready.front().map_or(&[], |plain| &plain[self.next..])),
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        match &mut self.single {
+            Some(single) => single.consume(bytes),
+            None => self.next += bytes,
+        }
+    }
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let now = {
+            let plain = self.fill_buf()?;
+            let now = plain.len().min(into.len());
+            into[..now].copy_from_slice(&plain[..now]);
+            now
+        };
+        self.consume(now);
+        Ok(now)
+    }
+}

@@ -1,0 +1,259 @@
+//! Serialized graphs of the GAP Benchmark Suite (`.sg`): the memory image of a CSR, little-endian.
+//!
+//! ```text
+//! u8 directed | i64 arcs | i64 n | i64 offsets[n + 1] | i32 neighbours[offsets[n]]
+//! ```
+//!
+//! In a file of a directed graph, offsets and neighbours of the inverse follow, which are not read. An undirected one stores
+//! every edge from both ends, and both are delivered. The number of arcs is taken from `offsets[n]` and checked against
+//! the header and the size of the file; offsets must ascend, neighbours must be in `0..n`.
+//!
+//! All threads read: a task owns a range of arcs and finds its first row by bisection of the offsets in the file.
+//! Memory: two windows a thread. Time: the first scan reads the offsets once more, to check them.
+
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use super::batch::Batch;
+use super::file::InputFile;
+use super::lines::Sizes;
+use super::parallel::in_order;
+use super::rows::{AdjacencyRows, Piece, read_in_parts};
+use super::{ArcSink, Reader, check_vertices};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// Where the offsets begin.
+const OFFSETS: u64 = 17;
+
+/// A graph whose header and size were checked.
+pub(super) struct GapbsSg {
+    file: InputFile,
+    directed: bool,
+    vertices: u64,
+    arcs: u64,
+    window: u64,
+    checked: OnceLock<()>,
+}
+
+/// The fields of the header: whether directed, arcs, vertices.
+fn header(head: &[u8]) -> Option<(bool, u64, u64)> {
+    let (&directed, rest) = head.split_first()?;
+    let (arcs, rest) = rest.split_first_chunk::<8>()?;
+    let vertices = rest.first_chunk::<8>()?;
+    let (arcs, vertices) = (i64::from_le_bytes(*arcs), i64::from_le_bytes(*vertices));
+    if directed > 1 {
+        return None;
+    }
+    Some((directed == 1, u64::try_from(arcs).ok()?, u64::try_from(vertices).ok()?))
+}
+
+/// The sizes that a file with this header can have.
+fn sizes(directed: bool, arcs: u64, vertices: u64) -> Option<[u64; 2]> {
+    let csr = vertices.checked_add(1)?.checked_mul(8)?.checked_add(arcs.checked_mul(4)?)?;
+    let once = OFFSETS.checked_add(csr)?;
+    Some([once, if directed { once.checked_add(csr)? } else { once }])
+}
+
+/// Whether a file that begins with `head` and has this size can only be a `.sg` file.
+pub(super) fn fits(head: &[u8], bytes: u64) -> bool {
+    header(head).is_some_and(|(directed, arcs, vertices)| {
+        // Some writers count each undirected edge once.
+        [arcs, arcs.saturating_mul(2)]
+            .iter()
+            .any(|&arcs| sizes(directed, arcs, vertices).is_some_and(|fits| fits.contains(&bytes)))
+    })
+}
+
+impl GapbsSg {
+    pub(super) fn open(file: InputFile, tuning: Sizes) -> Result<Self> {
+        let wrong =
+            |found: String| Error::data(&file.path, found).expected("a serialized graph of the GAP Benchmark Suite");
+        let Some((directed, declared, vertices)) = header(&file.raw_head(OFFSETS)?) else {
+            return Err(wrong("no header of a .sg file".into()));
+        };
+        check_vertices(vertices).map_err(|error| error.at(&file.path))?;
+        if vertices > i32::MAX as u64 {
+            return Err(wrong(format!("{vertices} vertices, too many for 32-bit signed ids")));
+        }
+        if sizes(directed, 0, vertices).is_none_or(|[least, _]| file.bytes < least) {
+            return Err(wrong(format!("a size of {} bytes, too small for its {vertices} vertices", file.bytes))
+                .advice("the file is truncated; write or fetch it again"));
+        }
+        let mut graph =
+            Self { directed, vertices, arcs: 0, window: tuning.window.max(8), checked: OnceLock::new(), file };
+        let arcs = graph.offset(vertices)?;
+        let wrong = |found: String| {
+            Error::data(&graph.file.path, found).advice("the file is truncated or damaged; write or fetch it again")
+        };
+        match sizes(directed, arcs, vertices) {
+            Some(fits) if fits.contains(&graph.file.bytes) => {}
+            other => {
+                return Err(wrong(format!("a size of {} bytes", graph.file.bytes)).expected(
+                    other.map_or("another one".into(), |[_, full]| {
+                        format!("{full} for {vertices} vertices and {arcs} stored arcs")
+                    }),
+                ));
+            }
+        }
+        if declared != arcs && declared.checked_mul(2) != Some(arcs) {
+            return Err(wrong(format!("{arcs} stored arcs")).expected(format!("{declared}, as the header says")));
+        }
+        graph.arcs = arcs;
+        Ok(graph)
+    }
+
+    fn neighbours_at(&self) -> u64 {
+        OFFSETS + 8 * (self.vertices + 1)
+    }
+
+    /// The offset of one vertex.
+    fn offset(&self, vertex: u64) -> Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.file.read_exact_at(&mut bytes, OFFSETS + 8 * vertex).map_err(|e| Error::read(&self.file.path, e))?;
+        // A negative offset becomes larger than any file.
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn damaged(&self, vertex: u64) -> Error {
+        Error::data(&self.file.path, format!("the offsets of vertices {vertex} and {} do not ascend", vertex + 1))
+            .advice("the file is damaged; write or fetch it again")
+    }
+
+    /// Checks that the offsets begin with 0 and ascend, once.
+    fn check_offsets(&self, control: &Control) -> Result<()> {
+        if self.checked.get().is_some() {
+            return Ok(());
+        }
+        if self.offset(0)? != 0 {
+            return Err(Error::data(&self.file.path, "the offsets do not begin with 0"));
+        }
+        let step = self.window / 8;
+        let pieces: Vec<u64> = (0..self.vertices.div_ceil(step)).map(|i| i * step).collect();
+        in_order(&pieces, |&first| {
+            control.check()?;
+            let last = (first + step).min(self.vertices);
+            let window = self.file.window(OFFSETS + 8 * first, OFFSETS + 8 * (last + 1))?;
+            let offsets = window.as_chunks::<8>().0;
+            match offsets.windows(2).position(|o| i64::from_le_bytes(o[0]) > i64::from_le_bytes(o[1])) {
+                Some(at) => Err(self.damaged(first + at as u64)),
+                None => Ok(0),
+            }
+        })?;
+        let _ = self.checked.set(());
+        Ok(())
+    }
+
+    /// The row that holds arc `arc`: the last vertex whose offset is not above it.
+    fn row_of(&self, arc: u64) -> Result<u64> {
+        let (mut low, mut high) = (0, self.vertices);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.offset(middle)? <= arc { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    pub(super) fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+        let start = self.neighbours_at();
+        let window = self.file.window(start + 4 * arcs.start, start + 4 * arcs.end)?;
+        let neighbours = window.as_chunks::<4>().0;
+        let mut row = self.row_of(arcs.start)?;
+        let mut at = arcs.start;
+        while at < arcs.end {
+            // As many offsets at a time as a window holds.
+            let last = (row + self.window / 8).min(self.vertices);
+            if row == last {
+                return Err(self.damaged(self.vertices - 1));
+            }
+            let offsets = self.file.window(OFFSETS + 8 * (row + 1), OFFSETS + 8 * (last + 1))?;
+            for end in offsets.as_chunks::<8>().0 {
+                let end = u64::from_le_bytes(*end).min(arcs.end);
+                for neighbour in &neighbours[(at - arcs.start) as usize..(end.max(at) - arcs.start) as usize] {
+                    let head = u64::from(u32::from_le_bytes(*neighbour));
+                    if head >= self.vertices {
+                        let head = i32::from_le_bytes(*neighbour);
+                        return Err(Error::data(&self.file.path, format!("neighbour {head} of vertex {row}"))
+                            .expected(format!("neighbours from 0 to {}", self.vertices - 1)));
+                    }
+                    batch.push(row, head)?;
+                }
+                at = end.max(at);
+                if at == arcs.end {
+                    break;
+                }
+                row += 1;
+            }
+        }
+        batch.finish()
+    }
+}
+
+impl AdjacencyRows for GapbsSg {
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+        if self.offset(0)? != 0 {
+            return Ok(None);
+        }
+        let mut lengths = vec![0; self.vertices as usize];
+        let step = (self.window / 8) as usize;
+        let ascend = lengths
+            .par_chunks_mut(step)
+            .enumerate()
+            .map(|(i, lengths)| {
+                control.check()?;
+                let start = OFFSETS + 8 * (i * step) as u64;
+                let window = self.file.window(start, start + 8 * (lengths.len() as u64 + 1))?;
+                let offsets = window.as_chunks::<8>().0;
+                let mut fit = true;
+                for (length, pair) in lengths.iter_mut().zip(offsets.windows(2)) {
+                    let between = i64::from_le_bytes(pair[1]).wrapping_sub(i64::from_le_bytes(pair[0]));
+                    fit &= u32::try_from(between).is_ok();
+                    *length = between as u32;
+                }
+                Ok(fit)
+            })
+            .try_reduce(|| true, |a, b| Ok(a & b))?;
+        Ok(ascend.then_some(lengths))
+    }
+
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        read_in_parts(piece.arcs.clone(), part, take, |first, into| {
+            let at = self.neighbours_at() + 4 * first;
+            disk::read_at(&self.file.file, bytemuck::cast_slice_mut(into), at)
+                .map_err(|e| Error::read(&self.file.path, e))
+        })
+    }
+}
+
+impl Reader for GapbsSg {
+    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        Ok((!self.directed).then(|| Box::new(self) as Box<dyn AdjacencyRows + '_>))
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.vertices)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.arcs
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        self.check_offsets(control)?;
+        task.advance(self.neighbours_at());
+        let step = (self.window / 4).max(1);
+        let pieces: Vec<Range<u64>> =
+            (0..self.arcs.div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs)).collect();
+        in_order(&pieces, |arcs| {
+            control.check()?;
+            let found = self.scan_range(arcs, Batch::new(sink, control))?;
+            task.advance(4 * found);
+            Ok(found)
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! The first lines of a text file, one after another: banners, headers, comments.
+
+use std::io::{BufRead, Read};
+
+use super::columns::has_bare_cr;
+use super::file::InputFile;
+use super::hints::{bare_cr, is_utf16, utf16};
+use super::lines::{Sizes, too_long};
+use trimill_system::error::{Error, Result};
+
+/// The mark that some editors write before text in UTF-8. It is not part of the text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads a file's lines from its beginning (after decompression).
+pub(super) struct Head<'a> {
+    file: &'a InputFile,
+    stream: Box<dyn BufRead + 'a>,
+    line: Vec<u8>,
+    longest: u64,
+    /// The 1-based number of the line that was read last.
+    pub(super) number: u64,
+    /// Where that line begins, after a byte order mark.
+    pub(super) start: u64,
+    /// Where that line ends, and the next one begins.
+    pub(super) end: u64,
+}
+
+impl<'a> Head<'a> {
+    pub(super) fn new(file: &'a InputFile, sizes: Sizes) -> Result<Self> {
+        let stream = file.stream(None)?;
+        Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
+    }
+
+    /// The next line with its end, or `None` after the last one.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
+        self.line.clear();
+        let read = self
+            .stream
+            .by_ref()
+            .take(self.longest)
+            .read_until(b'\n', &mut self.line)
+            .map_err(|e| self.file.damaged(e))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        self.start = self.end;
+        self.end += read as u64;
+        if read as u64 == self.longest && !self.line.ends_with(b"\n") {
+            return Err(self.error_of(too_long(self.longest, &self.line)));
+        }
+        if has_bare_cr(&self.line) {
+            return Err(self.error_of(bare_cr()));
+        }
+        let mut from = 0;
+        if self.number == 1 {
+            if is_utf16(&self.line) {
+                return Err(self.error_of(utf16()));
+            }
+            if self.line.starts_with(BYTE_ORDER_MARK) {
+                from = BYTE_ORDER_MARK.len();
+                self.start += from as u64;
+            }
+        }
+        Ok(Some(&self.line[from..]))
+    }
+
+    /// The next line that is not blank and does not begin with `%`.
+    pub(super) fn next_content(&mut self) -> Result<Option<Vec<u8>>> {
+        while let Some(line) = self.next()? {
+            if !matches!(line.trim_ascii().first(), None | Some(b'%')) {
+                return Ok(Some(line.trim_ascii().to_vec()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An error about the line that was read last.
+    pub(super) fn error(&self, found: impl Into<String>) -> Error {
+        self.error_of(Error::data("", found))
+    }
+
+    /// Adds that line to an error.
+    pub(super) fn error_of(&self, error: Error) -> Error {
+        error.at(&self.file.path).line(self.number.max(1))
+    }
+}

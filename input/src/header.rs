@@ -1,0 +1,252 @@
+//! Decides by the rest of the file whether the first line of an edge list is an arc or a header `n m`.
+//!
+//! Input: the two numbers, and what one pass over the other lines collects ([`Rest`]). Output: a [`Verdict`]. A header says
+//! that there are `n` ids and that `m` lines follow (or `2 m`, if each edge is listed in both directions). In a list of some
+//! length both are true of an arc only with a probability of about one in `n^2`; if the list is short, or only one of the two
+//! is true, it cannot be decided, and the user has to say so.
+
+use std::hash::{BuildHasher, RandomState};
+use std::str::FromStr;
+use std::sync::Mutex;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::ArcSink;
+use trimill_system::error::Result;
+use trimill_system::lock;
+
+/// What the first line of an edge list is, where the user says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Header {
+    /// A header, whatever stands in it.
+    Yes,
+    /// An arc.
+    No,
+}
+
+impl Header {
+    /// Both, in the order in which help texts list them.
+    pub const ALL: [Self; 2] = [Self::Yes, Self::No];
+
+    /// The name as it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
+
+    /// What it says, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Yes => "a header, whatever stands in it",
+            Self::No => "an arc",
+        }
+    }
+}
+
+impl FromStr for Header {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        Self::ALL.into_iter().find(|header| header.name() == text).ok_or_else(|| format!("'{text}' is not yes or no"))
+    }
+}
+
+/// The numbers of a line that may be a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sizes {
+    /// Vertices.
+    pub(super) n: u64,
+    /// Edges.
+    pub(super) m: u64,
+}
+
+/// What the first line was found to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Arc,
+    Header,
+    /// It could be either.
+    Either,
+    /// It has other columns than an arc, and other sizes than a header.
+    Neither,
+}
+
+/// Lists that are shorter than this may agree with a header by chance.
+const LONG: u64 = 64;
+
+/// Decides what the first line is, whose numbers are `n` and `m`. `alike`: whether it has the same columns as the others.
+pub(super) fn judge(Sizes { n, m }: Sizes, alike: bool, rest: &Rest) -> Verdict {
+    let lines = rest.lines;
+    let counted = lines == m || (m.checked_mul(2) == Some(lines) && rest.symmetric());
+    // Ids from 0 end before n, ids from 1 at n.
+    let among_n = rest.beyond == 0 && (rest.least > 0 || rest.most < n);
+    if !alike {
+        return if among_n && counted { Verdict::Header } else { Verdict::Neither };
+    }
+    if lines == 0 || n == 0 {
+        return Verdict::Arc;
+    }
+    match (among_n, counted) {
+        // As an arc it would join vertices that no other line has, or be a loop.
+        (true, true) if lines >= LONG || m > n + 1 || n.min(m) > rest.most || n == m => Verdict::Header,
+        (true, true) => Verdict::Either,
+        // Either an arc with the largest id of all, or a header that is wrong or of a list with lines missing.
+        (true, false) => {
+            let near = |m: u64| lines.abs_diff(m) <= m / 10;
+            let either = m > n || lines < LONG || near(m) || near(m.saturating_mul(2));
+            if either { Verdict::Either } else { Verdict::Arc }
+        }
+        // Either an arc that has the number of lines by chance, or a header of a list whose ids are wrong or sparse.
+        (false, true) if lines >= LONG || m > rest.most || 2 * rest.beyond <= lines => Verdict::Either,
+        (false, _) => Verdict::Arc,
+    }
+}
+
+/// What is collected of a file's arcs.
+#[derive(Debug)]
+pub(super) struct Rest {
+    /// Lines with an arc.
+    pub(super) lines: u64,
+    pub(super) least: u64,
+    pub(super) most: u64,
+    /// Lines with an id above `n`.
+    pub(super) beyond: u64,
+    sum: u64,
+}
+
+impl Rest {
+    /// No arcs yet.
+    pub(super) const NONE: Self = Self { lines: 0, least: u64::MAX, most: 0, beyond: 0, sum: 0 };
+
+    /// Whether the reverse of each arc occurs as often as the arc.
+    fn symmetric(&self) -> bool {
+        self.sum == 0
+    }
+}
+
+/// Collects [`Rest`], from any number of threads.
+pub(super) struct Gather {
+    n: u64,
+    key: Key,
+    rest: Mutex<Rest>,
+}
+
+impl Gather {
+    pub(super) fn new(n: u64) -> Self {
+        Self { n, key: Key::random(), rest: Mutex::new(Rest::NONE) }
+    }
+
+    pub(super) fn finish(self) -> Rest {
+        self.rest.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl ArcSink for Gather {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let least = batch.iter().map(|&(u, v)| u.min(v)).min().unwrap_or(u64::MAX);
+        let most = batch.iter().map(|&(u, v)| u.max(v)).max().unwrap_or(0);
+        let beyond = batch.iter().filter(|&&(u, v)| u.max(v) > self.n).count() as u64;
+        let sum = self.key.sum(batch);
+        let mut rest = lock(&self.rest);
+        rest.lines += batch.len() as u64;
+        (rest.least, rest.most) = (rest.least.min(least), rest.most.max(most));
+        rest.beyond += beyond;
+        rest.sum = rest.sum.wrapping_add(sum);
+        Ok(())
+    }
+}
+
+/// The key of a hash that shows whether arcs are symmetric.
+///
+/// The hash of a pair is added for each arc to the larger id and subtracted for each to the smaller one, modulo 2^64. The key
+/// is random in each run, so arcs without their reverse sum to 0 with probability 2^-64 only, whatever they are.
+pub(super) struct Key(u64);
+
+impl Key {
+    /// A key that no input can be made for.
+    pub(super) fn random() -> Self {
+        Self(RandomState::new().hash_one(0))
+    }
+
+    /// The sum of a batch of arcs; those of all batches add up to 0 if each arc has its reverse.
+    pub(super) fn sum(&self, batch: &[(u64, u64)]) -> u64 {
+        batch.iter().filter(|(u, v)| u != v).fold(0u64, |sum, &(u, v)| {
+            let pair = u128::from(u.min(v)) << 64 | u128::from(u.max(v));
+            let hash = xxh3_64_with_seed(&pair.to_le_bytes(), self.0);
+            if u < v { sum.wrapping_add(hash) } else { sum.wrapping_sub(hash) }
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn verdict(n: u64, m: u64, arcs: &[(u64, u64)]) -> Verdict {
+        let gather = Gather::new(n);
+        gather.arcs(arcs).unwrap();
+        judge(Sizes { n, m }, true, &gather.finish())
+    }
+
+    /// A path of so many edges on ids from `first` on.
+    fn path(first: u64, edges: u64) -> Vec<(u64, u64)> {
+        (first..first + edges).map(|u| (u, u + 1)).collect()
+    }
+
+    fn both(arcs: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        arcs.iter().flat_map(|&(u, v)| [(u, v), (v, u)]).collect()
+    }
+
+    #[test]
+    fn a_header_is_what_the_rest_confirms() {
+        for first in [0, 1] {
+            let arcs = path(first, 99);
+            assert_eq!(verdict(100, 99, &arcs), Verdict::Header);
+            assert_eq!(verdict(100, 99, &both(&arcs)), Verdict::Header);
+            assert_eq!(verdict(500, 99, &arcs), Verdict::Header);
+        }
+        // K4, written from 0 and from 1.
+        let k4 = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+        assert_eq!(verdict(4, 6, &k4), Verdict::Header);
+        assert_eq!(verdict(4, 6, &k4.map(|(u, v)| (u + 1, v + 1))), Verdict::Header);
+    }
+
+    #[test]
+    fn an_arc_is_what_the_rest_contradicts() {
+        assert_eq!(verdict(1, 2, &[(2, 3), (3, 1)]), Verdict::Arc);
+        assert_eq!(verdict(2, 1, &[(0, 1), (2, 0)]), Verdict::Arc);
+        assert_eq!(verdict(0, 1, &path(1, 1)), Verdict::Arc);
+        assert_eq!(verdict(7, 9, &[]), Verdict::Arc);
+        // A list whose first line has the largest id.
+        assert_eq!(verdict(1000, 20, &path(1, 900)), Verdict::Arc);
+        assert_eq!(verdict(48, 900, &path(1, 500)), Verdict::Arc);
+    }
+
+    #[test]
+    fn what_could_be_either_is_asked() {
+        // Too short to be sure: a star or a triangle.
+        assert_eq!(verdict(3, 2, &[(1, 2), (1, 3)]), Verdict::Either);
+        // Lines are missing, in one direction or in both.
+        assert_eq!(verdict(100, 300, &path(1, 99)), Verdict::Either);
+        assert_eq!(verdict(200, 100, &path(1, 99)), Verdict::Either);
+        assert_eq!(verdict(200, 100, &both(&path(1, 99))), Verdict::Either);
+        assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), Verdict::Either);
+        // One id is wrong; ids are sparse.
+        assert_eq!(verdict(100, 99, &path(2, 99)), Verdict::Either);
+        assert_eq!(verdict(100, 99, &path(5000, 99)), Verdict::Either);
+    }
+
+    #[test]
+    fn a_line_of_other_columns_is_a_header_or_wrong() {
+        let rest = |lines| Rest { lines, least: 1, most: 9, ..Rest::NONE };
+        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(12)), Verdict::Header);
+        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &rest(11)), Verdict::Neither);
+        assert_eq!(judge(Sizes { n: 9, m: 12 }, false, &Rest { beyond: 3, ..rest(12) }), Verdict::Neither);
+    }
+}

@@ -1,0 +1,99 @@
+//! What a line that does not begin with two numbers was probably meant to be: advice for errors, nothing else.
+
+use trimill_system::error::Error;
+
+/// The error for a CR that no LF follows. No text format is read with such line ends: some programs take them for line ends
+/// and others for blanks, so their meaning is uncertain.
+pub(super) fn bare_cr() -> Error {
+    Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
+        .expected("lines that end with LF, or with CR and LF")
+        .advice("convert the line ends: tr '\\r' '\\n' < FILE > NEW")
+}
+
+/// The error for text of 16 bits a character.
+pub(super) fn utf16() -> Error {
+    Error::data("", "text in UTF-16")
+        .expected("ASCII or UTF-8")
+        .advice("convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW")
+}
+
+/// Whether a file begins like text of 16 bits a character: with characters that alternate with zeros.
+pub(super) fn is_utf16(head: &[u8]) -> bool {
+    let text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let pairs = head.as_chunks::<2>().0;
+    let pairs = &pairs[..pairs.len().min(64)];
+    // A few characters may differ. Raw numbers are mostly small, so every other pair of bytes is zero.
+    let most = |little: bool| {
+        let plain = pairs.iter().filter(|&&[a, b]| if little { b == 0 && text(a) } else { a == 0 && text(b) });
+        pairs.len() >= 2 && 8 * plain.count() >= 7 * (pairs.len() - 1)
+    };
+    most(true) || most(false)
+}
+
+/// Whether nearly all bytes can occur in a text, which is never so for raw numbers.
+pub(super) fn is_mostly_text(head: &[u8]) -> bool {
+    let text = head.iter().filter(|&&byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')).count();
+    8 * text >= 7 * head.len()
+}
+
+/// Advice about a line (without its end) that does not begin with two numbers.
+pub(super) fn about(line: &[u8]) -> Option<&'static str> {
+    let has = |byte| memchr::memchr(byte, line).is_some();
+    let line = line.trim_ascii();
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let number = second.first().is_some_and(u8::is_ascii_digit);
+    Some(match first {
+        b"p" if !second.is_empty() && !number => DIMACS,
+        b"e" | b"a" if number => DIMACS,
+        _ if line.starts_with(b"//") || line.starts_with(b"--") => {
+            "comments begin with # or %: delete such lines, or put # before them"
+        }
+        _ if has(b'"') || has(b'\'') => "numbers must be without quotes: tr -d '\"' < FILE > NEW",
+        _ if has(b';') => "columns are separated by blanks, tabs or commas, not by ';': tr ';' ' ' < FILE > NEW",
+        _ if has(b'|') => "columns are separated by blanks, tabs or commas, not by '|': tr '|' ' ' < FILE > NEW",
+        _ if has(b':') => "columns are separated by blanks, tabs or commas, not by ':'",
+        _ => return None,
+    })
+}
+
+const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
+                      sed -n 's/^[ae] //p' FILE > NEW.txt";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_probably_meant_is_named() {
+        for (line, words) in [
+            ("1;2", "not by ';'"),
+            ("1|2|0.5", "not by '|'"),
+            ("\"1\",\"2\"", "without quotes"),
+            ("// nodes", "begin with # or %"),
+            ("p edge 5 4", "DIMACS"),
+            ("e 1 2", "DIMACS"),
+            ("a 1 2 7", "DIMACS"),
+            ("1: 2 3", "not by ':'"),
+        ] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains(words)), "{line}");
+        }
+        assert_eq!(about(b"one two"), None);
+    }
+
+    #[test]
+    fn text_of_16_bits_is_told_from_numbers() {
+        let wide = |text: &str, big: bool| -> Vec<u8> {
+            text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+        };
+        for text in ["\u{feff}0 1\n", "0 1\n"] {
+            assert!(is_utf16(&wide(text, false)) && is_utf16(&wide(text, true)), "{text}");
+        }
+        assert!(!is_utf16(b"0 1\n"));
+        let numbers: Vec<u8> = (0..64u32).flat_map(|i| (48 + i % 10).to_le_bytes()).collect();
+        assert!(!is_utf16(&numbers) && !is_utf16(&numbers[..16]) && !is_mostly_text(&numbers));
+        assert!(is_mostly_text(b"0 1\n1 2\0\n"));
+        assert!(!is_utf16(b"\xff"));
+        assert!(!is_utf16(b""));
+    }
+}

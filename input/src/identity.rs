@@ -1,0 +1,225 @@
+//! The identity of an input: whether two inputs are the same, and whether an input is unchanged.
+//!
+//! A file is identified by its path, its size and times ([`Stat`]), and a hash of all its contents. The time of change (ctime)
+//! of a file cannot be set, so while it and the inode are the same, so are the contents. If only these two differ (after
+//! `chmod`, a restore, a rename, a copy), or prove nothing, the contents are hashed and the hash decides.
+//!
+//! They prove nothing for a file that changed just before it was looked at. Such a file is not
+//! [*settled*](FileIdentity::settled): it is hashed before and after it is read, and again when it is compared the next time.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::contents;
+use super::stat::changed;
+pub use super::stat::{Stat, Watched};
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::{hex, path_text};
+
+/// The identity of all files of an input, in their order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// One for each file; a BVGraph has two.
+    pub files: Vec<FileIdentity>,
+}
+
+/// The identity of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    /// The canonical path.
+    #[serde(with = "path_text::exact")]
+    pub path: PathBuf,
+    /// Its size, times and inode.
+    #[serde(flatten)]
+    pub stat: Stat,
+    /// Whether a change after that would show in `stat`.
+    pub settled: bool,
+    /// The hash of all bytes, once it is known.
+    #[serde(with = "hex::of_optional_u128")]
+    pub contents: Option<u128>,
+}
+
+/// The result of comparing a file with what was recorded of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Match {
+    /// It is the same.
+    Same,
+    /// It is different.
+    Other,
+    /// The contents decide.
+    Undecided,
+}
+
+impl FileIdentity {
+    /// The identity of a file; `None` if no path leads to it any more.
+    fn of(file: &Watched) -> Option<Self> {
+        let path = file.path.canonicalize().ok()?;
+        Some(Self { path, stat: file.stat, settled: file.settled, contents: None })
+    }
+
+    /// Compares with what was `recorded`, without reading the file.
+    pub fn compare(&self, recorded: &Self) -> Match {
+        let Stat { bytes, modified, .. } = self.stat;
+        if self.path != recorded.path || bytes != recorded.stat.bytes || modified != recorded.stat.modified {
+            return Match::Other;
+        }
+        match (self.contents, recorded.contents) {
+            (_, None) => Match::Other,
+            (Some(contents), Some(before)) => {
+                if contents == before {
+                    Match::Same
+                } else {
+                    Match::Other
+                }
+            }
+            (None, Some(_)) if recorded.settled && self.stat == recorded.stat => Match::Same,
+            (None, Some(_)) => Match::Undecided,
+        }
+    }
+
+    /// Hashes the contents; an error if the file changed since it was looked at.
+    fn hash(&self, control: &Control) -> Result<u128> {
+        let path = &self.path;
+        let file = File::open(path).map_err(|e| Error::read(path, e))?;
+        let same = || {
+            let now = file.metadata().map_err(|e| Error::read(path, e))?;
+            self.stat.difference(&Stat::of(&now)).map_or(Ok(()), |how| Err(changed(path, &how)))
+        };
+        same()?;
+        let contents = contents::hash(&file, path, self.stat.bytes, control)?;
+        same()?;
+        Ok(contents)
+    }
+}
+
+impl Identity {
+    /// The identity of the files at `paths`, which exist; hashes those that are not settled.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] for a file that is not a regular one, cannot be read, or is being changed.
+    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        let watched = paths.into_iter().map(|path| {
+            let path = path.as_ref();
+            Watched::new(path)?.ok_or_else(|| Error::data(path, "is not a regular file").expected("a file"))
+        });
+        Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?)?.unwrap_or_default())
+    }
+
+    /// The identity of files that are about to be read; `None` if no path leads to one of them. Those that are not settled
+    /// are hashed.
+    pub(super) fn watched(files: &[Watched]) -> Result<Option<Self>> {
+        let Some(files) = files.iter().map(FileIdentity::of).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let mut identity = Self { files };
+        for file in identity.files.iter_mut().filter(|file| !file.settled) {
+            file.contents = Some(file.hash(&Control::silent())?);
+        }
+        Ok(Some(identity))
+    }
+
+    /// Hashes all contents that are not known.
+    ///
+    /// # Errors
+    /// Files that cannot be read or changed since they were looked at; a stop.
+    pub fn hash(&mut self, control: &Control) -> Result<()> {
+        for file in self.files.iter_mut().filter(|file| file.contents.is_none()) {
+            file.contents = Some(file.hash(control)?);
+        }
+        Ok(())
+    }
+
+    /// Called once the files are read: hashes them, and once more those whose change might not show in their times.
+    ///
+    /// # Errors
+    /// As [`Self::hash`].
+    pub fn hash_what_was_read(&mut self, control: &Control) -> Result<()> {
+        for file in self.files.iter_mut().filter(|file| !file.settled || file.contents.is_none()) {
+            let contents = file.hash(control)?;
+            if file.contents.replace(contents).is_some_and(|before| before != contents) {
+                return Err(changed(&file.path, "its contents differ"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these are the files that were `recorded`. Their contents are hashed if only that decides; if they are the same,
+    /// this identity holds their hashes afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::hash`].
+    pub fn is(&mut self, recorded: &Self, control: &Control) -> Result<bool> {
+        if self.files.len() != recorded.files.len() {
+            return Ok(false);
+        }
+        // Comparisons without a hash first: if the last file differs, the first need not be read.
+        let compared: Vec<_> =
+            self.files.iter().zip(&recorded.files).map(|(now, before)| now.compare(before)).collect();
+        if compared.contains(&Match::Other) {
+            return Ok(false);
+        }
+        for ((now, before), compared) in self.files.iter_mut().zip(&recorded.files).zip(compared) {
+            if compared == Match::Undecided {
+                tracing::debug!("{}: its time of change does not tell whether it is the same", now.path.display());
+                now.contents = Some(now.hash(control)?);
+            } else {
+                now.contents = before.contents;
+            }
+            if now.contents != before.contents {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Replaces the recorded sizes and times by those of `now`, when the files are known to be the same.
+    pub fn refresh_stat(&mut self, now: &Self) {
+        for (file, now) in self.files.iter_mut().zip(&now.files) {
+            (file.stat, file.settled) = (now.stat, now.settled);
+        }
+    }
+
+    /// The paths alone, which stay the same when the files change.
+    pub fn paths_only(&self) -> Self {
+        let bare = |file: &FileIdentity| FileIdentity {
+            path: file.path.clone(),
+            stat: Stat::default(),
+            settled: false,
+            contents: None,
+        };
+        Self { files: self.files.iter().map(bare).collect() }
+    }
+
+    /// The same without what `chmod`, a restore or a rename changes.
+    pub fn lasting(&self) -> Self {
+        let lasting = |file: &FileIdentity| FileIdentity {
+            stat: Stat { changed: (0, 0), inode: 0, ..file.stat },
+            settled: true,
+            ..file.clone()
+        };
+        Self { files: self.files.iter().map(lasting).collect() }
+    }
+
+    /// A digest of sizes, times and inodes: if it is the same, so are the files. `None` unless all are settled.
+    pub fn seen(&self) -> Option<u128> {
+        let settled = self.files.iter().all(|file| file.settled);
+        let words = self.files.iter().flat_map(|FileIdentity { stat, .. }| {
+            [
+                stat.bytes,
+                stat.modified.0 as u64,
+                stat.modified.1 as u64,
+                stat.changed.0 as u64,
+                stat.changed.1 as u64,
+                stat.inode,
+            ]
+        });
+        settled.then(|| xxh3_128(bytemuck::cast_slice(&words.collect::<Vec<u64>>())))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+#[path = "identity/tests.rs"]
+mod tests;

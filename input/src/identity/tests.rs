@@ -1,0 +1,171 @@
+//! Files that change while they are read.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::*;
+use crate::stat::TICK;
+
+fn of(path: &Path) -> FileIdentity {
+    let mut identity = Identity::of([path]).unwrap();
+    identity.hash(&Control::silent()).unwrap();
+    identity.files.remove(0)
+}
+
+/// Puts `bytes` at `path`, with a time of modification that is always the same.
+fn put(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let time = UNIX_EPOCH + Duration::from_secs(1_000_000);
+    File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// Waits until a change would show.
+fn settle() {
+    std::thread::sleep(2 * TICK);
+}
+
+/// The identity that a later start would see: its state is settled and its contents are not hashed.
+fn seen_anew(path: &Path) -> Identity {
+    settle();
+    let identity = Identity::of([path]).unwrap();
+    assert!(
+        identity.files[0].settled && identity.files[0].contents.is_none(),
+        "no clock of this file system ticks in seconds"
+    );
+    identity
+}
+
+#[test]
+fn the_same_file_is_known_without_reading_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("g.txt");
+    put(&path, b"0 1\n");
+    settle();
+    let before = Identity { files: vec![of(&path)] };
+    let mut now = seen_anew(&path);
+    assert_eq!(now.files[0].compare(&before.files[0]), Match::Same);
+    assert!(now.is(&before, &Control::silent()).unwrap());
+    assert_eq!(now, before);
+    assert!(now.seen().is_some() && now.seen() == before.seen());
+}
+
+#[test]
+fn contents_decide_where_only_the_time_of_change_or_the_inode_differ() {
+    let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
+    let (path, beside) = (dir.path().join("g.txt"), dir.path().join("beside"));
+    let mut bytes = vec![b'1'; 300_000];
+    put(&path, &bytes);
+    settle();
+    let before = Identity { files: vec![of(&path)] };
+    let same = |say: &str| {
+        let mut now = seen_anew(&path);
+        assert_eq!(now.files[0].compare(&before.files[0]), Match::Undecided, "{say}");
+        let same = now.is(&before, &control).unwrap();
+        assert_ne!(now.seen(), before.seen(), "{say}");
+        same
+    };
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(same("other permissions"));
+    put(&beside, &bytes);
+    fs::rename(&beside, &path).unwrap();
+    assert!(same("a copy renamed over it"));
+    // In the middle, far from both ends; size and time of modification stay.
+    bytes[150_000] = b'2';
+    put(&path, &bytes);
+    assert!(!same("other contents"));
+    bytes[150_000] = b'1';
+    put(&path, &bytes);
+    assert!(same("the old contents, written again"));
+    bytes[299_999] = b'2';
+    put(&beside, &bytes);
+    fs::rename(&beside, &path).unwrap();
+    assert!(!same("other contents, renamed over it"));
+}
+
+#[test]
+fn another_size_time_or_number_of_files_is_another_input() {
+    let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
+    let path = dir.path().join("g.txt");
+    put(&path, b"0 1\n");
+    let before = Identity { files: vec![of(&path)] };
+    assert!(!seen_anew(&path).is(&Identity::default(), &control).unwrap());
+    fs::write(&path, b"0 1\n").unwrap();
+    assert!(!seen_anew(&path).is(&before, &control).unwrap(), "another time");
+    put(&path, b"0 1\n\n");
+    assert!(!seen_anew(&path).is(&before, &control).unwrap(), "another size");
+}
+
+#[test]
+fn what_has_just_changed_is_not_settled_and_is_hashed() {
+    let changed = |seconds, nanos| Stat { changed: (seconds, nanos), ..Stat::default() };
+    let at = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+    let fine = changed(100, 500_000_000);
+    for (now, settled) in [(100_400, false), (100_500, false), (100_519, false), (100_521, true)] {
+        assert_eq!(fine.is_settled(at(now)), settled, "{now}");
+    }
+    let coarse = changed(100, 0);
+    for (now, settled) in [(99_000, false), (101_000, false), (101_999, false), (102_001, true)] {
+        assert_eq!(coarse.is_settled(at(now)), settled, "{now}");
+    }
+    assert!(!changed(-1, 5).is_settled(at(5)));
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("g.txt");
+    put(&path, b"0 1\n");
+    settle();
+    let known = of(&path);
+    // The same file, recorded within a tick of its change: the record is not trusted later.
+    let recorded_too_soon = FileIdentity { settled: false, ..known.clone() };
+    assert_eq!(seen_anew(&path).files[0].compare(&recorded_too_soon), Match::Undecided);
+    assert_eq!(Identity { files: vec![recorded_too_soon.clone()] }.seen(), None);
+    // And it is hashed again after it was read.
+    let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..recorded_too_soon }] };
+    let error = was.hash_what_was_read(&Control::silent()).unwrap_err().to_string();
+    assert!(error.contains("g.txt: changed while it was read (its contents differ)"), "{error}");
+}
+
+#[test]
+fn a_change_after_the_first_look_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("g.txt");
+    let changes: [(&str, &dyn Fn()); 5] = [
+        ("bytes and now has", &|| fs::write(&path, b"0 1\n1 2\n").unwrap()),
+        ("time of modification", &|| fs::write(&path, b"0 2\n").unwrap()),
+        ("time of change", &|| put(&path, b"0 2\n")),
+        ("another file was put in its place", &|| {
+            put(&dir.path().join("beside"), b"0 1\n");
+            fs::rename(dir.path().join("beside"), &path).unwrap();
+        }),
+        ("it is gone", &|| fs::remove_file(&path).unwrap()),
+    ];
+    for (said, change) in changes {
+        put(&path, b"0 1\n");
+        settle();
+        let watched = Watched::new(&path).unwrap().unwrap();
+        let mut identity = Identity::of([&path]).unwrap();
+        watched.unchanged().unwrap();
+        change();
+        let error = watched.unchanged().unwrap_err();
+        assert_eq!(error.kind(), trimill_system::error::Kind::Data);
+        let text = error.to_string();
+        assert!(text.contains("g.txt: changed while it was read") && text.contains(said), "{text}");
+        assert!(identity.hash_what_was_read(&Control::silent()).is_err());
+    }
+    assert!(Watched::new(dir.path()).unwrap().is_none());
+}
+
+#[test]
+fn paths_are_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [&b"a\xe9.txt"[..], b"b\xe9.txt"].map(|name| dir.path().join(OsStr::from_bytes(name)));
+    files.iter().for_each(|path| put(path, b"0 1\n"));
+    let [a, b] = files.map(|path| Identity::of([path]).unwrap());
+    assert_ne!(a.paths_only(), b.paths_only());
+    for identity in [a, b] {
+        let text = serde_json::to_string(&identity).unwrap();
+        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), identity);
+    }
+}

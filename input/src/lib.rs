@@ -1,0 +1,170 @@
+//! Readers: files of many formats in, arcs out.
+//!
+//! Input: one or several files, or standard input. Output: every arc that the files hold, once each, as pairs of ids
+//! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
+//! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
+//!
+//! [`Source::open`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
+//! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
+//!
+//! | module | what it reads |
+//! | --- | --- |
+//! | `text`, `compressed`, `frames` | edge lists, plain and compressed |
+//! | `matrix_market`, `metis` | their text formats |
+//! | `bvgraph` | WebGraph's compressed crawls |
+//! | `gapbs`, `binary` | binary formats |
+//! | `npy`, `scipy` | arrays of NumPy, sparse matrices of SciPy |
+//! | `parquet` | tables, in builds with the feature `parquet` |
+//! | `archive` | the graph in a tar or zip archive |
+//! | `lines`, `pairs`, `columns`, `number`, `head`, `metis_rows` | pieces of text |
+//! | `preamble`, `header`, `hints` | the first lines of a list; advice on wrong ones |
+//! | `column_names`, `ends` | columns that the user named; usual names of columns |
+//! | `file`, `batch`, `parallel` | reading files, batching arcs, dividing work among threads |
+//! | `rows`, `row_store` | rows of inputs that store them |
+//! | `identity`, `contents`, `stat` | the identity of an input, and whether it changes |
+
+mod archive;
+pub mod arcs;
+mod batch;
+mod binary;
+mod bvgraph;
+mod column_names;
+mod columns;
+mod compressed;
+mod compression;
+mod contents;
+mod detect;
+mod ends;
+mod file;
+pub mod format;
+mod frames;
+mod gapbs;
+mod head;
+mod header;
+mod hints;
+pub mod identity;
+mod lines;
+mod matrix_market;
+mod metis;
+mod metis_rows;
+mod npy;
+mod number;
+mod pairs;
+mod parallel;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod preamble;
+mod row_store;
+pub mod rows;
+mod scipy;
+mod source;
+mod spool;
+mod stat;
+mod text;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+#[path = "far/tests.rs"]
+mod far;
+#[cfg(test)]
+mod tests;
+
+pub use bvgraph::name_without_dots;
+pub use column_names::ColumnNames;
+pub use header::Header;
+pub use identity::{FileIdentity, Identity};
+pub use source::{Reading, Source};
+
+use rows::AdjacencyRows;
+
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// The most vertices of a graph: ids are 32 bits wide internally, and two values are reserved as marks.
+pub const MOST_VERTICES: u64 = u32::MAX as u64 - 1;
+
+/// The most arcs in a batch made of rows: 64 KiB, which the allocator reuses.
+const LARGEST_BATCH: usize = 1 << 12;
+
+/// Receives arcs from a reader.
+pub trait ArcSink: Sync {
+    /// Takes a batch of arcs `(tail, head)` in the ids of the input. Called from many threads at once; batches of
+    /// 4,096 to 65,536 arcs cost least.
+    ///
+    /// # Errors
+    /// Those of the receiving stage; the reader stops at once and passes them on.
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()>;
+
+    /// Takes consecutive rows, called like [`Self::arcs`]: `rows` has the tail of each and where its heads end in `heads`. The heads of a
+    /// row ascend strictly.
+    ///
+    /// # Errors
+    /// As [`Self::arcs`].
+    fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+        expand(self, rows, heads)
+    }
+}
+
+/// The heads of a row, which ascend, below its tail; whether the tail is one of them; and those above it.
+pub fn around_tail(tail: u64, heads: &[u32]) -> (&[u32], bool, &[u32]) {
+    let (below, rest) = heads.split_at(heads.partition_point(|&head| u64::from(head) < tail));
+    match rest {
+        [head, above @ ..] if u64::from(*head) == tail => (below, true, above),
+        _ => (below, false, rest),
+    }
+}
+
+/// Hands rows over as batches of arcs.
+pub fn expand<S: ArcSink + ?Sized>(sink: &S, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
+    let mut batch = Vec::with_capacity(heads.len().min(LARGEST_BATCH));
+    let mut begin = 0;
+    for &(tail, end) in rows {
+        for part in heads[begin..end].chunks(LARGEST_BATCH) {
+            if batch.len() + part.len() > LARGEST_BATCH {
+                sink.arcs(&batch)?;
+                batch.clear();
+            }
+            batch.extend(part.iter().map(|&head| (tail, u64::from(head))));
+        }
+        begin = end;
+    }
+    sink.arcs(&batch)
+}
+
+/// A reader whose file is open and whose header was checked.
+trait Reader: Send + Sync {
+    /// Vertices that the header declares.
+    fn declared_vertices(&self) -> Option<u64>;
+
+    /// An upper estimate of the arcs.
+    fn arcs_at_most(&self) -> u64;
+
+    /// Whether each arc stands for its reverse, too.
+    fn symmetric(&self) -> bool {
+        false
+    }
+
+    /// As [`Source::is_ordered`].
+    fn is_ordered(&self) -> bool {
+        false
+    }
+
+    /// Delivers every arc once; returns their number. Advances `task` by the bytes read.
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64>;
+
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
+    /// `memory`; `None` if that is too little, or if the decoded rows contradict each other.
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        let _ = (memory, control);
+        Ok(None)
+    }
+}
+
+/// Refuses a number of declared vertices that needs ids of more than 32 bits.
+fn check_vertices(vertices: u64) -> Result<()> {
+    if vertices <= MOST_VERTICES {
+        return Ok(());
+    }
+    Err(Error::data("", format!("{vertices} vertices")).expected(format!("at most {MOST_VERTICES} (2^32 - 2)")))
+}

@@ -1,0 +1,97 @@
+//! Whole lines out of a plain text file, read by many tasks at once.
+//!
+//! The file is divided into ranges of [`Sizes::window`] bytes. A line belongs to the range that contains its first byte; a
+//! task maps its range and as much beyond it as its last line needs. Every line is read by exactly one task, and no
+//! more than a window and a line is mapped per task.
+
+use std::ops::{Deref, Range};
+
+use super::columns::has_bare_cr;
+use super::file::InputFile;
+use super::hints::bare_cr;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::Window;
+
+/// How much a task reads at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Bytes of a range.
+    pub(super) window: u64,
+    /// Bytes of the longest line of an edge list or a matrix.
+    pub(super) longest_line: u64,
+}
+
+impl Sizes {
+    /// 8 MiB a task: about 10 ms of parsing. A line longer than 1 MiB is not a line of an edge list.
+    pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20 };
+
+    /// For readers that may take `bytes` together, one on each of `threads`: two windows each.
+    pub(super) fn within(bytes: u64, threads: u64) -> Self {
+        Self { window: (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window), ..Self::USUAL }
+    }
+}
+
+/// The ranges of `file` from byte `start` on.
+pub(super) fn ranges(file: &InputFile, start: u64, window: u64) -> impl Iterator<Item = Range<u64>> {
+    let count = file.bytes.saturating_sub(start).div_ceil(window);
+    let end = file.bytes;
+    (0..count).map(move |i| start + i * window..(start + (i + 1) * window).min(end))
+}
+
+/// Whole lines of a file; the last one of a file may lack its end.
+pub(super) struct Lines {
+    window: Window,
+    within: Range<usize>,
+    /// Where the first line begins in the file.
+    pub(super) at: u64,
+}
+
+impl Deref for Lines {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.window[self.within.clone()]
+    }
+}
+
+/// The lines that begin in `range`; `start` is where a line is known to begin.
+pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Sizes) -> Result<Lines> {
+    // The byte before the range shows whether a line begins with the range.
+    let first = if range.start > start { range.start - 1 } else { start };
+    let owned = (range.end - first) as usize;
+    let mut beyond = sizes.longest_line.min(1 << 16);
+    loop {
+        let window = file.window(first, range.end + beyond)?;
+        let begin = if range.start == start {
+            0
+        } else {
+            match memchr::memchr(b'\n', &window[..owned - 1]) {
+                Some(newline) => newline + 1,
+                None => return Ok(Lines { window, within: 0..0, at: range.start }),
+            }
+        };
+        // The last line that begins in the range ends at the first line end from the range's last byte on.
+        let end = match memchr::memchr(b'\n', &window[owned - 1..]) {
+            Some(newline) => owned + newline,
+            None if first + window.len() as u64 == file.bytes => window.len(),
+            None if beyond < sizes.longest_line => {
+                beyond = (beyond * 4).min(sizes.longest_line);
+                continue;
+            }
+            None => {
+                let line = memchr::memrchr(b'\n', &window[begin..owned - 1]).map_or(begin, |n| begin + n + 1);
+                return Err(file.locate(too_long(sizes.longest_line, &window[line..]), first + line as u64));
+            }
+        };
+        return Ok(Lines { window, within: begin..end, at: first + begin as u64 });
+    }
+}
+
+/// The error for a line that does not end and begins with `line`.
+pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
+    if has_bare_cr(line) {
+        return bare_cr();
+    }
+    Error::data("", format!("a line is longer than {longest} bytes"))
+        .expected("lines of text")
+        .advice("name the format with --format if this is not text")
+}

@@ -1,0 +1,198 @@
+//! Matrix Market coordinate files: a square sparse matrix as the arcs of a graph.
+//!
+//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line.
+//! Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once as
+//! stored. Values are ignored, but all entries must have one, or none. There must be as many entries as the header says, all
+//! inside the matrix. Parsed by all threads; memory: a window a thread.
+//!
+//! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
+//! matrix, and entries stand for themselves only. That line cannot be mistaken: as an arc it would be a loop, which closes no triangle.
+
+use super::batch::Batch;
+use super::columns::Columns;
+use super::file::InputFile;
+use super::head::Head;
+use super::lines::{self, Sizes};
+use super::number::{columns, whole};
+use super::pairs::{self, Dialect};
+use super::parallel::in_order;
+use super::{ArcSink, Reader, check_vertices};
+use trimill_system::control::{Control, NOTE, Task};
+use trimill_system::error::{Error, Kind, Result};
+
+/// A matrix whose header was read and checked.
+pub(super) struct MatrixMarket {
+    file: InputFile,
+    sizes: Sizes,
+    matrix: Matrix,
+    /// The columns of each entry.
+    columns: Columns,
+    entries: u64,
+    /// Where the entries begin.
+    start: u64,
+    /// Whether the file begins with a banner.
+    has_banner: bool,
+}
+
+/// The bounds of entries.
+struct Matrix {
+    rows: u64,
+    symmetric: bool,
+}
+
+impl Dialect for Matrix {
+    #[inline(always)]
+    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
+        if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
+            let found = format!("the entry {row} {column}, which is outside of the matrix");
+            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
+        }
+        Ok(())
+    }
+
+    fn advice(&self) -> &'static str {
+        "each line after the header is an entry: row, column, and its value where the banner says so"
+    }
+}
+
+impl MatrixMarket {
+    /// Reads the header of a plain file.
+    pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
+        let mut head = Head::new(&file, sizes)?;
+        let first = head.next()?.unwrap_or_default().to_vec();
+        let has_banner = first.get(..14).is_some_and(|word| word.eq_ignore_ascii_case(b"%%MatrixMarket"));
+        let Banner { values, symmetric } =
+            if has_banner { banner(&first, &head)? } else { Banner { values: false, symmetric: false } };
+        let is_size = !has_banner && !matches!(first.trim_ascii().first(), None | Some(b'%'));
+        let line = if is_size { Some(first.trim_ascii().to_vec()) } else { head.next_content()? };
+        let Some(line) = line else {
+            return Err(head.error("the file ends before the size of the matrix"));
+        };
+        let numbers: Vec<Option<u64>> = columns(&line).map(whole).collect();
+        let [Some(rows), Some(cols), Some(entries)] = numbers[..] else {
+            let error = head
+                .error(format!("'{}'", super::number::shown(&line)))
+                .expected("the size of the matrix: rows, columns, entries");
+            return Err(if has_banner { error } else { without_banner(error) });
+        };
+        if rows != cols {
+            let error = head
+                .error(format!("a matrix of {rows} rows and {cols} columns"))
+                .expected("a square matrix")
+                .advice("a rectangular matrix is not a graph; give its rows and columns different ids");
+            return Err(if has_banner { error } else { without_banner(error) });
+        }
+        if !has_banner {
+            let (path, line) = (file.path.display(), head.number);
+            tracing::info!(target: NOTE, "{path}:{line}: '{rows} {cols} {entries}' is the size of a matrix without a banner");
+        }
+        check_vertices(rows).map_err(|error| error.at(&file.path).line(head.number))?;
+        let start = head.end;
+        let entry = head.next_content()?.and_then(|entry| Columns::of(&entry, false));
+        if values && entry.is_some_and(|entry| entry.count < 3) {
+            return Err(head.error("an entry without a value").expected("three columns, as the banner says"));
+        }
+        drop(head);
+        let columns = entry.unwrap_or(Columns::TWO);
+        Ok(Self { matrix: Matrix { rows, symmetric }, columns, entries, start, has_banner, file, sizes })
+    }
+
+    /// The line of the first entry after those that the header counts.
+    fn first_surplus(&self) -> Result<u64> {
+        let mut head = Head::new(&self.file, self.sizes)?;
+        let mut left = self.entries;
+        while let Some(line) = head.next()? {
+            let entry = !pairs::is_blank_or_comment(line);
+            if head.end > self.start && entry {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
+        }
+        Ok(head.number)
+    }
+}
+
+impl Reader for MatrixMarket {
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.matrix.rows)
+    }
+
+    fn symmetric(&self) -> bool {
+        self.matrix.symmetric
+    }
+
+    /// The header's entries, but no more than fit into the file.
+    fn arcs_at_most(&self) -> u64 {
+        self.entries.min(self.file.bytes.div_ceil(4))
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let scanned = self.scan_entries(sink, control, task);
+        scanned.map_err(|error| match error.kind() {
+            Kind::Data if !self.has_banner => without_banner(error),
+            _ => error,
+        })
+    }
+}
+
+impl MatrixMarket {
+    fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        task.advance(self.start);
+        let ranges: Vec<_> = lines::ranges(&self.file, self.start, self.sizes.window).collect();
+        let found = in_order(&ranges, |range| {
+            control.check()?;
+            let lines = lines::read(&self.file, self.start, range, self.sizes)?;
+            let mut batch = Batch::new(sink, control);
+            pairs::parse(&lines, self.columns, &self.matrix, &mut batch)
+                .map_err(|failure| failure.locate(|error, at| self.file.locate(error, lines.at + at as u64)))?;
+            task.advance(range.end - range.start);
+            batch.finish()
+        })?;
+        if found == self.entries {
+            return Ok(found);
+        }
+        let line = if found > self.entries { self.first_surplus()? } else { self.file.line_of(self.file.bytes)? };
+        Err(Error::data(&self.file.path, format!("{found} entries"))
+            .line(line)
+            .expected(format!("{} entries, as the header says", self.entries))
+            .advice("the file may be cut or joined; fetch it again"))
+    }
+}
+
+/// The contents of the first line.
+struct Banner {
+    /// Whether entries have values.
+    values: bool,
+    /// Whether each entry stands for its mirror image, too.
+    symmetric: bool,
+}
+
+/// Adds to an error about a file without a banner that it may be something else.
+fn without_banner(error: Error) -> Error {
+    error.also("the file lacks the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'; if it is an edge list, name it with --format text")
+}
+
+/// Reads the first line.
+fn banner(line: &[u8], head: &Head<'_>) -> Result<Banner> {
+    let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let ["%%matrixmarket", object, layout, field, symmetry] = words[..] else {
+        let expected = "the banner '%%MatrixMarket matrix coordinate FIELD SYMMETRY'";
+        return Err(head.error("an incomplete Matrix Market banner").expected(expected));
+    };
+    if object != "matrix" || layout != "coordinate" {
+        return Err(head.error(format!("'{object} {layout}'")).expected("'matrix coordinate', a sparse matrix"));
+    }
+    let values = match field {
+        "pattern" => false,
+        "integer" | "unsigned-integer" | "real" | "double" => true,
+        _ => return Err(head.error(format!("a matrix of field '{field}'")).expected("pattern, integer or real")),
+    };
+    if !matches!(symmetry, "general" | "symmetric" | "skew-symmetric") {
+        let expected = "general, symmetric or skew-symmetric";
+        return Err(head.error(format!("a matrix of symmetry '{symmetry}'")).expected(expected));
+    }
+    Ok(Banner { values, symmetric: symmetry != "general" })
+}

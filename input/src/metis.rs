@@ -1,0 +1,244 @@
+//! METIS graph files: an adjacency list as text.
+//!
+//! A header `n m [fmt [ncon]]`, then one line a vertex: its size and `ncon` weights if `fmt` says so, then its
+//! neighbours (1-based), each followed by the edge's weight if `fmt` says so. A blank line is a vertex without
+//! neighbours; lines that begin with `%` are comments. Every edge is in the lines of both ends and is delivered
+//! from both, in 1-based ids. The counts must agree with the header: `n` lines and `2 m` neighbours; and each vertex must be
+//! a neighbour of its neighbours ([`Key`]), which also distinguishes such a file from others that begin with two numbers.
+//!
+//! All threads parse. A first pass, which is made once, counts the lines of every range, so that a task knows the vertex of
+//! its first line. A hub's line may be longer than any window: the parser is a state machine that is fed one window after
+//! another. Memory: a window a thread and 8 bytes a range.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch::{Batch, Failure};
+use super::file::InputFile;
+use super::head::Head;
+use super::header::Key;
+use super::lines::{self, Sizes};
+use super::metis_rows::{Header, Rows};
+use super::number::{columns, shown, whole};
+use super::parallel::in_order;
+use super::row_store::{RowStore, unless_damaged};
+use super::rows::AdjacencyRows;
+use super::{ArcSink, Reader, check_vertices};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::error::{Error, Result};
+
+/// A graph whose header was read and checked.
+pub(super) struct Metis {
+    file: InputFile,
+    header: Header,
+    /// Where the line of vertex 1 begins.
+    start: u64,
+    window: u64,
+    /// The vertex of the first line that begins in each range, and one more than the last vertex.
+    first_vertices: OnceLock<Vec<u64>>,
+}
+
+impl Metis {
+    /// Reads the header of a plain file.
+    pub(super) fn open(file: InputFile, sizes: Sizes) -> Result<Self> {
+        let mut head = Head::new(&file, sizes)?;
+        let Some(line) = head.next_content()? else {
+            return Err(head.error("the file ends before the header").expected("a header 'n m [fmt [ncon]]'"));
+        };
+        let Some(header) = parse_header(&line) else {
+            return Err(head
+                .error(format!("the header '{}'", shown(&line)))
+                .expected("'n m [fmt [ncon]]': vertices, edges, and which weights there are"));
+        };
+        check_vertices(header.vertices).map_err(|error| error.at(&file.path).line(head.number))?;
+        let start = head.end;
+        drop(head);
+        Ok(Self { file, header, start, window: sizes.window, first_vertices: OnceLock::new() })
+    }
+
+    fn ranges(&self) -> Vec<Range<u64>> {
+        lines::ranges(&self.file, self.start, self.window).collect()
+    }
+
+    /// The vertex of the first line that begins in each range, from a count of the lines.
+    fn count_lines(&self, ranges: &[Range<u64>], control: &Control) -> Result<&[u64]> {
+        if let Some(known) = self.first_vertices.get() {
+            return Ok(known);
+        }
+        let counts: Vec<OnceLock<u64>> = ranges.iter().map(|_| OnceLock::new()).collect();
+        let numbered: Vec<usize> = (0..ranges.len()).collect();
+        in_order(&numbered, |&number| {
+            control.check()?;
+            let range = &ranges[number];
+            let first = if range.start == self.start { range.start } else { range.start - 1 };
+            let window = self.file.window(first, range.end)?;
+            let is_vertex = |at: usize| window.get(at).is_some_and(|&byte| byte != b'%');
+            let own = u64::from(range.start == self.start && is_vertex(0));
+            let lines = memchr::memchr_iter(b'\n', &window).filter(|&newline| is_vertex(newline + 1)).count() as u64;
+            let _ = counts[number].set(own + lines);
+            Ok(0)
+        })?;
+        let mut vertices = vec![1];
+        vertices.extend(counts.into_iter().scan(1, |vertex, count| {
+            *vertex += count.into_inner().unwrap_or_default();
+            Some(*vertex)
+        }));
+        Ok(self.first_vertices.get_or_init(|| vertices))
+    }
+
+    /// Parses the lines that begin in a range; returns the neighbours delivered.
+    fn scan_range(&self, range: &Range<u64>, vertex: u64, mut batch: Batch<'_>) -> Result<u64> {
+        let mut rows = Rows::new(&self.header, vertex);
+        let mut at = range.start;
+        if range.start > self.start {
+            // Skips the line that began before; it may fill the whole range.
+            let window = self.file.window(range.start - 1, range.end - 1)?;
+            match memchr::memchr(b'\n', &window) {
+                Some(newline) => at += newline as u64,
+                None => return Ok(0),
+            }
+        }
+        loop {
+            let end = if at < range.end { range.end } else { at + self.window };
+            let window = self.file.window(at, end)?;
+            // Up to the first line end from the range's last byte on.
+            let last = (range.end - 1).saturating_sub(at) as usize;
+            let line_end = window.get(last..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|n| last + n + 1);
+            let bytes = &window[..line_end.unwrap_or(window.len())];
+            rows.feed(bytes, &mut batch).map_err(|failure| self.locate(failure, at))?;
+            at += bytes.len() as u64;
+            if line_end.is_some() {
+                break;
+            }
+            if at >= self.file.bytes {
+                rows.finish(&mut batch).map_err(|failure| self.locate(failure, at.saturating_sub(1)))?;
+                break;
+            }
+        }
+        batch.finish()
+    }
+
+    /// Parses all rows into memory; `None` if they do not agree with the header.
+    fn store(&self, control: &Control) -> Result<Option<RowStore>> {
+        let Header { vertices, edges, .. } = self.header;
+        let task = control.task("read", Some(self.file.bytes), Unit::Bytes);
+        let ranges = self.ranges();
+        let first_vertices = self.count_lines(&ranges, control)?;
+        if first_vertices.last().is_none_or(|next| next - 1 < vertices) {
+            return Ok(None);
+        }
+        let mut store = RowStore::new(vertices + 1);
+        let parsed: Vec<OnceLock<Vec<u32>>> = ranges.iter().map(|_| OnceLock::new()).collect();
+        let pieces: Vec<_> = ranges.iter().zip(first_vertices).zip(&parsed).collect();
+        let found = in_order(&pieces, |((range, vertex), parsed)| {
+            control.check()?;
+            let piece = store.piece();
+            let found = self.scan_range(range, **vertex, Batch::new(&piece, control))?;
+            let _ = parsed.set(piece.into_successors());
+            task.advance(range.end - range.start);
+            Ok(found)
+        })?;
+        parsed.into_iter().for_each(|successors| store.push(successors.into_inner().unwrap_or_default()));
+        Ok((Some(found) == edges.checked_mul(2)).then_some(store))
+    }
+
+    fn locate(&self, failure: Failure, start: u64) -> Error {
+        failure.locate(|error, at| self.file.locate(error, start + at as u64))
+    }
+}
+
+impl Reader for Metis {
+    fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        if !RowStore::fits(self.header.vertices, self.arcs_at_most(), memory) {
+            return Ok(None);
+        }
+        let store = unless_damaged(self.store(control))?;
+        Ok(store.map(|store| Box::new(store) as Box<dyn AdjacencyRows>))
+    }
+
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.header.vertices)
+    }
+
+    /// The header's `2 m`, but no more than fit into the file.
+    fn arcs_at_most(&self) -> u64 {
+        self.header.edges.saturating_mul(2).min(self.file.bytes.div_ceil(2))
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let Header { vertices, edges, .. } = self.header;
+        let ranges = self.ranges();
+        let first_vertices = self.count_lines(&ranges, control)?;
+        task.advance(self.start);
+        let pieces: Vec<_> = ranges.iter().zip(first_vertices).collect();
+        let mirrored = Mirrored { sink, key: Key::random(), sum: AtomicU64::new(0) };
+        let found = in_order(&pieces, |(range, vertex)| {
+            control.check()?;
+            let found = self.scan_range(range, **vertex, Batch::new(&mirrored, control))?;
+            task.advance(range.end - range.start);
+            Ok(found)
+        })?;
+        let wrong = |found: String, expected: String| {
+            let line = self.file.line_of(self.file.bytes)?;
+            Err(Error::data(&self.file.path, found)
+                .line(line)
+                .expected(expected)
+                .advice("the header 'n m' counts each edge once, and each edge is in the lines of both its ends"))
+        };
+        let lines = first_vertices.last().map_or(0, |next| next - 1);
+        if lines < vertices {
+            wrong(format!("{lines} lines of vertices"), format!("{vertices}, as the header says"))
+        } else if Some(found) != edges.checked_mul(2) {
+            wrong(
+                format!("{found} neighbours in all lines"),
+                format!("{}, twice the {edges} edges of the header", u128::from(edges) * 2),
+            )
+        } else if mirrored.sum.into_inner() != 0 {
+            wrong(
+                "neighbours that do not have the vertex as a neighbour".into(),
+                "each edge in the lines of both ends".into(),
+            )
+        } else {
+            Ok(found)
+        }
+    }
+}
+
+/// Passes arcs on, and computes the sum that shows whether each has its reverse.
+struct Mirrored<'a> {
+    sink: &'a dyn ArcSink,
+    key: Key,
+    sum: AtomicU64,
+}
+
+impl ArcSink for Mirrored<'_> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        self.sum.fetch_add(self.key.sum(batch), Ordering::Relaxed);
+        self.sink.arcs(batch)
+    }
+}
+
+/// Reads `n m [fmt [ncon]]`.
+pub(super) fn parse_header(line: &[u8]) -> Option<Header> {
+    let numbers: Vec<u64> = columns(line).map(whole).collect::<Option<_>>()?;
+    let (&[vertices, edges], rest) = numbers.split_first_chunk::<2>()?;
+    let (format, weights) = match *rest {
+        [] => (0, None),
+        [format] => (format, None),
+        [format, weights] => (format, Some(weights)),
+        _ => return None,
+    };
+    let flag = |digit: u64| match format / digit % 10 {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    };
+    let (sizes, vertex_weights, edge_weights) = (flag(100)?, flag(10)?, flag(1)?);
+    let per_vertex = if vertex_weights { weights.unwrap_or(1) } else { 0 };
+    if vertices == 0 || format > 111 || per_vertex > 1 << 10 {
+        return None;
+    }
+    Some(Header { vertices, edges, before_neighbours: u64::from(sizes) + per_vertex, edge_weights })
+}

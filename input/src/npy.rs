@@ -1,0 +1,125 @@
+//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc.
+//!
+//! Integers of 1, 2, 4 or 8 bytes, with or without a sign, in either byte order; the array in C or Fortran order. Ids are
+//! delivered as stored; a negative one is an error. The file holds this array and nothing else. All threads read; memory: a
+//! window a thread.
+
+pub(super) mod array;
+pub(super) mod header;
+mod literal;
+
+use super::batch::Batch;
+use super::file::InputFile;
+use super::lines::Sizes;
+use super::parallel::in_order;
+use super::{ArcSink, Reader};
+use array::{Array, Integers, Negative};
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// A graph in one or several arrays.
+pub(super) struct Npy {
+    files: Vec<Edges>,
+    window: u64,
+}
+
+/// An array of two columns.
+struct Edges {
+    array: Array,
+    fortran: bool,
+    arcs: u64,
+}
+
+impl Npy {
+    /// Reads the headers of plain files.
+    pub(super) fn open(files: Vec<InputFile>, sizes: Sizes) -> Result<Self> {
+        let files = files.into_iter().map(Edges::open).collect::<Result<_>>()?;
+        Ok(Self { files, window: sizes.window })
+    }
+}
+
+impl Edges {
+    fn open(file: InputFile) -> Result<Self> {
+        let (start, bytes) = (0, file.bytes);
+        let (array, header) = Array::open(file, start, bytes)?;
+        let error = |found: String| {
+            Error::data(&array.file.path, found).expected("an array of two columns, a row for each edge")
+        };
+        let arcs = match header.shape[..] {
+            [arcs, 2] => arcs,
+            [2, columns] => {
+                return Err(error(format!("an array of 2 rows and {columns} columns"))
+                    .advice("save it transposed: numpy.save(file, edges.T)"));
+            }
+            [rows, columns] if columns > 2 => {
+                return Err(error(format!("an array of {rows} rows and {columns} columns"))
+                    .advice("save the two columns with the ends of edges: numpy.save(file, edges[:, :2])"));
+            }
+            _ => {
+                return Err(error(format!("an array of shape {}", header.shown_shape()))
+                    .advice("save a sparse matrix with scipy.sparse.save_npz"));
+            }
+        };
+        Ok(Self { array, fortran: header.fortran, arcs })
+    }
+
+    /// The arcs from `first` to `end`.
+    fn scan(&self, (first, end): (u64, u64), mut batch: Batch<'_>) -> Result<u64> {
+        let count = (end - first) as usize;
+        let id = |integers: Integers, bytes: &[u8], at: usize, arc: usize| {
+            integers.get(bytes, at).map_err(|Negative(value)| self.wrong(first + arc as u64, &value.to_string()))
+        };
+        let mut push = |arc: usize, tail: u64, head: u64| {
+            if tail.max(head) == u64::MAX {
+                return Err(self.wrong(first + arc as u64, &u64::MAX.to_string()));
+            }
+            batch.push(tail, head)
+        };
+        let integers = self.array.integers;
+        if self.fortran {
+            let tails = self.array.window(first, end)?;
+            let heads = self.array.window(self.arcs + first, self.arcs + end)?;
+            for arc in 0..count {
+                push(arc, id(integers, &tails, arc, arc)?, id(integers, &heads, arc, arc)?)?;
+            }
+        } else {
+            let rows = self.array.window(2 * first, 2 * end)?;
+            for arc in 0..count {
+                push(arc, id(integers, &rows, 2 * arc, arc)?, id(integers, &rows, 2 * arc + 1, arc)?)?;
+            }
+        }
+        batch.finish()
+    }
+
+    fn wrong(&self, row: u64, id: &str) -> Error {
+        Error::data(&self.array.file.path, format!("the id {id} in row {row} (the first is 0)"))
+            .expected(format!("ids from 0 to {}", u64::MAX - 1))
+    }
+}
+
+impl Reader for Npy {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        self.files.iter().map(|edges| edges.arcs).sum()
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let pieces: Vec<(&Edges, u64, u64)> = self
+            .files
+            .iter()
+            .flat_map(|edges| {
+                let step = (self.window / (2 * edges.array.integers.bytes())).max(1);
+                (0..edges.arcs.div_ceil(step)).map(move |i| (edges, i * step, ((i + 1) * step).min(edges.arcs)))
+            })
+            .collect();
+        in_order(&pieces, |&(edges, first, end)| {
+            control.check()?;
+            let arcs = edges.scan((first, end), Batch::new(sink, control))?;
+            task.advance(arcs * 2 * edges.array.integers.bytes());
+            Ok(arcs)
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! The elements of a NumPy array of integers, which lie in a file from some place on.
+
+use super::header::{Header, MOST};
+use crate::file::InputFile;
+use std::os::unix::fs::FileExt;
+use trimill_system::error::{Error, Result};
+use trimill_system::mapped::Window;
+
+/// How integers are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Integers {
+    width: Width,
+    signed: bool,
+    big_endian: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    One,
+    Two,
+    Four,
+    Eight,
+}
+
+/// An integer below zero.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Negative(pub(crate) i64);
+
+impl Integers {
+    /// The integers of a type as NumPy names it, such as `<i8`; `None` if it is another type.
+    fn of(descr: &str) -> Option<Self> {
+        let &[order, kind, width] = descr.as_bytes() else { return None };
+        let width = match width {
+            b'1' => Width::One,
+            b'2' => Width::Two,
+            b'4' => Width::Four,
+            b'8' => Width::Eight,
+            _ => return None,
+        };
+        let fits = match order {
+            b'|' => width == Width::One,
+            order => matches!(order, b'<' | b'>'),
+        };
+        let known = fits && matches!(kind, b'i' | b'u');
+        known.then_some(Self { width, signed: kind == b'i', big_endian: order == b'>' })
+    }
+
+    /// The bytes of one.
+    pub(crate) const fn bytes(self) -> u64 {
+        match self.width {
+            Width::One => 1,
+            Width::Two => 2,
+            Width::Four => 4,
+            Width::Eight => 8,
+        }
+    }
+
+    /// The integer number `at` in `bytes`, which has it.
+    #[inline(always)]
+    pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, Negative> {
+        match self.width {
+            Width::One => self.value(bytes.as_chunks::<1>().0[at]),
+            Width::Two => self.value(bytes.as_chunks::<2>().0[at]),
+            Width::Four => self.value(bytes.as_chunks::<4>().0[at]),
+            Width::Eight => self.value(bytes.as_chunks::<8>().0[at]),
+        }
+    }
+
+    #[inline(always)]
+    fn value<const N: usize>(self, mut raw: [u8; N]) -> Result<u64, Negative> {
+        if self.big_endian {
+            raw.reverse();
+        }
+        let mut wide = [0; 8];
+        wide[..N].copy_from_slice(&raw);
+        let value = u64::from_le_bytes(wide);
+        let unused = 64 - 8 * N as u32;
+        let signed = ((value << unused) as i64) >> unused;
+        if self.signed && signed < 0 { Err(Negative(signed)) } else { Ok(value) }
+    }
+}
+
+/// An array of integers in a file.
+pub(crate) struct Array {
+    pub(crate) file: InputFile,
+    pub(crate) integers: Integers,
+    /// The number of elements.
+    pub(crate) length: u64,
+    /// Where the elements begin in the file.
+    start: u64,
+}
+
+impl Array {
+    /// The array in the `bytes` from `start` of `file`, which hold nothing else; and its header.
+    pub(crate) fn open(file: InputFile, start: u64, bytes: u64) -> Result<(Self, Header)> {
+        let wrong = |found: String| Error::data(&file.path, found);
+        let mut head = vec![0; bytes.min(MOST) as usize];
+        file.file.read_exact_at(&mut head, start).map_err(|e| Error::read(&file.path, e))?;
+        let header = Header::of(&head).map_err(|found| {
+            wrong(found.into()).expected("the header of a .npy file").advice("write it again with numpy.save")
+        })?;
+        let descr = header.descr.as_deref();
+        let Some(integers) = descr.and_then(Integers::of) else {
+            let found =
+                descr.map_or("records".to_string(), |descr| format!("elements of type '{}'", descr.escape_debug()));
+            return Err(wrong(found)
+                .expected("integers of 1, 2, 4 or 8 bytes")
+                .advice("convert them before they are saved: edges.astype(numpy.int64)"));
+        };
+        let length = header.elements().filter(|length| length.checked_mul(8).is_some());
+        let expected = length.and_then(|length| (length * integers.bytes()).checked_add(header.end));
+        match (length, expected) {
+            (Some(length), Some(expected)) if expected == bytes => {
+                let start = start + header.end;
+                Ok((Self { file, integers, length, start }, header))
+            }
+            _ => Err(wrong(format!("{bytes} bytes"))
+                .expected(match expected {
+                    Some(expected) => format!("{expected} for an array of shape {}", header.shown_shape()),
+                    None => format!("as many as an array of shape {} has, which no file can", header.shown_shape()),
+                })
+                .advice("the file is cut, or holds more than one array: write it again with numpy.save")),
+        }
+    }
+
+    /// The bytes of the elements from `first` to `end`.
+    pub(crate) fn window(&self, first: u64, end: u64) -> Result<Window> {
+        let bytes = self.integers.bytes();
+        self.file.window(self.start + bytes * first, self.start + bytes * end)
+    }
+
+    /// One element; a negative one is an error.
+    pub(crate) fn get(&self, at: u64) -> Result<u64> {
+        let mut bytes = [0; 8];
+        let bytes = &mut bytes[..self.integers.bytes() as usize];
+        let start = self.start + self.integers.bytes() * at;
+        self.file.file.read_exact_at(bytes, start).map_err(|e| Error::read(&self.file.path, e))?;
+        self.integers.get(bytes, 0).map_err(|negative| self.negative(at, &negative))
+    }
+
+    /// The error for a negative element.
+    pub(crate) fn negative(&self, at: u64, Negative(value): &Negative) -> Error {
+        Error::data(&self.file.path, format!("the negative number {value} at place {at}")).expected("numbers from 0")
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_all_types_have_their_values() {
+        for (descr, bytes, value) in [
+            ("|u1", &[0xff][..], Ok(255)),
+            ("|i1", &[0xff], Err(Negative(-1))),
+            ("<i2", &[0x34, 0x12], Ok(0x1234)),
+            (">i2", &[0x12, 0x34], Ok(0x1234)),
+            (">i2", &[0x80, 0], Err(Negative(-0x8000))),
+            ("<u2", &[0, 0x80], Ok(0x8000)),
+            ("<u4", &[0, 0, 0, 0x80], Ok(1 << 31)),
+            ("<i4", &[0, 0, 0, 0x80], Err(Negative(-(1 << 31)))),
+            (">u8", &[0xff, 0, 0, 0, 0, 0, 0, 1], Ok(0xff00_0000_0000_0001)),
+            ("<i8", &[1, 0, 0, 0, 0, 0, 0, 0x7f], Ok(0x7f00_0000_0000_0001)),
+            ("<i8", &[0, 0, 0, 0, 0, 0, 0, 0x80], Err(Negative(i64::MIN))),
+        ] {
+            let integers = Integers::of(descr).unwrap();
+            assert_eq!(integers.bytes() as usize, bytes.len());
+            assert_eq!(integers.get(&[&[9; 8][..bytes.len()], bytes].concat(), 1), value, "{descr}");
+        }
+        for descr in ["<f8", "|b1", "|i2", "=i4", "<i3", "<c16", "|S3", "i4", "<i16", "|O", ""] {
+            assert_eq!(Integers::of(descr), None, "{descr}");
+        }
+    }
+}

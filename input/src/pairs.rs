@@ -1,0 +1,114 @@
+//! Lines of two numbers, as in edge lists and coordinate matrices.
+//!
+//! Columns are separated by blanks, tabs and commas ([`Columns`] says how); lines end with LF or CR LF, and a CR alone is an
+//! error anywhere; blank lines and lines that begin with `#` or `%` are skipped; the contents of columns after the second are
+//! ignored, but all lines must have as many. One pass over the bytes, without allocation; a bad line is analysed only after it
+//! has failed.
+
+use super::batch::{Batch, Failure};
+use super::columns::{self, Columns, Rest, has_bare_cr, skip_index};
+use super::hints::{about, bare_cr};
+use super::number::{columns as split, describe, digits, separates, whole};
+use trimill_system::error::Error;
+
+/// What a format requires of the two numbers.
+pub(super) trait Dialect: Sync {
+    /// Checks a line's two numbers. `Err((found, expected))`.
+    fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)>;
+
+    /// Advice on a file whose lines have different columns: what it may be instead.
+    fn advice(&self) -> &'static str;
+}
+
+/// Parses whole lines, each of which has `columns`.
+pub(super) fn parse<D: Dialect>(
+    bytes: &[u8],
+    columns: Columns,
+    dialect: &D,
+    batch: &mut Batch<'_>,
+) -> Result<(), Failure> {
+    let two = columns == Columns::TWO;
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        let first = at;
+        if columns.index {
+            at = skip_index(bytes, at);
+        }
+        let Some((tail, end)) = digits(bytes, at) else {
+            at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
+            continue;
+        };
+        at = end;
+        let mut commas = 0;
+        while at < bytes.len() && separates(bytes[at]) {
+            commas += u32::from(bytes[at] == b',');
+            at += 1;
+        }
+        let Some((head, next)) = digits(bytes, at).filter(|_| at > end && commas < 2) else {
+            return Err(explain(bytes, start, columns));
+        };
+        at = match bytes.get(next) {
+            Some(b'\n') if two => next + 1,
+            _ => match columns::rest(bytes, next) {
+                Some(rest) if columns.hold(&rest) => rest.end,
+                Some(rest) => return Err(differs(start, &rest, columns, dialect.advice())),
+                None => return Err(explain(bytes, start, columns)),
+            },
+        };
+        if let Err((found, expected)) = dialect.check(tail, head) {
+            return Err(Failure::bad(start, found, expected));
+        }
+        batch.push(tail, head)?;
+    }
+    Ok(())
+}
+
+/// Skips the line from `start`, which does not begin with a number at `at`; returns the beginning of the next line.
+#[inline]
+fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, Failure> {
+    match bytes.get(at) {
+        None => Ok(at),
+        Some(b'\n') => Ok(at + 1),
+        Some(b'#' | b'%') => columns::line_end(bytes, at).ok_or_else(|| Failure::Bad(start, bare_cr())),
+        Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => Ok(at + 2),
+        Some(_) => Err(explain(bytes, start, Columns::TWO)),
+    }
+}
+
+/// The failure of a line at `start` whose columns differ from those of the first one.
+#[cold]
+fn differs(start: usize, rest: &Rest, columns: Columns, advice: &str) -> Failure {
+    let index = u32::from(columns.index);
+    let found = format!("a line with {} columns", rest.count() + index);
+    let expected = format!("{} columns, as in the lines before", columns.count + index);
+    Failure::Bad(start, Error::data("", found).expected(expected).advice(advice))
+}
+
+/// The failure of the line at `start`, with what is wrong with it.
+#[cold]
+fn explain(bytes: &[u8], start: usize, columns: Columns) -> Failure {
+    let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+    let line = &bytes[start..end];
+    if has_bare_cr(line) {
+        return Failure::Bad(start, bare_cr());
+    }
+    let mut words = split(line).skip(usize::from(columns.index));
+    let found = match (words.next(), words.next()) {
+        (Some(tail), _) if whole(tail).is_none() => describe(tail),
+        (Some(_), Some(head)) if whole(head).is_none() => describe(head),
+        (Some(_), Some(_)) => "an empty column".to_string(),
+        (Some(_), None) => "a line with one column only".to_string(),
+        (None, _) => "a line without numbers".to_string(),
+    };
+    let error = Error::data("", found).expected("two non-negative integers");
+    Failure::Bad(start, if let Some(advice) = about(line) { error.advice(advice) } else { error })
+}
+
+/// Whether a line (without its end) is blank or a comment.
+pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {
+    matches!(line.trim_ascii().first(), None | Some(b'#' | b'%'))
+}

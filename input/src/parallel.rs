@@ -1,0 +1,177 @@
+//! Parallel work on many pieces of an input; the error reported is always that of the first bad piece.
+//!
+//! [`in_order`] runs pieces that are known beforehand; [`produce_and_drain`] runs pieces that one thread must produce one after another
+//! (a decompressor, a decoder without random access). Both use rayon's current pool and finish on a pool of any size:
+//! no task ever blocks on another one.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use trimill_system::error::{Error, Kind, Result};
+
+/// The error of the lowest piece that failed so far.
+///
+/// Pieces above it need not run any more; those below still do, so that the same input gives the same error on any
+/// number of threads. An error that is not about the data (interrupted, disk full) stops all pieces at once.
+struct First {
+    failed: AtomicU64,
+    error: Mutex<Option<(u64, Error)>>,
+}
+
+impl First {
+    const fn new() -> Self {
+        Self { failed: AtomicU64::new(u64::MAX), error: Mutex::new(None) }
+    }
+
+    fn needs(&self, piece: u64) -> bool {
+        piece < self.failed.load(Ordering::Relaxed)
+    }
+
+    fn record(&self, piece: u64, error: Error) {
+        let piece = if error.kind() == Kind::Data { piece } else { 0 };
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(other, _)| piece < *other) {
+            *first = Some((piece, error));
+            self.failed.fetch_min(piece, Ordering::Relaxed);
+        }
+    }
+
+    fn into_result(self) -> Result<()> {
+        match self.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Runs `work` on all pieces in parallel; returns the sum of the results.
+///
+/// # Errors
+/// That of the first piece that fails.
+pub(super) fn in_order<T: Sync>(pieces: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
+    let first = First::new();
+    let sum = pieces
+        .par_iter()
+        .enumerate()
+        .map(|(number, piece)| {
+            let number = number as u64;
+            if !first.needs(number) {
+                return 0;
+            }
+            work(piece).unwrap_or_else(|error| {
+                first.record(number, error);
+                0
+            })
+        })
+        .sum();
+    first.into_result().map(|()| sum)
+}
+
+/// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.
+///
+/// At most two items per thread wait; then this thread drains too, so memory is bounded. Items are reused.
+///
+/// # Errors
+/// That of the first item that could not be filled or drained.
+pub(super) fn produce_and_drain<T: Default + Send>(
+    mut fill: impl FnMut(&mut T) -> Result<bool>,
+    drain: impl Fn(&mut T) -> Result<()> + Sync,
+) -> Result<()> {
+    let first = First::new();
+    let spare = Mutex::new(Vec::<T>::new());
+    let waiting = AtomicUsize::new(0);
+    let most = 2 * rayon::current_num_threads();
+    let finish = |number: u64, mut item: T| {
+        if first.needs(number)
+            && let Err(error) = drain(&mut item)
+        {
+            first.record(number, error);
+        }
+        spare.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+    };
+    rayon::in_place_scope(|scope| {
+        for number in 0.. {
+            if !first.needs(number) {
+                break;
+            }
+            let mut item = spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            match fill(&mut item) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    first.record(number, error);
+                    break;
+                }
+            }
+            if waiting.load(Ordering::Relaxed) < most {
+                waiting.fetch_add(1, Ordering::Relaxed);
+                let (finish, waiting) = (&finish, &waiting);
+                scope.spawn(move |_| {
+                    finish(number, item);
+                    waiting.fetch_sub(1, Ordering::Relaxed);
+                });
+            } else {
+                finish(number, item);
+            }
+        }
+    });
+    first.into_result()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn on(threads: usize, work: impl FnOnce() + Send) {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work);
+    }
+
+    #[test]
+    fn the_lowest_bad_piece_is_reported_on_any_number_of_threads() {
+        for threads in [1, 2, 5] {
+            on(threads, || {
+                let pieces: Vec<u64> = (0..200).collect();
+                let bad = |&piece: &u64| {
+                    if piece % 50 == 37 { Err(Error::data("f", format!("piece {piece}"))) } else { Ok(1) }
+                };
+                assert_eq!(in_order(&pieces, bad).unwrap_err().to_string(), "f: piece 37");
+                assert_eq!(in_order(&pieces[..37], bad).unwrap(), 37);
+            });
+        }
+    }
+
+    #[test]
+    fn all_items_are_handed_over_on_any_number_of_threads() {
+        for threads in [1, 2, 5] {
+            on(threads, || {
+                let (mut next, sum) = (0u64, AtomicU64::new(0));
+                produce_and_drain(
+                    |item| {
+                        next += 1;
+                        *item = next;
+                        Ok(next <= 1000)
+                    },
+                    |item| {
+                        sum.fetch_add(*item, Ordering::Relaxed);
+                        Ok(())
+                    },
+                )
+                .unwrap();
+                assert_eq!(sum.into_inner(), 500_500);
+                let mut next = 0u64;
+                let error = produce_and_drain(
+                    |item| {
+                        next += 1;
+                        *item = next;
+                        Ok(true)
+                    },
+                    |item| if *item >= 77 { Err(Error::data("f", format!("item {item}"))) } else { Ok(()) },
+                );
+                assert_eq!(error.unwrap_err().to_string(), "f: item 77");
+            });
+        }
+    }
+}

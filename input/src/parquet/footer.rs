@@ -1,0 +1,99 @@
+//! The metadata at the end of a Parquet file: read, checked, decoded.
+//!
+//! Layout of the end: the metadata, its length (`u32`, little-endian), `PAR1`. Memory: some times its length, which
+//! is at most [`MOST`].
+
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+
+use super::thrift::{Found, walk};
+use crate::file::InputFile;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// The length of the metadata, and the mark.
+const TAIL: u64 = 8;
+
+/// The most bytes of metadata. A row group takes some hundred bytes a column.
+const MOST: u64 = 256 << 20;
+
+/// The most levels of a schema; edge lists have one.
+const MOST_LEVELS: usize = 64;
+
+/// Reads the metadata of a file.
+pub(super) fn read(file: &InputFile) -> Result<ParquetMetaData> {
+    let wrong = |found: String| {
+        Error::data(&file.path, found).expected("a complete Parquet file").advice("write or fetch it again")
+    };
+    let mut tail = [0; TAIL as usize];
+    let at = file.bytes.checked_sub(TAIL).ok_or_else(|| wrong(format!("a size of {} bytes", file.bytes)))?;
+    disk::read_at(&file.file, &mut tail, at).map_err(|e| Error::read(&file.path, e))?;
+    let ([length @ .., _, _, _, _], mark) = (tail, &tail[4..]);
+    match mark {
+        b"PAR1" => {}
+        b"PARE" => return Err(wrong("encrypted metadata".into()).advice("write it without encryption")),
+        _ => return Err(wrong("no mark PAR1 at its end".into())),
+    }
+    let length = u64::from(u32::from_le_bytes(length));
+    if length > at || length > MOST {
+        return Err(wrong(format!("metadata of {length} bytes in a file of {}", file.bytes)));
+    }
+    let mut bytes = vec![0; length as usize];
+    disk::read_at(&file.file, &mut bytes, at - length).map_err(|e| Error::read(&file.path, e))?;
+    if !is_whole(&bytes) {
+        return Err(wrong("damaged metadata".into()));
+    }
+    // Its lists and its schema were checked, so decoding takes memory in proportion to its length.
+    ParquetMetaDataReader::decode_metadata(&bytes).map_err(|error| wrong(format!("damaged metadata ({error})")))
+}
+
+/// Whether metadata ends where it should, and its schema is a tree of few levels.
+fn is_whole(bytes: &[u8]) -> bool {
+    // How many children are still to come at each level, from the root on.
+    let (mut left, mut begun, mut children) = (Vec::new(), false, 0);
+    let walked = walk(bytes, &mut |path, found| {
+        match (path, found) {
+            ([2, 5], Found::Integer(count)) => children = count,
+            ([2], Found::End) => {
+                match left.last_mut() {
+                    Some(count) => *count -= 1,
+                    None if begun => return None,
+                    None => begun = true,
+                }
+                if children < 0 || left.len() >= MOST_LEVELS {
+                    return None;
+                }
+                left.push(std::mem::take(&mut children));
+                while left.last() == Some(&0) {
+                    left.pop();
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    });
+    walked == Some(bytes.len()) && left.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Metadata with a schema whose elements have so many children.
+    fn schema(children: &[u8]) -> Vec<u8> {
+        let elements = children.iter().flat_map(|&count| [0x55, 2 * count, 0]);
+        [[0x29, 0xfc, children.len() as u8].into_iter().collect::<Vec<u8>>(), elements.collect(), vec![0]].concat()
+    }
+
+    #[test]
+    fn a_schema_is_a_tree() {
+        assert!(is_whole(&schema(&[2, 0, 0])));
+        assert!(is_whole(&schema(&[2, 1, 0, 2, 0, 0])));
+        assert!(!is_whole(&schema(&[2, 0])));
+        assert!(!is_whole(&schema(&[1, 0, 0])));
+        assert!(!is_whole(&schema(&[60, 0, 0])));
+        assert!(is_whole(&schema(&[[1; 60].as_slice(), &[0]].concat())));
+        assert!(!is_whole(&schema(&[[1; 70].as_slice(), &[0]].concat())));
+        assert!(!is_whole(&[schema(&[1, 0]), vec![0]].concat()));
+        assert!(!is_whole(&[]));
+    }
+}

@@ -1,0 +1,218 @@
+//! The pages of a column, each checked before it is decoded.
+//!
+//! The library reserves memory for what a page announces, and relies on pages that follow each other as a writer writes them. So
+//! sizes are compared with the bytes that are there, and a page that refers to a dictionary must come after one.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+
+use super::thrift::{Found, varint, walk};
+use crate::file::InputFile;
+use trimill_system::disk;
+
+/// Bytes that are read for the header of a page: of integers it takes less than 100.
+const HEADER: u64 = 8 << 10;
+
+/// A page of so many bytes is read, however few it takes compressed.
+const SMALL: i64 = 4 << 20;
+
+/// A larger one must not grow to more than so many times its compressed size.
+const MOST_GROWTH: i64 = 256;
+
+/// A column of a row group.
+pub(super) struct Pages {
+    pages: SerializedPageReader<Chunk>,
+    /// Bytes of a value.
+    width: usize,
+    /// Whether values may be missing.
+    nullable: bool,
+    has_dictionary: bool,
+}
+
+/// Hands out the bytes of a file from the header of a page on.
+pub(super) struct Chunk(pub(super) Arc<InputFile>);
+
+impl Pages {
+    /// The pages of `column`; integers take `width` bytes.
+    pub(super) fn new(file: &Arc<InputFile>, column: &ColumnChunkMetaData, rows: usize, width: usize) -> Result<Self> {
+        let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
+        let end = start.checked_add(column.compressed_size());
+        let within = |end: i64| u64::try_from(end).is_ok_and(|end| end <= file.bytes);
+        if start < 0 || column.compressed_size() < 0 || !end.is_some_and(within) {
+            return Err(wrong("pages outside of the file"));
+        }
+        if column.file_path().is_some() {
+            return Err(wrong("pages in another file"));
+        }
+        let pages = SerializedPageReader::new(Arc::new(Chunk(Arc::clone(file))), column, rows, None)?;
+        let nullable = column.column_descr().max_def_level() > 0;
+        Ok(Self { pages, width, nullable, has_dictionary: false })
+    }
+
+    fn check(&mut self, page: &Page) -> Result<()> {
+        match page {
+            Page::DictionaryPage { buf, num_values, .. } => {
+                self.has_dictionary = true;
+                if (*num_values as usize).saturating_mul(self.width) > buf.len() {
+                    return Err(wrong("a dictionary that is too short"));
+                }
+            }
+            Page::DataPage { encoding, buf, num_values, .. } => {
+                // The levels of a page that may have nulls come first, after their length.
+                let levels = match buf.first_chunk::<4>() {
+                    Some(length) if self.nullable => 4 + u64::from(u32::from_le_bytes(*length)),
+                    _ => 0,
+                };
+                self.check_values(*encoding, buf, levels, *num_values)?;
+            }
+            Page::DataPageV2 { encoding, buf, num_values, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
+                self.check_values(*encoding, buf, levels, *num_values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a page whose values begin after so many bytes of levels.
+    fn check_values(&self, encoding: Encoding, page: &[u8], levels: u64, values: u32) -> Result<()> {
+        let Some(data) = usize::try_from(levels).ok().and_then(|levels| page.get(levels..)) else {
+            return Err(wrong("levels that are longer than their page"));
+        };
+        // Decoders of these two take for granted that all values are there.
+        let other_number = || Err(wrong("a page with nulls, or with another number of values than its header says"));
+        match encoding {
+            Encoding::PLAIN => Ok(()),
+            Encoding::BYTE_STREAM_SPLIT if data.len() as u64 == self.width as u64 * u64::from(values) => Ok(()),
+            Encoding::BYTE_STREAM_SPLIT => other_number(),
+            // The size of a block, the number of its parts, the number of values.
+            Encoding::DELTA_BINARY_PACKED => {
+                let mut at = 0;
+                let [_, _, packed] = [(); 3].map(|()| varint(data, &mut at));
+                let fits = packed.is_some_and(|packed| (1..=u64::from(values)).contains(&packed) || values == 0);
+                if fits { Ok(()) } else { other_number() }
+            }
+            Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY if self.has_dictionary => Ok(()),
+            Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY => Err(wrong("a page before its dictionary")),
+            other => Err(wrong(&format!("integers in the encoding {other}"))),
+        }
+    }
+}
+
+fn wrong(found: &str) -> ParquetError {
+    ParquetError::General(found.into())
+}
+
+impl Iterator for Pages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl PageReader for Pages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        page.as_ref().map_or(Ok(()), |page| self.check(page))?;
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        Err(wrong("pages are read in order"))
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        Err(wrong("no page is skipped"))
+    }
+}
+
+impl Length for Chunk {
+    fn len(&self) -> u64 {
+        self.0.bytes
+    }
+}
+
+impl ChunkReader for Chunk {
+    type T = Cursor<Vec<u8>>;
+
+    /// The header of a page, which is checked; the reader of pages asks for nothing else in this way.
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let mut header = vec![0; HEADER.min(self.0.bytes.saturating_sub(start)) as usize];
+        disk::read_at(&self.0.file, &mut header, start)?;
+        check_header(&header)?;
+        Ok(Cursor::new(header))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        let end = start.checked_add(length as u64).filter(|&end| end <= self.0.bytes);
+        end.ok_or_else(|| wrong("a page that ends after the file"))?;
+        let mut bytes = vec![0; length];
+        disk::read_at(&self.0.file, &mut bytes, start)?;
+        Ok(bytes.into())
+    }
+}
+
+/// Checks the sizes in the header of a page at the beginning of `bytes`.
+fn check_header(bytes: &[u8]) -> Result<()> {
+    let (mut plain, mut packed, mut wrong_part) = (0, 0, false);
+    let walked = walk(bytes, &mut |path, found| {
+        if let Found::Integer(value) = found {
+            match path {
+                [2] => plain = value,
+                [3] => packed = value,
+                // Numbers of values and nulls, lengths of levels.
+                [5 | 7, 1] | [8, 1 | 2 | 3 | 5 | 6] => wrong_part |= !(0..=i64::from(i32::MAX / 2)).contains(&value),
+                _ => {}
+            }
+        }
+        Some(())
+    });
+    if walked.is_none() || wrong_part || packed < 0 || plain < 0 {
+        return Err(wrong("a damaged header of a page"));
+    }
+    if plain > SMALL && plain / MOST_GROWTH > packed {
+        return Err(wrong(&format!(
+            "a page of {plain} bytes from {packed} compressed ones; expected at most {SMALL}, or {MOST_GROWTH} times as many"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_must_not_announce_more_than_there_can_be() {
+        let varint = |mut value: u64| {
+            let mut bytes = Vec::new();
+            while value >= 0x80 {
+                bytes.push(value as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+            bytes
+        };
+        let header = |plain: i64, packed: i64, values: i64| {
+            let [plain, packed, values] = [plain, packed, values].map(|n| varint(((n << 1) ^ (n >> 63)) as u64));
+            [&[0x15, 0, 0x15][..], &plain, &[0x15], &packed, &[0x2c, 0x15], &values, &[0, 0]].concat()
+        };
+        assert!(check_header(&header(1000, 10, 5)).is_ok());
+        assert!(check_header(&header(SMALL, 10, 5)).is_ok());
+        assert!(check_header(&header(400 << 20, 20 << 20, 5)).is_ok());
+        for (plain, packed, values) in
+            [(400 << 20, 1 << 20, 5), (-1, 10, 5), (10, -1, 5), (10, 10, -1), (10, 10, 1 << 31)]
+        {
+            assert!(check_header(&header(plain, packed, values)).is_err(), "{plain} {packed} {values}");
+        }
+        assert!(check_header(&header(10, 10, 5)[..6]).is_err());
+    }
+}

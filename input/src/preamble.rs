@@ -1,0 +1,252 @@
+//! The lines before the first arc of an edge list: comments, and possibly a header.
+//!
+//! Reads the first lines, at most 64 KiB after the first one that is not a comment. A header is a line of names
+//! (`source,target`), a single number, or two or three numbers that the rest of the file must confirm
+//! ([`super::header`]). For most lists the rest need not be read: their next lines already have ids that are larger than the
+//! first line's tail, so that cannot be the number of vertices.
+
+use super::columns::Columns;
+use super::ends;
+use super::file::InputFile;
+use super::head::Head;
+use super::header::{Header, Sizes as Declared};
+use super::lines::Sizes;
+use super::metis;
+use super::number::{columns, shown, whole};
+use super::pairs::is_blank_or_comment;
+use trimill_system::error::{Error, Result};
+
+/// The most bytes that are read after that line.
+pub(super) const SAMPLE: u64 = 1 << 16;
+
+/// Where arcs begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// Bytes (after decompression) before the first arc.
+    pub(super) skip: u64,
+    /// Lines before it.
+    pub(super) lines: u64,
+    /// The columns of each arc.
+    pub(super) columns: Columns,
+}
+
+/// The first line that is not a comment.
+#[derive(Debug)]
+pub(super) struct First {
+    /// Its number.
+    pub(super) line: u64,
+    /// Its text in messages.
+    pub(super) text: String,
+    /// Where arcs begin if it is an arc.
+    pub(super) arc: Start,
+    /// Where arcs begin if it is a header.
+    pub(super) header: Start,
+    /// What it is.
+    pub(super) kind: Kind,
+    /// If the file could be a METIS file whose rows all have the same number of columns: how many lines would follow.
+    pub(super) metis_rows: Option<u64>,
+}
+
+/// What the first line is, as far as the first lines of the file show.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Arc,
+    /// Names, or what the user calls a header.
+    Names,
+    /// A single number.
+    Count,
+    /// Numbers that may be those of a header. `alike`: whether the next line has the same columns.
+    Sizes {
+        declared: Declared,
+        alike: bool,
+    },
+}
+
+/// Reads up to the first arc. In a file of comments only, arcs begin at its end.
+pub(super) fn read(file: &InputFile, sizes: Sizes, choice: Option<Header>) -> Result<First> {
+    let mut head = Head::new(file, sizes)?;
+    let Some(Line { text: line, start: skip, number }) = content(&mut head)? else {
+        let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
+        return Ok(First {
+            line: head.number,
+            text: String::new(),
+            arc: start,
+            header: start,
+            kind: Kind::Arc,
+            metis_rows: None,
+        });
+    };
+    let arc = Start { skip, lines: number - 1, columns: Columns::of(&line, false).unwrap_or(Columns::TWO) };
+    let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
+    let text = shown(line.trim_ascii());
+    let names = if choice == Some(Header::No) { None } else { names(&line) };
+    let index = match &names {
+        Some(names) => index_column(names).map_err(|error| head.error_of(error))?,
+        None => false,
+    };
+    let second = content(&mut head)?;
+    if let Some(columns) = second.as_ref().and_then(|second| Columns::of(&second.text, index)) {
+        header.columns = columns;
+    }
+    let numbers: Vec<u64> = columns(&line).map_while(whole).collect();
+    let kind = match (choice, &names, &second) {
+        (Some(Header::No), ..) => Kind::Arc,
+        (Some(Header::Yes), ..) => Kind::Names,
+        (None, Some(names), _) => {
+            let columns = header.columns.count + u32::from(index);
+            if second.is_some() && names.len() as u32 + 1 == columns {
+                return Err(head
+                    .error(format!("a line with {columns} columns"))
+                    .expected(format!("{}, as in the header '{text}'", names.len()))
+                    .advice(
+                        "name all columns, or leave out the one that numbers the lines; --header yes skips the header",
+                    ));
+            }
+            Kind::Names
+        }
+        (None, None, _) if numbers.len() == 1 && columns(&line).count() == 1 => Kind::Count,
+        (None, None, None) => Kind::Arc,
+        (None, None, Some(second)) => sizes_or_arc(&mut head, file, &line, &numbers, (&arc, &header), second)?,
+    };
+    let alike = arc.columns == header.columns || matches!(kind, Kind::Sizes { .. });
+    let metis_rows = metis::parse_header(line.trim_ascii())
+        .filter(|_| choice.is_none() && second.is_some() && alike)
+        .and_then(|metis| metis.rows_of(header.columns.count.into()));
+    Ok(First { line: number, text, arc, header, kind, metis_rows })
+}
+
+/// A line without its end.
+struct Line {
+    text: Vec<u8>,
+    start: u64,
+    number: u64,
+}
+
+/// The next line that is not a comment.
+fn content(head: &mut Head<'_>) -> Result<Option<Line>> {
+    while let Some(line) = head.next()? {
+        if is_blank_or_comment(line) {
+            let words = line.trim_ascii().strip_prefix(b"%").map(<[u8]>::trim_ascii_start);
+            if words.is_some_and(|words| words.split(u8::is_ascii_whitespace).next() == Some(b"bip")) {
+                return Err(head
+                    .error("a bipartite graph (% bip), whose columns number different vertices")
+                    .expected("one set of ids in both columns")
+                    .advice("a bipartite graph has no triangles; to read it anyway, give the second column ids of its own and delete this line"));
+            }
+            continue;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text).to_vec();
+        return Ok(Some(Line { text, start: head.start, number: head.number }));
+    }
+    Ok(None)
+}
+
+/// Whether a line of numbers may be a header, by the lines after it.
+fn sizes_or_arc(
+    head: &mut Head<'_>,
+    file: &InputFile,
+    line: &[u8],
+    numbers: &[u64],
+    (arc, header): (&Start, &Start),
+    second: &Line,
+) -> Result<Kind> {
+    let first = Columns::of(line, false);
+    let alike = first.is_some_and(|first| first == header.columns || first.text && header.columns.text);
+    let declared = match *numbers {
+        // `n m`, or `n m d ...` as Graphs.jl writes it.
+        [n, m] if first.is_some_and(|first| first.count == 2) || is_of_graphs_jl(line) => Declared { n, m },
+        [n, other, m] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
+        [m, n, other] if n == other && first.is_some_and(|first| first.count == 3) => Declared { n, m },
+        _ => return Ok(Kind::Arc),
+    };
+    if declared.n == 0 || declared.m == 0 {
+        return Ok(Kind::Arc);
+    }
+    if !alike {
+        return Ok(Kind::Sizes { declared, alike });
+    }
+    let largest = |line: &[u8]| columns(line).take(2).filter_map(whole).max().unwrap_or(0);
+    let (mut lines, mut beyond) = (1u64, u64::from(largest(&second.text) > declared.n));
+    while head.end < header.skip + SAMPLE {
+        let Some(line) = head.next()? else { return Ok(Kind::Sizes { declared, alike }) };
+        if !is_blank_or_comment(line) {
+            lines += 1;
+            beyond += u64::from(largest(line) > declared.n);
+        }
+    }
+    // An arc if ids exceed n and the number of lines, by their average length, is far from m.
+    let bytes = file.bytes as f64 / ((head.end - arc.skip) as f64 / lines as f64);
+    let most = if file.compression.is_some() { 16.0 * bytes } else { 2.0 * bytes };
+    let m = declared.m as f64;
+    let may_be = (m >= bytes / 2.0 && m <= most) || (2.0 * m >= bytes / 2.0 && 2.0 * m <= most);
+    Ok(if beyond >= 2 && !may_be { Kind::Arc } else { Kind::Sizes { declared, alike } })
+}
+
+/// Whether a line continues like a header of Graphs.jl: `n,m,u,...`, or `d` for a directed graph.
+fn is_of_graphs_jl(line: &[u8]) -> bool {
+    let kind = columns(line).nth(2);
+    kind.is_some_and(|kind| matches!(kind, b"u" | b"d" | b"\"u\"" | b"\"d\""))
+}
+
+/// The names of columns, if a line holds names: the first two are words, or the first is empty.
+fn names(line: &[u8]) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(line).ok().filter(|text| !text.chars().any(|c| c.is_control() && c != '\t'))?;
+    let names: Vec<&str> = if text.contains(',') {
+        text.split(',').map(str::trim).collect()
+    } else {
+        text.split_ascii_whitespace().collect()
+    };
+    // Numbers in quotes are not names.
+    let word = |name: &str| name.trim_start_matches(['"', '\'']).starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let none = |name: &str| name.trim_matches(['"', '\'']).is_empty();
+    let named = match *names.as_slice() {
+        [] => false,
+        [only] => word(only),
+        [first, second, ..] => (none(first) || word(first)) && word(second),
+    };
+    named.then(|| names.iter().map(|name| name.trim_matches(['"', '\'']).to_lowercase()).collect())
+}
+
+/// Whether the first of these columns numbers the lines, and arcs are in the second and third.
+fn index_column(names: &[String]) -> Result<bool> {
+    match ends::places(names) {
+        Some((0, 1)) => Ok(false),
+        Some((1, 2)) => Ok(true),
+        Some((one, other)) => {
+            Err(Error::data("", format!("the ends of arcs in columns {} and {}", one + 1, other + 1))
+                .expected("them in the first two columns")
+                .advice(format!("write these first, as by cut -d, -f{},{} FILE > NEW", one + 1, other + 1)))
+        }
+        None => Ok(names.len() > 2 && names.first().is_some_and(|name| ends::is_index(name))),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_where_arcs_stand() {
+        for (line, index) in [
+            ("source,target", Some(false)),
+            ("\"from\",\"to\",\"weight\"", Some(false)),
+            (",src,dst", Some(true)),
+            ("\"\",\"from\",\"to\"", Some(true)),
+            ("Unnamed: 0,source,target", Some(true)),
+            ("id,Source,Target", Some(true)),
+            ("index,a,b", Some(true)),
+            ("Source,Target,Type,Id", Some(false)),
+            ("FromNodeId\tToNodeId", Some(false)),
+            ("a b c", Some(false)),
+            ("id,weight,source,target", None),
+        ] {
+            let names = names(line.as_bytes()).unwrap();
+            assert_eq!(index_column(&names).ok(), index, "{line}");
+        }
+        for line in ["1 2", "a 5", "5", ",1 2", "3,a", "\"1\",\"2\"", "\"\",\"2\""] {
+            assert_eq!(names(line.as_bytes()), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Rows that had to be decoded, kept in memory: 4 bytes an arc and 4 bytes a vertex.
+//!
+//! Text can only be read from the beginning, and rows are needed twice: first their lengths, then their
+//! successors. So they are decoded once, each piece of the input into a piece of the store.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::ArcSink;
+use super::rows::{AdjacencyRows, Piece as Rows, read_in_parts};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::lock;
+use trimill_system::mapped::zeros;
+
+/// Rows in the order of the input.
+pub(super) struct RowStore {
+    /// The length of the row of each id.
+    lengths: Vec<AtomicU32>,
+    pieces: Vec<Vec<u32>>,
+    /// Where each piece begins, and where the last one ends.
+    starts: Vec<u64>,
+}
+
+impl RowStore {
+    /// Whether the rows of so many ids and arcs fit.
+    pub(super) fn fits(ids: u64, arcs: u64, memory: Bytes) -> bool {
+        ids.saturating_add(arcs) <= memory.get() / 4
+    }
+
+    /// No rows yet, of so many ids.
+    pub(super) fn new(ids: u64) -> Self {
+        Self { lengths: zeros(ids as usize), pieces: Vec::new(), starts: vec![0] }
+    }
+
+    /// A sink for the arcs of a piece, whose tails ascend.
+    pub(super) fn piece(&self) -> Piece<'_> {
+        Piece { lengths: &self.lengths, successors: Mutex::default() }
+    }
+
+    /// Appends a piece.
+    pub(super) fn push(&mut self, successors: Vec<u32>) {
+        self.starts.push(self.arcs() + successors.len() as u64);
+        self.pieces.push(successors);
+    }
+
+    /// The arcs of all pieces so far.
+    pub(super) fn arcs(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+}
+
+/// Treats rows that could not be decoded as no rows; the scan then reports the error.
+pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
+    result.or_else(|error: Error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
+}
+
+impl AdjacencyRows for RowStore {
+    fn lengths(&self, _: &Control) -> Result<Option<Vec<u32>>> {
+        let lengths: Vec<u32> = self.lengths.iter().map(|length| length.load(Ordering::Relaxed)).collect();
+        let sum: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+        Ok((sum == self.arcs()).then_some(lengths))
+    }
+
+    fn read(&self, piece: &Rows, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        read_in_parts(piece.arcs.clone(), part, take, |first, into| self.copy(first, into))
+    }
+}
+
+impl RowStore {
+    /// Copies successors from number `first` on.
+    fn copy(&self, first: u64, into: &mut [u32]) -> Result<()> {
+        let (mut at, mut rest) = (first, into);
+        let mut piece = self.starts.partition_point(|&start| start <= first) - 1;
+        while !rest.is_empty() {
+            let successors = &self.pieces[piece][(at - self.starts[piece]) as usize..];
+            let (now, later) = rest.split_at_mut(successors.len().min(rest.len()));
+            now.copy_from_slice(&successors[..now.len()]);
+            at += now.len() as u64;
+            (rest, piece) = (later, piece + 1);
+        }
+        Ok(())
+    }
+}
+
+/// The rows of a piece.
+pub(super) struct Piece<'a> {
+    lengths: &'a [AtomicU32],
+    successors: Mutex<Vec<u32>>,
+}
+
+impl Piece<'_> {
+    /// Their successors, one row after another.
+    pub(super) fn into_successors(self) -> Vec<u32> {
+        let mut successors = self.successors.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        successors.shrink_to_fit();
+        successors
+    }
+}
+
+impl ArcSink for Piece<'_> {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let mut successors = lock(&self.successors);
+        for row in batch.chunk_by(|a, b| a.0 == b.0) {
+            self.lengths[row[0].0 as usize].fetch_add(row.len() as u32, Ordering::Relaxed);
+            successors.extend(row.iter().map(|&(_, head)| head as u32));
+        }
+        Ok(())
+    }
+}

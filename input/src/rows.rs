@@ -1,0 +1,76 @@
+//! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids.
+//!
+//! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
+//! without sorting arcs first ([`crate::orient::rows`]). Only the form is guaranteed here: the reader of the rows has to check
+//! that they ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
+//! [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then reports what is wrong.
+
+use std::ops::Range;
+
+use trimill_system::control::Control;
+use trimill_system::error::Result;
+
+/// Successors that are read at a time, more or less.
+pub const PART: usize = 1 << 15;
+
+/// Consecutive rows.
+#[derive(Debug, Clone)]
+pub struct Piece {
+    /// The ids of their vertices.
+    pub ids: Range<u64>,
+    /// Their arcs, where the first successor of the first row of all is number 0.
+    pub arcs: Range<u64>,
+}
+
+/// The rows of a graph, readable from many threads.
+pub trait AdjacencyRows: Sync {
+    /// The length of the row of each id from 0 on; `None` if the input is inconsistent, or known to be directed.
+    ///
+    /// # Errors
+    /// Files that cannot be read; a stop.
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>>;
+
+    /// The ids at which pieces begin, if rows can only be read from these on; `None`: from any. To be called after [`Self::lengths`].
+    fn starts(&self) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// Passes the successors of `piece` to `take`, in order, in parts, until it returns false. `part` is memory for these.
+    ///
+    /// # Errors
+    /// Files that cannot be read; rows that cannot be decoded; those of `take`.
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()>;
+}
+
+impl<T: AdjacencyRows + ?Sized> AdjacencyRows for &T {
+    fn lengths(&self, control: &Control) -> Result<Option<Vec<u32>>> {
+        (**self).lengths(control)
+    }
+
+    fn starts(&self) -> Option<Vec<u64>> {
+        (**self).starts()
+    }
+
+    fn read(&self, piece: &Piece, part: &mut Vec<u32>, take: &mut dyn FnMut(&mut [u32]) -> Result<bool>) -> Result<()> {
+        (**self).read(piece, part, take)
+    }
+}
+
+/// [`AdjacencyRows::read`] where successors can be read at any position: `fill` reads them from the one with a number on.
+pub(super) fn read_in_parts(
+    arcs: Range<u64>,
+    part: &mut Vec<u32>,
+    take: &mut dyn FnMut(&mut [u32]) -> Result<bool>,
+    fill: impl Fn(u64, &mut [u32]) -> Result<()>,
+) -> Result<()> {
+    let mut at = arcs.start;
+    while at < arcs.end {
+        part.resize(PART.min((arcs.end - at) as usize), 0);
+        fill(at, part)?;
+        if !take(part)? {
+            break;
+        }
+        at += part.len() as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! SciPy's `.npz`, as `scipy.sparse.save_npz` writes it: a square sparse matrix as the arcs of a graph.
+//!
+//! CSR, CSC and COO, compressed or not. The entry in row `i` and column `j` is the arc `i -> j`, whatever its value: an explicitly
+//! stored zero is an edge, as in `networkx.from_scipy_sparse_array`, and in SciPy's own `csgraph`, where it is one of weight 0. The number of rows
+//! is that of the vertices. All that is read is checked: indices are inside of the matrix, `indptr` ascends from 0 to their number.
+//!
+//! Arrays are used where they lie in the file; compressed ones are unpacked to anonymous files. All threads read; memory: three windows a
+//! thread. Time: `indptr` is read once more by the first scan, and all arrays when they are opened, to verify their checksums.
+
+mod arrays;
+mod compressed_rows;
+mod pairs;
+
+use std::path::Path;
+
+use super::file::InputFile;
+use super::lines::Sizes;
+use super::{ArcSink, Reader, check_vertices};
+use arrays::Arrays;
+use compressed_rows::CompressedRows;
+use pairs::Pairs;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// A matrix whose arrays were found and checked.
+pub(super) struct SciPy {
+    vertices: u64,
+    entries: Entries,
+}
+
+/// How the entries are stored.
+enum Entries {
+    /// CSR, CSC.
+    Compressed(CompressedRows),
+    /// COO.
+    Pairs(Pairs),
+}
+
+impl SciPy {
+    /// Opens the arrays of a plain file.
+    pub(super) fn open(file: &InputFile, sizes: Sizes, work_dir: &Path, control: &Control) -> Result<Self> {
+        let mut arrays = Arrays::open(file, work_dir, control)?;
+        let format = arrays.text("format")?;
+        let kind = match format.as_str() {
+            "csr" | "csc" | "coo" => format.as_str(),
+            _ => {
+                return Err(Error::data(&file.path, format!("a sparse matrix of format '{}'", format.escape_debug()))
+                    .expected("csr, csc or coo")
+                    .advice("convert it before it is saved: scipy.sparse.save_npz(file, matrix.tocsr())"));
+            }
+        };
+        let shape = arrays.numbers("shape")?;
+        let vertices = match shape[..] {
+            [rows, columns] if rows == columns => rows,
+            [rows, columns] => {
+                return Err(Error::data(&file.path, format!("a matrix of {rows} rows and {columns} columns"))
+                    .expected("a square matrix")
+                    .advice("a rectangular matrix is not a graph; give its rows and columns different ids"));
+            }
+            _ => {
+                return Err(Error::data(&file.path, format!("an array of {} dimensions", shape.len()))
+                    .expected("a square matrix, which has two"));
+            }
+        };
+        check_vertices(vertices).map_err(|error| error.at(&file.path))?;
+        let entries = match kind {
+            "coo" => Entries::Pairs(Pairs::new(arrays.integers("row")?, arrays.integers("col")?, vertices, sizes)?),
+            _ => {
+                let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);
+                Entries::Compressed(CompressedRows::new(indptr, indices, vertices, kind == "csc", sizes)?)
+            }
+        };
+        let matrix = Self { vertices, entries };
+        arrays.check_values(matrix.arcs_at_most())?;
+        Ok(matrix)
+    }
+
+    /// The bytes of the arrays that are read.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.entries {
+            Entries::Compressed(rows) => rows.bytes(),
+            Entries::Pairs(pairs) => pairs.bytes(),
+        }
+    }
+}
+
+impl Reader for SciPy {
+    fn declared_vertices(&self) -> Option<u64> {
+        Some(self.vertices)
+    }
+
+    fn arcs_at_most(&self) -> u64 {
+        match &self.entries {
+            Entries::Compressed(rows) => rows.arcs(),
+            Entries::Pairs(pairs) => pairs.arcs(),
+        }
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        match &self.entries {
+            Entries::Compressed(rows) => rows.scan(sink, control, task),
+            Entries::Pairs(pairs) => pairs.scan(sink, control, task),
+        }
+    }
+}

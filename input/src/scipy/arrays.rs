@@ -1,0 +1,119 @@
+//! The arrays of a SciPy matrix: members of a zip archive, each a `.npy` file.
+
+use std::path::Path;
+
+use crate::archive::zip::Zip;
+use crate::file::InputFile;
+use crate::npy::array::Array;
+use crate::npy::header::{Header, MOST};
+use crate::spool::Spool;
+use trimill_system::control::Control;
+use trimill_system::error::{Error, Result};
+use trimill_system::text::shown;
+
+/// The most bytes of an array that is read into memory: a name, or a shape.
+const MOST_SMALL: u64 = MOST + 1024;
+
+/// An archive of arrays.
+pub(super) struct Arrays<'a> {
+    file: &'a InputFile,
+    archive: Zip<'a>,
+    work_dir: &'a Path,
+    control: &'a Control,
+}
+
+impl<'a> Arrays<'a> {
+    pub(super) fn open(file: &'a InputFile, work_dir: &'a Path, control: &'a Control) -> Result<Self> {
+        Ok(Self { file, archive: Zip::open(file)?, work_dir, control })
+    }
+
+    /// The text of an array without dimensions.
+    pub(super) fn text(&mut self, name: &str) -> Result<String> {
+        let (header, bytes) = self.small(name)?;
+        let bytes = &bytes[header.end as usize..];
+        let text = match header.descr.as_deref().map(|descr| descr.split_at(1.min(descr.len())).1) {
+            Some(kind) if kind.starts_with('S') => bytes.to_vec(),
+            // Characters of 32 bits, which are ASCII.
+            Some(kind) if kind.starts_with('U') => bytes.iter().copied().filter(|&byte| byte != 0).collect(),
+            _ => return Err(self.error(name, "no text".into()).expected("the name of a sparse format")),
+        };
+        let text = String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned();
+        Ok(text.chars().take(40).collect())
+    }
+
+    /// The numbers of a short array.
+    pub(super) fn numbers(&mut self, name: &str) -> Result<Vec<u64>> {
+        self.small(name)?;
+        let array = self.integers(name)?;
+        (0..array.length).map(|at| array.get(at)).collect()
+    }
+
+    /// An array of integers of one dimension, in the file itself or unpacked.
+    pub(super) fn integers(&mut self, name: &str) -> Result<Array> {
+        let at = self.place(name)?;
+        let bytes = self.archive.members[at].bytes;
+        let member = format!("{name}.npy");
+        let (array, header) = if let Some(start) = self.archive.stored_at(at)? {
+            self.archive.contents(at, self.control, |_| Ok(()))?;
+            let file = self.file.file.try_clone().map_err(|e| Error::read(&self.file.path, e))?;
+            Array::open(self.file.member(&member, file)?, start, bytes)?
+        } else {
+            let mut spool = Spool::new("an array", &self.file.path, self.work_dir, bytes)?;
+            self.archive.contents(at, self.control, |piece| spool.write(piece))?;
+            Array::open(self.file.member(&member, spool.finish())?, 0, bytes)?
+        };
+        if header.shape.len() != 1 {
+            return Err(self
+                .error(name, format!("an array of shape {}", header.shown_shape()))
+                .expected("one dimension"));
+        }
+        Ok(array)
+    }
+
+    /// Checks that there are as many values as entries, if there are values.
+    pub(super) fn check_values(&mut self, entries: u64) -> Result<()> {
+        let Some(at) = self.archive.place("data.npy") else { return Ok(()) };
+        let header = Header::of(&self.archive.head(at, MOST)?).map_err(|found| self.error("data", found.into()))?;
+        if header.shape == [entries] {
+            return Ok(());
+        }
+        Err(self
+            .error("data", format!("values of shape {}", header.shown_shape()))
+            .expected(format!("({entries},), one for each entry"))
+            .advice("write the matrix again with scipy.sparse.save_npz"))
+    }
+
+    /// All bytes of a small member, which begin with a header.
+    fn small(&mut self, name: &str) -> Result<(Header, Vec<u8>)> {
+        let at = self.place(name)?;
+        let bytes = self.archive.members[at].bytes;
+        if bytes > MOST_SMALL {
+            return Err(self.error(name, format!("{bytes} bytes")).expected("a few"));
+        }
+        let mut read = Vec::new();
+        self.archive.contents(at, self.control, |piece| {
+            read.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let header = Header::of(&read).map_err(|found| self.error(name, found.into()))?;
+        Ok((header, read))
+    }
+
+    /// The place of an array in the archive.
+    fn place(&self, name: &str) -> Result<usize> {
+        self.archive.place(&format!("{name}.npy")).ok_or_else(|| {
+            let members = &self.archive.members;
+            let mut names: Vec<String> = members.iter().take(8).map(|member| shown(Path::new(&member.name))).collect();
+            if members.len() > names.len() {
+                names.push("others".into());
+            }
+            Error::data(&self.file.path, format!("no array '{name}' among {}", names.join(", ")))
+                .expected("what scipy.sparse.save_npz writes")
+                .advice("save an array of edges with numpy.save, as .npy")
+        })
+    }
+
+    fn error(&self, name: &str, found: String) -> Error {
+        Error::data(format!("{}: {name}.npy", self.file.path.display()), found)
+    }
+}

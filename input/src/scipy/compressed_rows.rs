@@ -1,0 +1,137 @@
+//! A matrix in CSR or CSC: the indices of all rows (or columns) one after another, and where each one begins.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::pairs::index;
+use crate::ArcSink;
+use crate::batch::Batch;
+use crate::lines::Sizes;
+use crate::npy::array::Array;
+use crate::parallel::in_order;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// The arrays of a matrix, whose lengths agree.
+pub(super) struct CompressedRows {
+    /// Where each row begins, and at last where the last one ends.
+    indptr: Array,
+    indices: Array,
+    rows: u64,
+    /// Whether what this module calls rows are the columns of the matrix.
+    transposed: bool,
+    window: u64,
+    checked: OnceLock<()>,
+}
+
+impl CompressedRows {
+    pub(super) fn new(indptr: Array, indices: Array, rows: u64, transposed: bool, sizes: Sizes) -> Result<Self> {
+        let wrong = |found: String, expected: String| {
+            Error::data(&indptr.file.path, found)
+                .expected(expected)
+                .advice("write the matrix again with scipy.sparse.save_npz")
+        };
+        if indptr.length != rows + 1 {
+            return Err(wrong(format!("{} numbers", indptr.length), format!("{}, one more than rows", rows + 1)));
+        }
+        let (first, last) = (indptr.get(0)?, indptr.get(rows)?);
+        if first != 0 || last != indices.length {
+            let expected = format!("0 and {}, the number of indices", indices.length);
+            return Err(wrong(format!("the first number {first} and the last one {last}"), expected));
+        }
+        Ok(Self { indptr, indices, rows, transposed, window: sizes.window, checked: OnceLock::new() })
+    }
+
+    pub(super) fn arcs(&self) -> u64 {
+        self.indices.length
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.indptr.length * self.indptr.integers.bytes() + self.arcs() * self.indices.integers.bytes()
+    }
+
+    /// Integers that are read at once.
+    fn step(&self) -> u64 {
+        (self.window / 8).max(1)
+    }
+
+    /// Checks that the beginnings of rows ascend, once.
+    fn check(&self, control: &Control) -> Result<()> {
+        if self.checked.get().is_some() {
+            return Ok(());
+        }
+        let starts: Vec<u64> = (0..self.rows.div_ceil(self.step())).map(|i| i * self.step()).collect();
+        in_order(&starts, |&first| {
+            control.check()?;
+            let end = (first + self.step()).min(self.rows);
+            let window = self.indptr.window(first, end + 1)?;
+            let mut before = 0;
+            for at in 0..=(end - first) as usize {
+                let place = first + at as u64;
+                let begin = self.indptr.integers.get(&window, at).map_err(|e| self.indptr.negative(place, &e))?;
+                if begin < before {
+                    let found = format!("{begin} after {before} at place {place}");
+                    return Err(Error::data(&self.indptr.file.path, found).expected("numbers that ascend"));
+                }
+                before = begin;
+            }
+            Ok(0)
+        })?;
+        let _ = self.checked.set(());
+        Ok(())
+    }
+
+    /// The row that holds entry `arc`: the last one that does not begin after it.
+    fn row_of(&self, arc: u64) -> Result<u64> {
+        let (mut low, mut high) = (0, self.rows);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.indptr.get(middle)? <= arc { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        self.check(control)?;
+        task.advance(self.indptr.length * self.indptr.integers.bytes());
+        let step = self.step();
+        let pieces: Vec<Range<u64>> =
+            (0..self.arcs().div_ceil(step)).map(|i| i * step..((i + 1) * step).min(self.arcs())).collect();
+        in_order(&pieces, |arcs| {
+            control.check()?;
+            let found = self.scan_range(arcs, Batch::new(sink, control))?;
+            task.advance(found * self.indices.integers.bytes());
+            Ok(found)
+        })
+    }
+
+    fn scan_range(&self, arcs: &Range<u64>, mut batch: Batch<'_>) -> Result<u64> {
+        let window = self.indices.window(arcs.start, arcs.end)?;
+        let (mut row, mut at) = (self.row_of(arcs.start)?, arcs.start);
+        while at < arcs.end {
+            // As many ends of rows at a time as a window holds.
+            let last = (row + self.step()).min(self.rows);
+            let ends = self.indptr.window(row + 1, last + 1)?;
+            for number in 0..(last - row) as usize {
+                let end = self.indptr.integers.get(&ends, number);
+                let end = end.map_err(|e| self.indptr.negative(row + 1 + number as u64, &e))?.min(arcs.end);
+                for place in at..end {
+                    let other = index(&self.indices, &window, (place - arcs.start) as usize, arcs.start, self.rows)?;
+                    let this = row + number as u64;
+                    let (tail, head) = if self.transposed { (other, this) } else { (this, other) };
+                    batch.push(tail, head)?;
+                }
+                at = at.max(end);
+                if at == arcs.end {
+                    break;
+                }
+            }
+            if row == last {
+                // The file changed since it was checked.
+                return Err(Error::data(&self.indptr.file.path, "rows that do not hold all indices"));
+            }
+            row = last;
+        }
+        batch.finish()
+    }
+}

@@ -1,0 +1,75 @@
+//! A matrix in COO: an array of rows and one of columns.
+
+use crate::ArcSink;
+use crate::batch::Batch;
+use crate::lines::Sizes;
+use crate::npy::array::Array;
+use crate::parallel::in_order;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// Entries as two arrays of the same length.
+pub(super) struct Pairs {
+    rows: Array,
+    columns: Array,
+    vertices: u64,
+    window: u64,
+}
+
+impl Pairs {
+    pub(super) fn new(rows: Array, columns: Array, vertices: u64, sizes: Sizes) -> Result<Self> {
+        if rows.length != columns.length {
+            return Err(Error::data(&columns.file.path, format!("{} columns of entries", columns.length))
+                .expected(format!("{}, as there are rows of entries", rows.length))
+                .advice("write the matrix again with scipy.sparse.save_npz"));
+        }
+        Ok(Self { rows, columns, vertices, window: sizes.window })
+    }
+
+    pub(super) fn arcs(&self) -> u64 {
+        self.rows.length
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.arcs() * self.each()
+    }
+
+    /// Bytes of an entry.
+    fn each(&self) -> u64 {
+        self.rows.integers.bytes() + self.columns.integers.bytes()
+    }
+
+    pub(super) fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let step = (self.window / 8).max(1);
+        let starts: Vec<u64> = (0..self.arcs().div_ceil(step)).map(|i| i * step).collect();
+        in_order(&starts, |&first| {
+            control.check()?;
+            let end = (first + step).min(self.arcs());
+            let (rows, columns) = (self.rows.window(first, end)?, self.columns.window(first, end)?);
+            let mut batch = Batch::new(sink, control);
+            for at in 0..(end - first) as usize {
+                let tail = index(&self.rows, &rows, at, first, self.vertices)?;
+                let head = index(&self.columns, &columns, at, first, self.vertices)?;
+                batch.push(tail, head)?;
+            }
+            task.advance((end - first) * self.each());
+            batch.finish()
+        })
+    }
+}
+
+/// Element `at` of a window that begins with element `first` of `array`; below `vertices`.
+#[inline(always)]
+pub(super) fn index(array: &Array, window: &[u8], at: usize, first: u64, vertices: u64) -> Result<u64> {
+    match array.integers.get(window, at) {
+        Ok(index) if index < vertices => Ok(index),
+        Ok(index) => Err(outside(array, &index.to_string(), first + at as u64, vertices)),
+        Err(negative) => Err(outside(array, &negative.0.to_string(), first + at as u64, vertices)),
+    }
+}
+
+#[cold]
+fn outside(array: &Array, index: &str, at: u64, vertices: u64) -> Error {
+    Error::data(&array.file.path, format!("the index {index} at place {at}, which is outside of the matrix"))
+        .expected(format!("indices below {vertices}, from 0"))
+}

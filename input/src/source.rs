@@ -1,0 +1,377 @@
+//! An input as a whole: its files, its format, its reader.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::archive;
+use super::binary::Binary;
+use super::bvgraph::{Bvgraph, Files};
+use super::column_names::ColumnNames;
+use super::detect;
+use super::file::InputFile;
+use super::format::Format;
+use super::gapbs::GapbsSg;
+use super::header::Header;
+use super::identity::{Identity, Watched};
+use super::lines::Sizes;
+use super::matrix_market::MatrixMarket;
+use super::metis::Metis;
+use super::npy::Npy;
+use super::rows::AdjacencyRows;
+use super::scipy::SciPy;
+use super::text::Text;
+use super::{ArcSink, Reader};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Unit};
+use trimill_system::error::{Error, Kind, Result};
+use trimill_system::memory::HostMemory;
+
+/// What the user says about an input; everything else is found from its content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The format of all files.
+    pub format: Option<Format>,
+    /// Whether the first line of each edge list is a header.
+    pub header: Option<Header>,
+    /// The columns with the ends of edges, in formats whose columns have names.
+    pub columns: Option<ColumnNames>,
+}
+
+/// A graph that can be read, as often as needed.
+pub struct Source {
+    format: Format,
+    /// What the user said about it.
+    reading: Reading,
+    /// Its files as they were before they were opened, without those that are not regular files.
+    watched: Vec<Watched>,
+    /// Whether `watched` has all files, so that they identify the input.
+    identified: bool,
+    bytes: u64,
+    reader: Box<dyn Reader>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("format", &self.format).field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    #[cfg(feature = "testing")]
+    /// [`Self::open_as`] with at most the format given, and without a way to stop it.
+    ///
+    /// # Errors
+    /// As [`Self::open_as`].
+    pub fn open(inputs: &[PathBuf], format: Option<Format>, work_dir: &Path) -> Result<Self> {
+        Self::open_as(inputs, Reading { format, ..Reading::default() }, work_dir, &Control::silent())
+    }
+
+    /// Opens one file, several files of one text or binary graph, or `-` alone for standard input.
+    ///
+    /// The format is found from content and suffix unless given. A BVGraph may be named by either of its files or by their
+    /// base name. Of an archive the member that is the graph is read. Standard input and pipes are copied to an anonymous
+    /// temporary file in `work_dir`, because an input is read twice; so are members of archives, and the contents of a compressed file that is not an edge list.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] for files that are missing, empty, damaged or of an unknown format;
+    /// [`trimill_system::error::Kind::Usage`] for inputs that cannot go together; [`trimill_system::error::Kind::Resource`] when `work_dir`
+    /// cannot be written; [`trimill_system::error::Kind::Interrupted`] when `control` is stopped while something is copied.
+    pub fn open_as(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
+        Self::open_sized(inputs, reading, work_dir, Sizes::USUAL, control)
+    }
+
+    /// As [`Self::open_as`]; reading takes at most an eighth of `memory`, but at least 512 KiB a thread.
+    ///
+    /// # Errors
+    /// As [`Self::open_as`].
+    pub fn open_within(
+        inputs: &[PathBuf],
+        reading: Reading,
+        work_dir: &Path,
+        memory: HostMemory,
+        control: &Control,
+    ) -> Result<Self> {
+        let sizes = Sizes::within(memory.usable().get() / 8, memory.threads());
+        Self::open_sized(inputs, reading, work_dir, sizes, control)
+    }
+
+    #[cfg(feature = "testing")]
+    /// As [`Self::open`], but tasks read `window` bytes at a time: for tests of lines and rows that cross windows.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    #[doc(hidden)]
+    pub fn open_in_windows(
+        inputs: &[PathBuf],
+        format: Option<Format>,
+        work_dir: &Path,
+        window: std::num::NonZeroU64,
+    ) -> Result<Self> {
+        let sizes = Sizes { window: window.get(), ..Sizes::USUAL };
+        Self::open_sized(inputs, Reading { format, ..Reading::default() }, work_dir, sizes, &Control::silent())
+    }
+
+    /// As [`Self::open`], with windows of another size.
+    pub(super) fn open_sized(
+        inputs: &[PathBuf],
+        reading: Reading,
+        work_dir: &Path,
+        sizes: Sizes,
+        control: &Control,
+    ) -> Result<Self> {
+        let [first, others @ ..] = inputs else {
+            return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
+        };
+        let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+        if !others.is_empty() && inputs.iter().any(is_stdin) {
+            return Err(Error::usage("- among other inputs").expected("- alone, for standard input"));
+        }
+        let bvgraph = match reading.format {
+            Some(format) => format == Format::Bvgraph,
+            None => !is_stdin(first) && detect::names_bvgraph(first),
+        };
+        if bvgraph {
+            return Self::open_bvgraph(inputs, reading, work_dir, control);
+        }
+        let watched = if is_stdin(first) { Vec::new() } else { watch(inputs) };
+        let files: Vec<InputFile> = if is_stdin(first) {
+            vec![InputFile::stdin(work_dir, control)?]
+        } else {
+            inputs.iter().map(|path| InputFile::open(path, work_dir, control)).collect::<Result<_>>()?
+        };
+        let files: Vec<InputFile> = files
+            .into_iter()
+            .map(|file| archive::unpacked(file, reading.format, work_dir, control))
+            .collect::<Result<_>>()?;
+        let format = match reading.format {
+            Some(format) => format,
+            None => common_format(&files)?,
+        };
+        if format == Format::Bvgraph {
+            if let Some(file) = files.iter().find(|file| file.member.is_some()) {
+                return Err(Error::data(&file.path, "a BVGraph in an archive")
+                    .expected("NAME.graph as it is, with NAME.properties beside it")
+                    .advice("unpack the archive first"));
+            }
+            return Self::open_bvgraph(inputs, reading, work_dir, control);
+        }
+        check_number(inputs, format)?;
+        check_reading(&files[0].path, format, &reading)?;
+        let bytes;
+        let identified = watched.len() == files.len() && files.iter().all(|file| !file.spooled);
+        let reader: Box<dyn Reader> = match format {
+            Format::Text => {
+                bytes = files.iter().map(|file| file.bytes).sum();
+                Box::new(Text::open(files, reading.header, reading.format.is_some(), sizes)?)
+            }
+            Format::BinU32 | Format::BinU64 | Format::Graph500 => {
+                let files: Vec<InputFile> =
+                    files.into_iter().map(|file| file.unpacked(work_dir, control)).collect::<Result<_>>()?;
+                bytes = files.iter().map(|file| file.bytes).sum();
+                Box::new(Binary::open(files, format, sizes)?)
+            }
+            Format::Npy | Format::Parquet => {
+                let files: Vec<InputFile> =
+                    files.into_iter().map(|file| file.decompressed(work_dir, control)).collect::<Result<_>>()?;
+                bytes = files.iter().map(|file| file.bytes).sum();
+                if format == Format::Npy {
+                    Box::new(Npy::open(files, sizes)?)
+                } else {
+                    open_parquet(files, reading.columns.as_ref())?
+                }
+            }
+            Format::ScipyNpz => {
+                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+                let matrix = SciPy::open(&file.decompressed(work_dir, control)?, sizes, work_dir, control)?;
+                bytes = matrix.bytes();
+                Box::new(matrix)
+            }
+            Format::MatrixMarket | Format::Metis | Format::GapbsSg | Format::Bvgraph => {
+                let Some(file) = files.into_iter().next() else { return Err(Error::usage("no input")) };
+                let file = match format {
+                    Format::GapbsSg => file.unpacked(work_dir, control)?,
+                    _ => file.decompressed(work_dir, control)?,
+                };
+                bytes = file.bytes;
+                match format {
+                    Format::MatrixMarket => Box::new(MatrixMarket::open(file, sizes)?),
+                    Format::Metis => Box::new(Metis::open(file, sizes).map_err(|error| if_text(error, &reading))?),
+                    _ => Box::new(GapbsSg::open(file, sizes)?),
+                }
+            }
+        };
+        Ok(Self { format, reading, watched, identified, bytes, reader })
+    }
+
+    fn open_bvgraph(inputs: &[PathBuf], reading: Reading, work_dir: &Path, control: &Control) -> Result<Self> {
+        check_number(inputs, Format::Bvgraph)?;
+        check_reading(&inputs[0], Format::Bvgraph, &reading)?;
+        let files = Files::of(&inputs[0]);
+        if inputs[0].as_os_str() == "-" {
+            return Err(Error::usage("a BVGraph from standard input").expected("the path of its .graph"));
+        }
+        let watched = watch([&files.graph, &files.properties]);
+        let reader = Bvgraph::open(&files, work_dir, control)?;
+        let bytes = std::fs::metadata(&files.graph).map_err(|e| Error::read(&files.graph, e))?.len();
+        Ok(Self {
+            format: Format::Bvgraph,
+            reading,
+            identified: watched.len() == 2,
+            watched,
+            bytes,
+            reader: Box::new(reader),
+        })
+    }
+
+    /// The format, given or found.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the user said about the first lines of edge lists.
+    pub fn header(&self) -> Option<Header> {
+        self.reading.header
+    }
+
+    /// The columns with the ends of edges that the user named.
+    pub fn columns(&self) -> Option<&ColumnNames> {
+        self.reading.columns.as_ref()
+    }
+
+    /// The size of what is read, in bytes: all files as stored on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The number of vertices, if the format declares it (BVGraph, Matrix Market, METIS, `.sg`, SciPy).
+    pub fn declared_vertices(&self) -> Option<u64> {
+        self.reader.declared_vertices()
+    }
+
+    /// Whether ids begin with 1 by definition of the format (Matrix Market, METIS); they are delivered so.
+    pub fn one_based(&self) -> bool {
+        matches!(self.format, Format::MatrixMarket | Format::Metis)
+    }
+
+    /// Whether each arc stands for its reverse, too: the entries of a symmetric matrix do.
+    pub fn symmetric(&self) -> bool {
+        self.reader.symmetric()
+    }
+
+    /// Whether arcs come in the order of their tails, most of them between near ids, and can be read twice in little time.
+    pub fn is_ordered(&self) -> bool {
+        self.reader.is_ordered()
+    }
+
+    /// An upper bound of the number of arcs, from the header or the size; for compressed text an estimate: one arc per
+    /// byte.
+    pub fn arcs_at_most(&self) -> u64 {
+        self.reader.arcs_at_most()
+    }
+
+    /// Delivers every arc once to `sink`, from the threads of rayon's current pool; returns their number.
+    ///
+    /// # Errors
+    /// The first error in the data, with the line if there are lines; those of the sink; a stop.
+    pub fn scan(&self, sink: &dyn ArcSink, control: &Control) -> Result<u64> {
+        control.check()?;
+        let task = control.task("read", Some(self.bytes), Unit::Bytes);
+        let scanned = self.reader.scan(sink, control, &task);
+        if self.format == Format::Metis { scanned.map_err(|error| if_text(error, &self.reading)) } else { scanned }
+    }
+
+    /// The rows, if the format stores rows that may hold every edge from both ends. Rows that must be decoded first may take
+    /// `memory`. `None` if there are none, or too many, or the input is inconsistent, which [`Self::scan`] reports.
+    ///
+    /// # Errors
+    /// Files that cannot be read; a stop.
+    pub fn rows(&self, memory: Bytes, control: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+        self.reader.rows(memory, control)
+    }
+
+    /// The identity of this input before it was opened: canonical paths, sizes, times and inodes of all files (of a BVGraph
+    /// both files). `None` for standard input and pipes.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] when a file can no longer be read.
+    pub fn identity(&self) -> Result<Option<Identity>> {
+        if self.identified { Identity::watched(&self.watched) } else { Ok(None) }
+    }
+
+    /// Called when all was read: fails if a file changed meanwhile.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`], with the file and what differs.
+    pub fn unchanged(&self) -> Result<()> {
+        self.watched.iter().try_for_each(Watched::unchanged)
+    }
+}
+
+/// Records the state of the regular files among `paths`. The readers report missing ones.
+fn watch<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Watched> {
+    paths.into_iter().filter_map(|path| Watched::new(path.as_ref()).ok().flatten()).collect()
+}
+
+/// The format of all files, which must be the same.
+fn common_format(files: &[InputFile]) -> Result<Format> {
+    let format = detect::detect(&files[0])?;
+    for file in &files[1..] {
+        let other = detect::detect(file)?;
+        if other != format {
+            return Err(Error::data(&file.path, format!("looks like {other}"))
+                .expected(format!("{format}, as {} does", files[0].path.display()))
+                .advice("name the format of all files with --format"));
+        }
+    }
+    Ok(format)
+}
+
+/// Adds to an error about a METIS file that the format may be another one, unless the user named it.
+fn if_text(error: Error, reading: &Reading) -> Error {
+    if reading.format.is_none() && error.kind() == Kind::Data {
+        error.also("if it is an edge list, name it with --format text")
+    } else {
+        error
+    }
+}
+
+/// Refuses `--header` for formats other than edge lists, and `--columns` for those whose columns have no names.
+fn check_reading(path: &Path, format: Format, reading: &Reading) -> Result<()> {
+    if reading.columns.is_some() && format != Format::Parquet {
+        return Err(Error::usage(format!("--columns for a file of format {format}"))
+            .at(path)
+            .expected("a Parquet file, whose columns have names")
+            .advice("leave it out; the ends of edges are the first two columns"));
+    }
+    if reading.header.is_none() || format == Format::Text {
+        return Ok(());
+    }
+    Err(Error::usage(format!("--header for a file of format {format}"))
+        .at(path)
+        .expected("an edge list; of other formats it is known whether they have a header")
+        .advice("leave it out, or add --format text"))
+}
+
+/// Refuses several files if the format allows one only.
+fn check_number(inputs: &[PathBuf], format: Format) -> Result<()> {
+    if inputs.len() == 1 || format.takes_several_files() {
+        return Ok(());
+    }
+    let several: Vec<&str> =
+        Format::ALL.into_iter().filter(|format| format.takes_several_files()).map(Format::name).collect();
+    Err(Error::usage(format!("{} files of format {format}", inputs.len()))
+        .expected(format!("one file; only graphs of format {} may be in several", several.join(", "))))
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(files: Vec<InputFile>, columns: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
+    Ok(Box::new(super::parquet::Parquet::open(files, columns)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(files: Vec<InputFile>, _: Option<&ColumnNames>) -> Result<Box<dyn Reader>> {
+    let path = files.into_iter().next().map(|file| file.path).unwrap_or_default();
+    Err(Error::usage("a Parquet file, which this build does not read")
+        .at(path)
+        .advice("install one that does: cargo install --path . --features parquet"))
+}

@@ -1,0 +1,184 @@
+//! Copies of inputs that cannot be read in place: standard input, a pipe, the plain text of a compressed file whose format
+//! cannot be read in one pass, a member of an archive.
+//!
+//! Input: bytes in pieces. Output: a file without a name, which is removed when it is closed. The copy ends with an error before
+//! the disk is full, since a full disk also affects other programs. Costs one write of the bytes, and a query of the free space
+//! every [`STEP`].
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::compression::Compression;
+use trimill_system::bytes::Bytes;
+use trimill_system::disk;
+use trimill_system::error::{Error, Result};
+
+/// After so many bytes the free space is queried again: other programs write to the disk, too.
+const STEP: u64 = 64 << 20;
+/// One part in so many of the disk is left free, but at most so many bytes.
+const LEFT_FREE: (u64, u64) = (64, 1 << 30);
+
+/// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least.
+const MOST_GROWTH: u64 = 1 << 15;
+
+/// A copy that is being made.
+pub(super) struct Spool<'a> {
+    file: File,
+    /// What messages call the bytes.
+    what: &'static str,
+    /// The input that they come from.
+    from: &'a Path,
+    dir: &'a Path,
+    written: u64,
+    /// How far may be written before the free space is queried again.
+    until: u64,
+    /// Returns how many bytes may still be written to the disk of a directory.
+    room: fn(&Path) -> Result<u64>,
+}
+
+impl<'a> Spool<'a> {
+    /// Begins a copy of `from` in `dir`, of at least `at_least` bytes.
+    pub(super) fn new(what: &'static str, from: &'a Path, dir: &'a Path, at_least: u64) -> Result<Self> {
+        Self::within(what, from, dir, at_least, room)
+    }
+
+    fn within(
+        what: &'static str,
+        from: &'a Path,
+        dir: &'a Path,
+        at_least: u64,
+        room: fn(&Path) -> Result<u64>,
+    ) -> Result<Self> {
+        let free = room(dir)?;
+        let file = disk::anonymous(dir)?;
+        let spool = Self { file, what, from, dir, written: 0, until: 0, room };
+        if at_least > free { Err(spool.does_not_fit(at_least, free)) } else { Ok(spool) }
+    }
+
+    /// Adds bytes.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let end = self.written + bytes.len() as u64;
+        if end > self.until {
+            let free = (self.room)(self.dir)?;
+            if bytes.len() as u64 > free {
+                return Err(self.does_not_fit(end, free));
+            }
+            self.until = end.max(self.written + free.min(STEP));
+        }
+        disk::write(&self.file, self.dir, bytes)
+            .map_err(|error| error.while_doing(&format!("{} of {}", self.what, self.from.display())))?;
+        self.written = end;
+        Ok(())
+    }
+
+    /// The whole copy.
+    pub(super) fn finish(self) -> File {
+        self.file
+    }
+
+    fn does_not_fit(&self, bytes: u64, free: u64) -> Error {
+        let Self { what, from, dir, written, .. } = self;
+        let found = format!("{what} of {} does not fit: it takes at least {}", from.display(), Bytes(bytes));
+        let more = if *written == 0 { "" } else { " more" };
+        Error::resource(found)
+            .at(dir)
+            .expected(format!("no more than the disk can take, which is {}{more}", Bytes(free)))
+            .advice("free some space or name another --work-dir")
+    }
+}
+
+/// The bytes that may still be written to the disk of `dir`.
+fn room(dir: &Path) -> Result<u64> {
+    let disk = rustix::fs::statvfs(dir).map_err(|e| Error::write(dir, e.into()))?;
+    let (share, most) = LEFT_FREE;
+    Ok(match disk.f_blocks {
+        // Some file systems do not report their size.
+        0 => u64::MAX,
+        all => (disk.f_bavail * disk.f_frsize).saturating_sub((all * disk.f_frsize / share).min(most)),
+    })
+}
+
+/// A lower bound of the size of a compressed file's plain text, from the file itself: for zstd the length of the first frame,
+/// for gzip that of the last member modulo 2^32. bzip2 stores none.
+pub(super) fn plain_at_least(file: &File, compression: Compression) -> u64 {
+    match compression {
+        Compression::Zstd => {
+            let mut head = [0; 18];
+            let read = file.read_at(&mut head, 0).unwrap_or(0);
+            let plain = zstd::zstd_safe::get_frame_content_size(&head[..read]).ok().flatten();
+            // A header that is damaged may say anything.
+            let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+            plain.filter(|&plain| plain / MOST_GROWTH <= bytes).unwrap_or(0)
+        }
+        Compression::Bzip2 => 0,
+        Compression::Gzip => {
+            let (mut end, bytes) = ([0; 4], file.metadata().map_or(0, |metadata| metadata.len()));
+            let read = bytes.checked_sub(4).is_some_and(|at| file.read_exact_at(&mut end, at).is_ok());
+            if read { u64::from(u32::from_le_bytes(end)) } else { 0 }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::{Read, Seek, Write};
+
+    use super::*;
+    use trimill_system::error::Kind;
+
+    /// A disk that can take 1000 bytes at any time.
+    fn small(_: &Path) -> Result<u64> {
+        Ok(1000)
+    }
+
+    #[test]
+    fn a_copy_ends_before_the_disk_is_full() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = Path::new("in.mtx.gz");
+        let begin = |at_least| Spool::within("the plain text", from, dir.path(), at_least, small);
+        let error = begin(1001).err().unwrap();
+        assert_eq!(error.kind(), Kind::Resource);
+        let text = error.to_string();
+        let said = "the plain text of in.mtx.gz does not fit: it takes at least 1001 B; expected no more than";
+        assert!(
+            text.starts_with(&format!("{}: {said}", dir.path().display())) && text.contains("--work-dir"),
+            "{text}"
+        );
+
+        let mut spool = begin(1000).unwrap();
+        spool.write(&[7; 600]).unwrap();
+        spool.write(&[8; 400]).unwrap();
+        // The free space is queried again, and is still 1000 bytes.
+        spool.write(&[9; 1000]).unwrap();
+        let text = spool.write(&[1; 1001]).unwrap_err().to_string();
+        assert!(text.contains("it takes at least 2.9 KiB") && text.contains("1000 B more"), "{text}");
+        let (mut file, mut bytes) = (spool.finish(), Vec::new());
+        file.rewind().unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, [vec![7; 600], vec![8; 400], vec![9; 1000]].concat());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn files_say_how_long_their_text_is() {
+        let text = vec![b'x'; 123_456];
+        let file = |bytes: &[u8]| {
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(bytes).unwrap();
+            file
+        };
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&text).unwrap();
+        let gzip = gzip.finish().unwrap();
+        assert_eq!(plain_at_least(&file(&gzip), Compression::Gzip), 123_456);
+        assert_eq!(plain_at_least(&file(&gzip[..3]), Compression::Gzip), 0);
+        let zstd = zstd::bulk::compress(&text, 1).unwrap();
+        assert_eq!(plain_at_least(&file(&zstd), Compression::Zstd), 123_456);
+        // A stream need not contain its length.
+        let zstd = zstd::stream::encode_all(&text[..], 1).unwrap();
+        assert!(plain_at_least(&file(&zstd), Compression::Zstd) <= 123_456);
+        assert_eq!(plain_at_least(&file(b"x"), Compression::Zstd), 0);
+    }
+}

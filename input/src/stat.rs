@@ -1,0 +1,111 @@
+//! The size, times and inode of a file, which show whether it changed.
+//!
+//! Clocks of file systems tick, and two changes within a tick have the same time of change. So only a file whose last change is
+//! longer ago than a tick is *settled*: from then on, every change shows. A file that a process writes through a mapping may
+//! change without a new time until the system writes it back; that is not detected.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use trimill_system::error::{Error, Result};
+
+/// The longest tick of a clock that counts nanoseconds (100 ticks a second, twice).
+pub(super) const TICK: Duration = Duration::from_millis(20);
+/// The tick of file systems that store whole seconds only.
+const COARSE_TICK: Duration = Duration::from_secs(2);
+
+/// The state of a file, as `stat` returns it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    /// The size in bytes.
+    pub bytes: u64,
+    /// The time of the last modification: seconds since 1970, and nanoseconds. Programs can set it.
+    pub modified: (i64, i64),
+    /// The time of the last change of the file or of its metadata.
+    pub changed: (i64, i64),
+    /// The inode.
+    pub inode: u64,
+}
+
+impl Stat {
+    /// The state in `metadata`.
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// What differs in a file that was `self` and is `now`; `None` if nothing does.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+        if self.inode != now.inode {
+            Some("another file was put in its place".into())
+        } else if self.bytes != now.bytes {
+            Some(format!("it had {} bytes and now has {}", self.bytes, now.bytes))
+        } else if self.modified != now.modified {
+            Some("its time of modification differs".into())
+        } else if self.changed != now.changed {
+            Some("its time of change differs: it was written, renamed, linked, or given other permissions".into())
+        } else {
+            None
+        }
+    }
+
+    /// Whether any change from `now` on shows in the times.
+    pub(super) fn is_settled(&self, now: SystemTime) -> bool {
+        let (Ok(seconds), Ok(nanos)) = (u64::try_from(self.changed.0), u32::try_from(self.changed.1)) else {
+            return false;
+        };
+        let tick = if nanos == 0 { COARSE_TICK } else { TICK };
+        now.duration_since(UNIX_EPOCH).is_ok_and(|now| now > Duration::new(seconds, nanos) + tick)
+    }
+}
+
+/// The error for an input at `path` that changed while it was read.
+pub(super) fn changed(path: &Path, how: &str) -> Error {
+    Error::data(path, format!("changed while it was read ({how})"))
+        .expected("an input that stays as it is until it is read")
+        .advice("start again when nothing writes to it any more")
+}
+
+/// A file of an input, as it was before it was read.
+#[derive(Debug)]
+pub struct Watched {
+    pub(super) path: PathBuf,
+    pub(super) stat: Stat,
+    pub(super) settled: bool,
+}
+
+impl Watched {
+    /// The state of the file at `path`; `None` if it is not a regular file.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] if it cannot be queried.
+    pub fn new(path: &Path) -> Result<Option<Self>> {
+        let metadata = path.metadata().map_err(|e| Error::read(path, e))?;
+        let stat = Stat::of(&metadata);
+        let settled = stat.is_settled(SystemTime::now());
+        Ok(metadata.is_file().then(|| Self { path: path.to_path_buf(), stat, settled }))
+    }
+
+    /// Fails if the file changed since.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] with what differs.
+    pub fn unchanged(&self) -> Result<()> {
+        // Opening the file makes a file server report its current state, which `stat` alone does not.
+        let now = match File::open(&self.path).and_then(|file| file.metadata()) {
+            Ok(metadata) => Stat::of(&metadata),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(changed(&self.path, "it is gone")),
+            Err(e) => return Err(Error::read(&self.path, e)),
+        };
+        self.stat.difference(&now).map_or(Ok(()), |how| Err(changed(&self.path, &how)))
+    }
+}

@@ -1,0 +1,324 @@
+//! Edge lists as text: one arc a line, its tail and head in the first two columns.
+//!
+//! SNAP (`#` comments, tabs), KONECT (`%` comments, more columns), Graph Challenge (`u v 1`), GAPBS `.el`, CSV, also with a
+//! column that numbers the lines. Ids are delivered as written, up to `u64::MAX - 1`. The first line that is neither blank
+//! nor a comment may be a header ([`preamble`](super::preamble)); if only the rest of the file shows that, it is read once more
+//! before the first scan. All lines of a file have the same columns. Each file may be plain or compressed.
+//!
+//! Plain files are parsed by all threads from mapped windows; a compressed file is decoded by one thread, or by all if it has several
+//! zstd frames; blocks of whole lines are parsed by the others. Memory: a window (plain) or three blocks of 1 MiB (compressed) a thread,
+//! and for zstd frames those of [`super::frames`].
+
+use std::io::{BufRead, Read};
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch::Batch;
+use super::compressed::Blocks;
+use super::compression::Compression;
+use super::file::InputFile;
+use super::frames::Frames;
+use super::head::Head;
+use super::header::{Gather, Header, Rest, Sizes as Declared, Verdict, judge};
+use super::lines::{self, Sizes};
+use super::metis;
+use super::number::{columns, whole};
+use super::pairs::{self, Dialect};
+use super::parallel::{in_order, produce_and_drain};
+use super::preamble::{self, First, Kind, Start};
+use super::{ArcSink, Reader};
+use trimill_system::control::NOTE;
+use trimill_system::control::{Control, Task, Unit};
+use trimill_system::error::{Error, Result};
+
+/// A graph in one or several edge lists.
+pub(super) struct Text {
+    lists: Vec<List>,
+    sizes: Sizes,
+    /// Whether the user named the format.
+    named: bool,
+}
+
+/// One of its files.
+struct List {
+    file: InputFile,
+    first: First,
+    /// Where its arcs begin, once that is known.
+    start: OnceLock<Start>,
+}
+
+/// Any id but the largest `u64`. Holds the advice on what the file may be instead.
+struct AnyId(&'static str);
+
+impl Dialect for AnyId {
+    #[inline(always)]
+    fn check(&self, tail: u64, head: u64) -> Result<(), (String, String)> {
+        if tail.max(head) == u64::MAX {
+            return Err((format!("the id {}, which is too large", u64::MAX), format!("ids up to {}", u64::MAX - 1)));
+        }
+        Ok(())
+    }
+
+    fn advice(&self) -> &'static str {
+        self.0
+    }
+}
+
+/// A piece of work: a range of a plain file (by its number), or all of a compressed one.
+enum Piece {
+    Plain(usize, Range<u64>),
+    Compressed(usize),
+}
+
+impl Text {
+    /// `header`: what the first line of each file is; `named`: whether the user named the format.
+    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, sizes: Sizes) -> Result<Self> {
+        let lists = files
+            .into_iter()
+            .map(|file| {
+                let first = preamble::read(&file, sizes, header)?;
+                Ok(List { file, first, start: OnceLock::new() })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { lists, sizes, named })
+    }
+
+    /// Determines where the arcs of a list begin.
+    fn start(&self, list: &List, control: &Control) -> Result<Start> {
+        if let Some(&start) = list.start.get() {
+            return Ok(start);
+        }
+        let metis_rows = match list.first.metis_rows {
+            Some(rows) if !self.named && self.begins_as_metis(list, rows)? => Some(rows),
+            _ => None,
+        };
+        let gather = |n| {
+            let gather = Gather::new(n);
+            let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
+            self.scan_list(list, list.first.header, &gather, control, &task)?;
+            let rest = gather.finish();
+            let metis = metis_rows == Some(rest.lines) && self.may_be_metis(list, &rest)?;
+            if metis { Err(list.is_metis()) } else { Ok(rest) }
+        };
+        let start = match list.first.kind {
+            Kind::Arc => {
+                if metis_rows.is_some() {
+                    gather(u64::MAX)?;
+                }
+                list.first.arc
+            }
+            Kind::Names => list.first.header,
+            Kind::Count => list.told(),
+            Kind::Sizes { declared, alike } => {
+                let rest = gather(declared.n)?;
+                match judge(declared, alike, &rest) {
+                    Verdict::Arc => list.first.arc,
+                    // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
+                    Verdict::Header if !alike && !self.named && self.may_be_metis(list, &rest)? => {
+                        return Err(list.is_metis());
+                    }
+                    Verdict::Header => list.told(),
+                    Verdict::Either => return Err(list.is_either(declared, &rest)),
+                    Verdict::Neither => return Err(list.is_neither(declared, &rest)),
+                }
+            }
+        };
+        Ok(*list.start.get_or_init(|| start))
+    }
+
+    /// Whether the first lines of a list may be those of a METIS file of `rows` rows; for most edge lists they cannot.
+    fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
+        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        let (mut head, mut lines) = (Head::new(&list.file, self.sizes)?, 0);
+        while head.end < list.first.header.skip + preamble::SAMPLE
+            && let Some(line) = head.next()?
+        {
+            if pairs::is_blank_or_comment(line) {
+                continue;
+            }
+            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
+            if head.number <= list.first.line {
+                continue;
+            }
+            lines += 1;
+            if lines > rows || neighbour.is_none_or(|id| !(1..=header.vertices).contains(&id)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
+    fn may_be_metis(&self, list: &List, rest: &Rest) -> Result<bool> {
+        let Some(header) = metis::parse_header(list.first.text.as_bytes()) else { return Ok(false) };
+        if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
+            return Ok(false);
+        }
+        let (mut head, mut blank) = (Head::new(&list.file, self.sizes)?, 0);
+        while rest.lines + blank < header.vertices
+            && let Some(line) = head.next()?
+        {
+            let after = line.trim_ascii().is_empty();
+            blank += u64::from(after && head.number > list.first.line);
+        }
+        Ok(rest.lines + blank >= header.vertices)
+    }
+
+    /// All arcs of a list.
+    fn scan_list(&self, list: &List, start: Start, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        if list.file.compression.is_some() {
+            return self.scan_compressed(list, start, sink, control, task);
+        }
+        let ranges: Vec<_> = lines::ranges(&list.file, start.skip, self.sizes.window).collect();
+        in_order(&ranges, |range| {
+            control.check()?;
+            self.scan_plain(list, start, range, sink, control, task)
+        })
+    }
+
+    fn scan_plain(
+        &self,
+        List { file, first, .. }: &List,
+        start: Start,
+        range: &Range<u64>,
+        sink: &dyn ArcSink,
+        control: &Control,
+        task: &Task,
+    ) -> Result<u64> {
+        let lines = lines::read(file, start.skip, range, self.sizes)?;
+        let mut batch = Batch::new(sink, control);
+        pairs::parse(&lines, start.columns, &AnyId(first.advice()), &mut batch)
+            .map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
+        task.advance(range.end - range.start);
+        batch.finish()
+    }
+
+    fn scan_compressed(
+        &self,
+        List { file, first, .. }: &List,
+        start: Start,
+        sink: &dyn ArcSink,
+        control: &Control,
+        task: &Task,
+    ) -> Result<u64> {
+        let mut stream: Box<dyn BufRead> = match file.compression {
+            // Several frames at a time take much memory.
+            Some(Compression::Zstd) if self.sizes.window == Sizes::USUAL.window => {
+                Box::new(Frames::new(&file.file, Some(task)))
+            }
+            _ => file.stream(Some(task))?,
+        };
+        std::io::copy(&mut stream.by_ref().take(start.skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
+        let mut blocks = Blocks::new(file, stream, start.lines + 1, self.sizes);
+        let delivered = AtomicU64::new(0);
+        produce_and_drain(
+            |block| {
+                control.check()?;
+                blocks.next(block)
+            },
+            |block| {
+                let mut batch = Batch::new(sink, control);
+                pairs::parse(&block.bytes, start.columns, &AnyId(first.advice()), &mut batch)
+                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).line(block.line_of(at))))?;
+                delivered.fetch_add(batch.finish()?, Ordering::Relaxed);
+                Ok(())
+            },
+        )?;
+        Ok(delivered.into_inner())
+    }
+}
+
+impl First {
+    /// Advice on a file whose lines have different columns: what it may be instead.
+    fn advice(&self) -> &'static str {
+        if metis::parse_header(self.text.as_bytes()).is_some() {
+            "if it is a METIS file, name it with --format metis"
+        } else {
+            "each line of an edge list holds one arc; other formats are named with --format"
+        }
+    }
+}
+
+impl List {
+    /// Logs that the first line is a header; returns where the arcs begin.
+    fn told(&self) -> Start {
+        let First { line, text, header, .. } = &self.first;
+        let path = self.file.path.display();
+        tracing::info!(target: NOTE, "{path}:{line}: '{text}' is a header; with --header no it is read as an arc");
+        *header
+    }
+
+    fn error(&self, found: String) -> Error {
+        Error::data(&self.file.path, found).line(self.first.line)
+    }
+
+    fn is_either(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+        self.error(format!("'{}' may be a header ({n} vertices, {m} edges) or an arc", self.first.text))
+            .expected(format!("a first line that the {} lines after it show to be one of the two", rest.lines))
+            .advice("--header yes reads it as a header, --header no as an arc")
+    }
+
+    fn is_neither(&self, Declared { n, m }: Declared, rest: &Rest) -> Error {
+        self.error(format!("'{}' has other columns than the lines after it", self.first.text))
+            .expected(format!(
+                "an arc, or a header; as one it would announce {m} edges of {n} vertices, and there are {} lines with ids up to {}",
+                rest.lines, rest.most
+            ))
+            .advice(format!("--header yes skips it; {}", self.first.advice()))
+    }
+
+    fn is_metis(&self) -> Error {
+        self.error("may be a METIS file or an edge list with a header".into())
+            .expected("lines that only one of the two can have")
+            .advice("name it with --format metis or with --format text")
+    }
+}
+
+impl Reader for Text {
+    fn declared_vertices(&self) -> Option<u64> {
+        None
+    }
+
+    /// The shortest line of a plain file has 4 bytes; compressed text takes more than a byte an arc (3 to 5 in
+    /// the graphs measured so far).
+    fn arcs_at_most(&self) -> u64 {
+        let most = |file: &InputFile| if file.compression.is_some() { file.bytes } else { file.bytes.div_ceil(4) };
+        self.lists.iter().map(|list| most(&list.file)).sum()
+    }
+
+    fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        let starts: Vec<Start> = self.lists.iter().map(|list| self.start(list, control)).collect::<Result<_>>()?;
+        let mut pieces = Vec::new();
+        for (number, (List { file, .. }, start)) in self.lists.iter().zip(&starts).enumerate() {
+            if file.compression.is_some() {
+                pieces.push(Piece::Compressed(number));
+            } else {
+                let ranges = lines::ranges(file, start.skip, self.sizes.window);
+                pieces.extend(ranges.map(|range| Piece::Plain(number, range)));
+            }
+        }
+        let found: Vec<AtomicU64> = self.lists.iter().map(|_| AtomicU64::new(0)).collect();
+        let arcs = in_order(&pieces, |piece| {
+            control.check()?;
+            let (&number, arcs) = match piece {
+                Piece::Compressed(number) => {
+                    (number, self.scan_compressed(&self.lists[*number], starts[*number], sink, control, task)?)
+                }
+                Piece::Plain(number, range) => {
+                    (number, self.scan_plain(&self.lists[*number], starts[*number], range, sink, control, task)?)
+                }
+            };
+            found[number].fetch_add(arcs, Ordering::Relaxed);
+            Ok(arcs)
+        })?;
+        for ((list, start), found) in self.lists.iter().zip(starts).zip(found) {
+            if start == list.first.header && start != list.first.arc && found.into_inner() == 0 {
+                return Err(list
+                    .error(format!("'{}' and no arc after it", list.first.text))
+                    .expected("lines of two non-negative integers"));
+            }
+        }
+        Ok(arcs)
+    }
+}

@@ -1,0 +1,244 @@
+//! Edges in memory: every form of a graph is read as the same arcs, and what is wrong is refused with its place.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+
+use trimill_input::ArcSink;
+use trimill_input::arcs::column::Column;
+use trimill_input::arcs::csr::Csr;
+use trimill_input::arcs::edges::{BATCH, EdgeSource, TakeArcs};
+use trimill_input::arcs::pairs::Pairs;
+use trimill_input::arcs::{ArcList, ArcSource};
+use trimill_system::control::Control;
+use trimill_system::error::{Kind, Result};
+use trimill_system::lock;
+
+use super::{Graph, Options};
+
+/// How often each arc came.
+#[derive(Default)]
+struct Arrived(Mutex<BTreeMap<(u64, u64), u64>>);
+
+impl ArcSink for Arrived {
+    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
+        let mut arcs = lock(&self.0);
+        batch.iter().for_each(|&arc| *arcs.entry(arc).or_default() += 1);
+        Ok(())
+    }
+}
+
+/// The arcs that a source delivers, and how often.
+fn scanned(source: &dyn ArcSource) -> Result<BTreeMap<(u64, u64), u64>> {
+    let arrived = Arrived::default();
+    let count = source.scan(&arrived, &Control::silent())?;
+    let arcs = arrived.0.into_inner().unwrap();
+    assert_eq!(arcs.values().sum::<u64>(), count);
+    Ok(arcs)
+}
+
+/// How often each arc of a list is in it.
+fn multiset(arcs: &[(u64, u64)]) -> BTreeMap<(u64, u64), u64> {
+    let mut counts = BTreeMap::new();
+    arcs.iter().for_each(|&arc| *counts.entry(arc).or_default() += 1);
+    counts
+}
+
+/// The rows of arcs whose ids are below `n`.
+fn rows(n: u64, arcs: &[(u64, u64)]) -> (Vec<u32>, Vec<i64>) {
+    let mut sorted = arcs.to_vec();
+    sorted.sort_unstable_by_key(|arc| arc.0);
+    let begins = (0..=n).map(|v| sorted.partition_point(|arc| arc.0 < v) as u32).collect();
+    (begins, sorted.iter().map(|arc| arc.1 as i64).collect())
+}
+
+/// The triangles of arcs as an undirected simple graph: all triples of vertices.
+fn brute_force(n: u64, arcs: &[(u64, u64)]) -> u128 {
+    let joined = |a: u64, b: u64| arcs.contains(&(a, b)) || arcs.contains(&(b, a));
+    let mut triangles = 0;
+    for a in 0..n {
+        for b in (0..a).filter(|&b| joined(a, b)) {
+            triangles += (0..b).filter(|&c| joined(a, c) && joined(b, c)).count() as u128;
+        }
+    }
+    triangles
+}
+
+/// Refuses a graph; returns the words.
+fn refusal(source: impl EdgeSource) -> String {
+    let error = Graph::from_source(source).count(&Options::new()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Data, "{error}");
+    error.to_string()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_form_is_the_same_graph(n in 1u64..12, seeds in prop::collection::vec((any::<u16>(), any::<u16>()), 0..60), both: bool) {
+        let mut arcs: Vec<_> = seeds.iter().map(|&(u, v)| (u64::from(u) % n, u64::from(v) % n)).collect();
+        if both {
+            // Each edge from both ends, once: rows that need no cleaning.
+            arcs = multiset(&arcs).into_keys().flat_map(|(u, v)| [(u, v), (v, u)]).filter(|(u, v)| u != v).collect();
+            arcs.sort_unstable();
+            arcs.dedup();
+        }
+        let (tails, heads): (Vec<u8>, Vec<i16>) = arcs.iter().map(|&(u, v)| (u as u8, v as i16)).unzip();
+        let (indptr, indices) = rows(n, &arcs);
+        let matrix = Csr::new(&indptr[..], Arc::<[i64]>::from(indices)).unwrap();
+        let pairs = Pairs::new(&tails[..], heads).unwrap();
+        let list = ArcList { arcs: arcs.clone(), declared: None };
+        for source in [&matrix as &dyn EdgeSource, &pairs, &list] {
+            prop_assert_eq!(scanned(&source).unwrap(), multiset(&arcs));
+            let counted = Graph::from_source(source).count(&Options::new()).unwrap();
+            prop_assert_eq!(counted.triangles, brute_force(n, &arcs));
+            prop_assert_eq!(counted.input.arcs, arcs.len() as u64);
+        }
+        let counted = Graph::from_source(&matrix).count(&Options::new()).unwrap();
+        prop_assert_eq!(counted.input.vertices_declared, Some(n));
+    }
+}
+
+#[test]
+fn long_rows_and_many_empty_ones_are_read_in_pieces() {
+    // Vertex 7 has a row of three pieces; most others have none.
+    let n = 1_000_000;
+    let arcs: Vec<(u64, u64)> =
+        (0..n).map(|head| (7, head)).chain((9..n).step_by(9999).map(|tail| (tail, tail - 1))).collect();
+    let (indptr, indices) = rows(n, &arcs);
+    let matrix = Csr::new(indptr, indices).unwrap();
+    assert!(scanned(&&matrix).unwrap() == multiset(&arcs));
+    // Any range begins where it is to.
+    for begin in [0, 1, BATCH as u64 - 1, 999_999, 1_000_000, 1_000_050] {
+        let mut read = Vec::new();
+        let take = &mut |batch: &[(u64, u64)]| {
+            read.extend_from_slice(batch);
+            Ok(())
+        };
+        matrix.read(begin..begin + 50, take).unwrap();
+        assert_eq!(read, &arcs[begin as usize..begin as usize + 50]);
+    }
+}
+
+#[test]
+fn a_symmetric_matrix_is_prepared_without_cleaning() {
+    let arcs: Vec<(u64, u64)> = (0..40).flat_map(|u| (0..40).filter(move |&v| v != u).map(move |v| (u, v))).collect();
+    let (indptr, mut indices) = rows(40, &arcs);
+    let stages = |indices: &[i64]| {
+        let counted = Graph::from_source(Csr::new(&indptr[..], indices).unwrap()).count(&Options::new()).unwrap();
+        assert_eq!(counted.triangles, 40 * 39 * 38 / 6);
+        counted.stages.iter().map(|stage| stage.name.clone()).collect::<Vec<_>>()
+    };
+    assert!(!stages(&indices).contains(&"clean".into()));
+    // Not even rows that are not sorted.
+    indices[..39].reverse();
+    assert!(!stages(&indices).contains(&"clean".into()));
+    // A loop instead of an arc has to be cleaned.
+    indices[0] = 0;
+    assert!(stages(&indices).contains(&"clean".into()));
+}
+
+#[test]
+fn what_is_wrong_with_arrays_is_named_with_its_place() {
+    let long = |place: usize, id: i32| {
+        let mut ids = vec![0; 600_000];
+        ids[place] = id;
+        ids
+    };
+    for place in [0, 300_000, 599_999] {
+        let pairs = Pairs::new(long(place, 0), long(place, -3)).unwrap().named("from", "to");
+        let words = refusal(pairs);
+        assert!(words.starts_with(&format!("to: the number -3 in place {place};")), "{words}");
+    }
+    let two = Pairs::new(long(500_000, -1), long(100_000, -2)).unwrap();
+    assert!(refusal(two).starts_with("heads: the number -2 in place 100000"), "the first one on any number of threads");
+
+    let largest = refusal(ArcList { arcs: vec![(0, 1), (u64::MAX, 2)], declared: None });
+    assert!(largest.contains("the id 18446744073709551615 in arc 1, from 18446744073709551615 to 2"), "{largest}");
+    let beyond = refusal(Pairs::new(vec![0u8, 1], vec![1u8, 5]).unwrap().with_vertices(5));
+    assert!(beyond.contains("the id 5 in arc 1, from 1 to 5; expected ids below 5"), "{beyond}");
+    let beyond = refusal(Csr::new(vec![0u8, 1, 2], vec![1u64, 1 << 40]).unwrap());
+    assert!(beyond.contains("the id 1099511627776 in arc 1"), "{beyond}");
+
+    let unequal = Pairs::new(vec![1u8], vec![1u8, 2]).err().unwrap();
+    assert_eq!((unequal.kind(), unequal.to_string().contains("1 tails and 2 heads")), (Kind::Data, true));
+    for (indptr, words) in [
+        (vec![], "no numbers"),
+        (vec![1, 2], "the number 1 in place 0; expected 0"),
+        (vec![0, 3, 2], "the number 2 in place 2, after 3"),
+        (vec![0, -1, 2], "the number -1 in place 1"),
+        (vec![0, 1], "the number 1 at the end; expected 2"),
+        (vec![0, 2, 9], "the number 9 at the end; expected 2"),
+    ] {
+        let error = Csr::new(indptr, vec![0u32, 1]).err().unwrap();
+        assert_eq!(error.kind(), Kind::Data);
+        assert!(error.to_string().starts_with(&format!("indptr: {words}")), "{error}");
+    }
+}
+
+#[test]
+fn columns_have_no_places_beyond_their_end() {
+    let column = vec![1u16, 2, 3];
+    let mut ids = [0; 2];
+    column.read(1, &mut ids).unwrap();
+    assert_eq!(ids, [2, 3]);
+    for first in [2, 3, 4, u64::MAX] {
+        assert_eq!(column.read(first, &mut ids).unwrap_err().kind(), Kind::Data);
+    }
+}
+
+/// A source that does not keep what its interface promises.
+struct Wrong {
+    arcs: u64,
+    delivered: Vec<(u64, u64)>,
+    row_ends: Vec<u64>,
+}
+
+impl EdgeSource for Wrong {
+    fn arcs(&self) -> u64 {
+        self.arcs
+    }
+
+    fn vertices(&self) -> Option<u64> {
+        Some(4)
+    }
+
+    fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()> {
+        take(&self.delivered[(arcs.start as usize).min(self.delivered.len())..])
+    }
+
+    fn row_end(&self, tail: u64) -> Option<u64> {
+        self.row_ends.get(tail as usize).copied()
+    }
+}
+
+#[test]
+fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
+    let triangle = vec![(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+    let wrong = |arcs, row_ends: &[u64]| Wrong { arcs, delivered: triangle.clone(), row_ends: row_ends.to_vec() };
+    for arcs in [5, 7] {
+        let words = refusal(wrong(arcs, &[]));
+        assert!(words.contains(&format!("6 arcs from number 0 on were delivered; expected {arcs}")), "{words}");
+    }
+    assert!(refusal(wrong(u64::MAX, &[])).contains("18446744073709551615 arcs; expected at most"));
+    // Tails that are not those of the rows.
+    assert!(refusal(wrong(6, &[1, 2, 6, 6])).contains("the tail 0 of arc 1; expected 1"));
+    // Ends that are no ends of rows at all: the arcs are cleaned instead.
+    for row_ends in [&[2, 4, 6][..], &[9, 9, 9, 9], &[2, 1, 6, 6], &[2, 4, 5, 5]] {
+        assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1);
+    }
+    assert_eq!(Graph::from_source(wrong(6, &[2, 4, 6, 6])).count(&Options::new()).unwrap().triangles, 1);
+}
+
+#[test]
+fn edges_in_memory_have_no_settings_of_files() {
+    let graph = Graph::from_edges([(0, 1)]);
+    for options in [Options::new().set("format", "text"), Options::new().set("header", "no")] {
+        assert_eq!(graph.count(&options.unwrap()).unwrap_err().kind(), Kind::Usage);
+    }
+    assert_eq!(ArcSource::arcs_at_most(&ArcList::default()), 0);
+    let none = Graph::from_source(ArcList::default()).count(&Options::new()).unwrap();
+    assert_eq!((none.triangles, none.input.vertices_declared), (0, Some(0)));
+}

@@ -1,0 +1,215 @@
+//! Stop requests and progress reports, which every stage handles.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::bytes::Bytes;
+use crate::error::{Error, Result};
+use crate::timeline::{Name, Place, Recorder, Timeline, TrackKind};
+
+/// The target of log lines that the program shows even without `-v`, although they are no warnings.
+pub const NOTE: &str = "trimill::note";
+
+/// Receives progress reports. Implemented by the program (bars or plain lines); the library itself prints nothing.
+pub trait Observer: Send + Sync {
+    /// A task begins; `total` units of `unit` are expected, where that is known. Returns the task's number.
+    fn begin(&self, name: &str, total: Option<u64>, unit: Unit) -> u64;
+    /// `units` more are done.
+    fn advance(&self, task: u64, units: u64);
+    /// The task is over.
+    fn end(&self, task: u64);
+}
+
+/// What a task counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes read, written or sent.
+    Bytes,
+    /// Arcs.
+    Arcs,
+    /// Partitions.
+    Partitions,
+    /// Whole counts of a graph.
+    Runs,
+}
+
+/// An [`Observer`] that ignores all reports.
+#[derive(Debug, Default)]
+pub struct Silent(AtomicU64);
+
+impl Observer for Silent {
+    fn begin(&self, _: &str, _: Option<u64>, _: Unit) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self, _: u64) {}
+}
+
+/// A stop flag and an [`Observer`]; cheap to clone, shared by all threads of a job.
+#[derive(Clone)]
+pub struct Control {
+    stop: Arc<AtomicBool>,
+    /// The stop flags of the parts of the job that contain this one.
+    outer: Vec<Arc<AtomicBool>>,
+    observer: Arc<dyn Observer>,
+    /// What records the timeline, if the job asks for one.
+    recorder: Option<Arc<Recorder>>,
+    /// The device and the partition that this is for.
+    place: Place,
+}
+
+impl Control {
+    /// A control that is stopped by setting `stop` and reports to `observer`.
+    pub fn new(stop: Arc<AtomicBool>, observer: Arc<dyn Observer>) -> Self {
+        Self { stop, outer: Vec::new(), observer, recorder: None, place: Place::default() }
+    }
+
+    /// A control without progress reports, which only [`Self::stop`] stops: for tests and for use as a library.
+    pub fn silent() -> Self {
+        Self::new(Arc::default(), Arc::new(Silent::default()))
+    }
+
+    /// A control for a part of the job: it stops when the whole job does, and can be stopped on its own.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        let mut outer = self.outer.clone();
+        outer.push(Arc::clone(&self.stop));
+        Self { stop: Arc::default(), outer, ..self.clone() }
+    }
+
+    /// As [`Self::part`], without progress reports and without a timeline.
+    #[must_use]
+    pub fn silent_part(&self) -> Self {
+        Self { observer: Arc::new(Silent::default()), recorder: None, ..self.part() }
+    }
+
+    /// The same for a job that began at `begun`, of which a timeline is recorded.
+    #[must_use]
+    pub fn recorded(&self, begun: Instant) -> Self {
+        Self { recorder: Some(Arc::new(Recorder::new(begun))), ..self.clone() }
+    }
+
+    /// The same; a timeline is recorded if `wanted`.
+    #[must_use]
+    pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
+        if wanted { self.recorded(begun) } else { self.clone() }
+    }
+
+    /// The same for a partition that a device counts, which the timeline names.
+    #[must_use]
+    pub fn at(&self, device: Option<u32>, partition: u32) -> Self {
+        Self { place: Place { device, partition: Some(partition) }, ..self.clone() }
+    }
+
+    /// Whether a timeline is recorded.
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    /// Records that a stage began at `start` and ends now.
+    pub fn did_stage(&self, name: &'static str, start: Instant) {
+        self.did_stage_for(name, start, start.elapsed());
+    }
+
+    /// Records that a stage began at `start` and took `time`.
+    pub fn did_stage_for(&self, name: &'static str, start: Instant, time: Duration) {
+        if let Some(recorder) = &self.recorder {
+            recorder.work(TrackKind::Stages, Place::default(), (name, None), start, time, None);
+        }
+    }
+
+    /// Records that work began at `start` and ends now.
+    pub fn did(&self, kind: TrackKind, name: Name, start: Instant, bytes: Option<Bytes>) {
+        self.did_for(kind, name, start, start.elapsed(), bytes);
+    }
+
+    /// Records that work began at `start` and took `time`.
+    pub fn did_for(&self, kind: TrackKind, name: Name, start: Instant, time: Duration, bytes: Option<Bytes>) {
+        if let Some(recorder) = &self.recorder {
+            recorder.work(kind, self.place, name, start, time, bytes);
+        }
+    }
+
+    /// Records that since `start` a thread waited for `what`.
+    pub fn waited(&self, kind: TrackKind, what: &'static str, start: Instant) {
+        if let Some(recorder) = &self.recorder {
+            recorder.waited(kind, self.place, what, start);
+        }
+    }
+
+    /// What was recorded, if a timeline is, of a job that took `seconds`.
+    pub fn timeline(&self, seconds: f64) -> Option<Timeline> {
+        self.recorder.as_ref().map(|recorder| recorder.timeline(seconds))
+    }
+
+    /// Asks the job, or the part of it that this control is for, to stop at the next check.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the job was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.outer.iter().any(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Fails with [`crate::error::Kind::Interrupted`] once the job was asked to stop. Long-running work calls it about every
+    /// 10 ms.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+
+    /// Begins a task; it ends when the value is dropped.
+    pub fn task(&self, name: &str, total: Option<u64>, unit: Unit) -> Task {
+        Task { number: self.observer.begin(name, total, unit), observer: Arc::clone(&self.observer) }
+    }
+}
+
+/// A task under way.
+pub struct Task {
+    number: u64,
+    observer: Arc<dyn Observer>,
+}
+
+impl Task {
+    /// `units` more are done.
+    pub fn advance(&self, units: u64) {
+        self.observer.advance(self.number, units);
+    }
+
+    /// The same for what does not know the task; `control` says when to stop.
+    pub fn progress(&self, control: &Control) -> Progress {
+        Progress { number: self.number, control: control.clone() }
+    }
+}
+
+/// Reports the progress of a task from elsewhere, and asks whether to stop.
+#[derive(Clone)]
+pub struct Progress {
+    number: u64,
+    control: Control,
+}
+
+impl Progress {
+    /// `units` more are done.
+    pub fn advance(&self, units: u64) {
+        self.control.observer.advance(self.number, units);
+    }
+
+    /// As [`Control::check`].
+    pub fn check(&self) -> Result<()> {
+        self.control.check()
+    }
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Progress").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.observer.end(self.number);
+    }
+}

@@ -1,0 +1,227 @@
+//! All writing to disk: every file that the library makes or changes is made and changed here.
+//!
+//! Input: bytes and paths. Output: files, or errors that name the file and count as the disk's fault
+//! ([`crate::error::Kind::Resource`]). Files appear whole or not at all: they are written under a temporary name
+//! ([`NewFile`]) and renamed. Files that users name may also be links, devices or pipes ([`Output`]). Because all writes go
+//! through here, and all reads of what was written, [`faults`] can make any of them fail.
+
+pub mod faults;
+mod new_file;
+mod output;
+mod own;
+mod temporary;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+pub use new_file::{NewFile, PRIVATE, SHARED};
+pub use output::{Output, check_output, directory_of_output, write_outputs};
+pub use own::{keep_private, mode_in, open_own, open_own_to_write, open_plain_to_write, private_dir};
+pub use temporary::{TemporaryDir, TemporaryFile, is_temporary, sweep};
+
+use crate::error::{Error, Result};
+use faults::Call;
+
+/// Makes a call that changes a file or a directory, unless a fault is injected.
+fn step<T>(act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    if let Some(fault) = faults::next(Call::Write) {
+        fault.inject()?;
+    }
+    act()
+}
+
+/// Writes `bytes` by `write`; an injected fault may write half of them only.
+fn pass(bytes: &[u8], mut write: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    if let Some(fault) = faults::next(Call::Write) {
+        if fault.writes_half_first() {
+            write(&bytes[..bytes.len() / 2])?;
+        }
+        fault.inject()?;
+    }
+    write(bytes)
+}
+
+/// Called before each read of a file that is not mapped.
+///
+/// # Errors
+/// That of an injected fault.
+pub fn before_read() -> io::Result<()> {
+    faults::next(Call::Read).map_or(Ok(()), faults::Fault::inject)
+}
+
+/// Fills `bytes` from `position` of `file`.
+///
+/// # Errors
+/// Those of the system, among them the end of the file.
+pub fn read_at(file: &File, bytes: &mut [u8], position: u64) -> io::Result<()> {
+    before_read()?;
+    file.read_exact_at(bytes, position)
+}
+
+/// For code that must write by itself: called before each write; after an error the write is not made.
+///
+/// # Errors
+/// That of an injected fault.
+pub fn before_write() -> io::Result<()> {
+    step(|| Ok(()))
+}
+
+/// Makes `dir` and its missing parents, if it does not exist.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn make_dir(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    step(|| std::fs::create_dir_all(dir)).map_err(|e| Error::write(dir, e))
+}
+
+/// A new file without a name on the disk of `dir`; it is removed when its last handle is closed.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn anonymous(dir: &Path) -> Result<File> {
+    step(|| tempfile::tempfile_in(dir)).map_err(|e| Error::write(dir, e))
+}
+
+/// Opens `path` to append to it; if it does not exist, makes it, for this user alone.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn append_to(path: &Path) -> Result<File> {
+    step(|| File::options().append(true).create(true).mode(PRIVATE).open(path)).map_err(|e| Error::write(path, e))
+}
+
+/// Writes `bytes` at the current position of `file`; `path` is for the error.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn write(mut file: &File, path: &Path, bytes: &[u8]) -> Result<()> {
+    pass(bytes, |bytes| file.write_all(bytes)).map_err(|e| Error::write(path, e))
+}
+
+/// Writes `bytes` at `position` of `file`; may be called from many threads. `path` is for the error.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn write_at(file: &File, path: &Path, bytes: &[u8], position: u64) -> Result<()> {
+    pass(bytes, |bytes| file.write_all_at(bytes, position)).map_err(|e| Error::write(path, e))
+}
+
+/// Replaces the file at `path`, or makes it: a reader finds the old file or the whole new one, even after a power
+/// failure.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`]; an older file stays as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let dir = parent(path);
+    let file = NewFile::create(dir, ".trimill-", ".tmp", SHARED)?.known_as(path);
+    write(file.as_file(), path, bytes)?;
+    file.sync()?;
+    file.persist(path)?;
+    sync_dir(dir)
+}
+
+/// The folder that `path` is in.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Waits until the names in `dir` are on disk. Some file systems cannot sync a directory.
+pub fn sync_dir(dir: &Path) -> Result<()> {
+    match step(|| File::open(dir).and_then(|dir| dir.sync_all())) {
+        Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// [`crate::error::Kind::Resource`].
+pub fn remove(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|e| Error::write(path, e))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::error::Kind;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for text in ["one", "another"] {
+            replace(&path, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        let error = replace(&dir.path().join("gone/file"), b"x").unwrap_err();
+        assert_eq!(error.kind(), Kind::Resource);
+        assert!(error.to_string().contains("gone"), "{error}");
+    }
+
+    /// Only this module may change files; otherwise a test could not make every write fail.
+    #[test]
+    fn no_other_module_writes_files() {
+        const WRITES: [&str; 10] = [
+            "fs::write(",
+            "fs::rename",
+            "fs::create_dir",
+            "File::create",
+            "OpenOptions",
+            "File::options",
+            "NamedTempFile",
+            "tempfile_in(",
+            "tempdir_in(",
+            "write_all_at(",
+        ];
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut folders: Vec<PathBuf> = ["src", "input/src", "system/src"].map(|folder| root.join(folder)).into();
+        let (mut texts, mut only_tests, mut seen) = (Vec::new(), Vec::new(), 0);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.extend((!path.ends_with("disk")).then_some(path));
+                    continue;
+                }
+                if path.ends_with("src/disk.rs") {
+                    continue;
+                }
+                let text = std::fs::read_to_string(&path).unwrap();
+                only_tests.extend(test_modules(&text));
+                texts.push((path, text));
+            }
+        }
+        for (path, text) in texts {
+            // `machine.rs` resets the process's memory peak through a file of /proc, which is not on a disk.
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            if name == "machine" || only_tests.contains(&name) {
+                continue;
+            }
+            let code = text.split("#[cfg(test)]").next().unwrap().replace("NewFile::create", "");
+            seen += 1;
+            for call in WRITES {
+                let found = code.lines().find(|line| line.contains(call) && !line.trim_start().starts_with("//"));
+                assert!(found.is_none(), "{}: {found:?}", path.display());
+            }
+        }
+        assert!(seen > 100, "{seen} files");
+    }
+
+    /// The names of the modules that `text` declares for tests only.
+    fn test_modules(text: &str) -> Vec<String> {
+        let after = text.split("#[cfg(test)]").skip(1);
+        let first = after
+            .filter_map(|rest| rest.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("#[")));
+        first.filter_map(|line| Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())).collect()
+    }
+}

@@ -1,0 +1,65 @@
+//! Fingerprints and checksums as JSON strings: JSON numbers lose bits above 2^53 in many readers.
+
+use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+/// A checksum: 16 lower-case hexadecimal digits.
+pub mod of_u64 {
+    use super::*;
+
+    /// Writes 16 digits.
+    pub fn serialize<S: Serializer>(value: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{value:016x}"))
+    }
+
+    /// Reads 16 digits; anything else is an error.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = digits(deserializer, 16)?;
+        u64::from_str_radix(&text, 16).map_err(Error::custom)
+    }
+}
+
+/// A fingerprint: 32 lower-case hexadecimal digits.
+pub mod of_u128 {
+    use super::*;
+
+    /// Writes 32 digits.
+    pub fn serialize<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{value:032x}"))
+    }
+
+    /// Reads 32 digits; anything else is an error.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        let text = digits(deserializer, 32)?;
+        u128::from_str_radix(&text, 16).map_err(Error::custom)
+    }
+}
+
+/// A fingerprint that may be unknown.
+pub mod of_optional_u128 {
+    use super::*;
+
+    /// Writes 32 digits, or nothing.
+    pub fn serialize<S: Serializer>(value: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => of_u128::serialize(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Reads 32 digits, or nothing; anything else is an error.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
+        #[derive(Deserialize)]
+        struct Known(#[serde(with = "of_u128")] u128);
+        Ok(Option::<Known>::deserialize(deserializer)?.map(|known| known.0))
+    }
+}
+
+/// A string of exactly `count` hexadecimal digits.
+fn digits<'de, D: Deserializer<'de>>(deserializer: D, count: usize) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.len() == count && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        Ok(text)
+    } else {
+        Err(D::Error::custom(format!("'{text}' is not {count} lower-case hexadecimal digits")))
+    }
+}

@@ -1,0 +1,32 @@
+//! What all stages of [`trimill`](https://crates.io/crates/trimill) use: errors, sizes in bytes, progress, files on disk, memory and
+//! threads. It changes without notice.
+//!
+//! | module | what it has |
+//! | --- | --- |
+//! | `error`, `text`, `path_text` | errors with the file, what was found, what was expected and what to do; text that a terminal can show |
+//! | `bytes`, `hex` | sizes in bytes; numbers and bytes as hexadecimal digits |
+//! | `control`, `timeline` | stopping a job and its progress; what ran when |
+//! | `disk`, `sealed` | all writes to disk; JSON files with a checksum |
+//! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
+//! | `threads`, `ordered`, `machine` | thread pools and panics; writing in order what threads make; what the machine is |
+
+pub mod bytes;
+pub mod control;
+pub mod disk;
+pub mod error;
+pub mod hex;
+pub mod machine;
+pub mod mapped;
+pub mod memory;
+pub mod ordered;
+pub mod path_text;
+pub mod sealed;
+pub mod text;
+pub mod threads;
+pub mod timeline;
+
+/// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
+/// is never used for a result and the poison needs no handling of its own.
+pub fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

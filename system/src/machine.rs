@@ -1,0 +1,63 @@
+//! What this machine has, and how much memory the process took.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::bytes::Bytes;
+use crate::mapped::return_freed_memory;
+
+/// The memory of the machine, or of the control group that the process is in, whichever is less.
+pub fn memory() -> Bytes {
+    let info = rustix::system::sysinfo();
+    let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
+    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    Bytes(group.map_or(machine, |group: u64| machine.min(group)))
+}
+
+/// The peak resident memory of the process since [`reset_peak`] (mapped file pages count).
+pub fn peak_memory() -> Bytes {
+    kib_of("/proc/self/status", "VmHWM:")
+}
+
+/// The resident memory of the process now.
+pub fn resident_memory() -> Bytes {
+    kib_of("/proc/self/status", "VmRSS:")
+}
+
+/// The memory that programs can still take, as the system estimates it.
+pub fn free_memory() -> Bytes {
+    kib_of("/proc/meminfo", "MemAvailable:")
+}
+
+/// The product name of the processor, or its architecture where the system does not give it.
+pub fn processor() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = info.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "model name");
+    named.map_or_else(|| std::env::consts::ARCH.into(), |(_, name)| name.trim().to_owned())
+}
+
+/// A value that the system gives in KiB; zero where it does not give it.
+fn kib_of(file: &str, name: &str) -> Bytes {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")).and_then(|kib| kib.trim().parse().ok());
+    Bytes(kib.unwrap_or(0u64) * 1024)
+}
+
+/// Whether the process is the program, and not one that uses the library.
+static OWN: AtomicBool = AtomicBool::new(false);
+
+/// Declares that the process is the program: from now on, freed memory goes back to the system at once, and each job measures
+/// its own peak.
+pub fn own_process() {
+    OWN.store(true, Ordering::Relaxed);
+    return_freed_memory();
+}
+
+/// Resets [`peak_memory`] in the program's process, so that a job in a batch reports its own. Elsewhere, and where the system
+/// does not allow it, the peak is that of the whole process: larger, never smaller.
+pub fn reset_peak() {
+    if OWN.load(Ordering::Relaxed) {
+        let _ = fs::write("/proc/self/clear_refs", "5");
+    }
+}

@@ -1,0 +1,334 @@
+//! When a job's threads and devices did what: the timeline of its report and its trace.
+//!
+//! Input: the beginning and end of pieces of work, which threads record as they end them, and the times that a GPU measured. Output:
+//! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded`](crate::control::Control)). A
+//! track holds at most [`MOST`] spans; when it is full, neighbours are joined in pairs, so its memory is bounded and its sums stay
+//! exact. A span costs a lock and about 100 bytes; the threads record one for each row block, not for each row.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Bytes;
+use crate::lock;
+
+/// The most spans of a track.
+const MOST: usize = 20_000;
+
+/// Shorter waits are not recorded: the thread hardly stopped.
+const SHORTEST_WAIT: Duration = Duration::from_micros(20);
+
+/// What a track shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrackKind {
+    /// The stages of the job, one after another.
+    Stages,
+    /// The thread that builds partitions.
+    Building,
+    /// The thread that reads the first rows of the next partition.
+    Prefetching,
+    /// The thread that reads the rows of the partition that is counted.
+    Reading,
+    /// The thread that counts, or that gives commands to a GPU.
+    Counting,
+    /// Copies to a GPU, by its own clock.
+    Copies,
+    /// Kernels on a GPU, by its own clock.
+    Kernels,
+}
+
+impl TrackKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stages => "stages",
+            Self::Building => "building partitions",
+            Self::Prefetching => "reading ahead",
+            Self::Reading => "reading",
+            Self::Counting => "counting",
+            Self::Copies => "copies",
+            Self::Kernels => "kernels",
+        }
+    }
+}
+
+/// What ran when.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// The time that it covers: the whole job.
+    pub seconds: f64,
+    /// Its tracks: the stages, then what each device's threads did, then what the device did.
+    pub tracks: Vec<Track>,
+}
+
+/// The spans of a thread, or of a queue of a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Track {
+    /// What it is called.
+    pub name: String,
+    /// What it shows.
+    pub kind: TrackKind,
+    /// The GPU, by the driver's number; null for the host.
+    pub device: Option<u32>,
+    /// The spans, by their beginning. Those of one track may overlap where several threads or kernels run at a time.
+    pub spans: Vec<Span>,
+}
+
+/// A piece of work, or a wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// What was done, or what was waited for.
+    pub name: String,
+    /// When it began, in seconds since the job did.
+    pub start: f64,
+    /// From its beginning to its end.
+    pub seconds: f64,
+    /// The time in it: less than `seconds` where it was joined from several with others between them.
+    pub busy: f64,
+    /// The bytes that it handled, where they are known.
+    pub bytes: Option<Bytes>,
+    /// The partition.
+    pub partition: Option<u32>,
+    /// Whether nothing was done but waiting.
+    pub waiting: bool,
+    /// How many it was joined from; 1: it is as it was recorded.
+    pub merged: u32,
+}
+
+impl Timeline {
+    /// The same with at most `most` spans a track, neighbours joined.
+    #[must_use]
+    pub fn with_at_most(mut self, most: usize) -> Self {
+        for track in &mut self.tracks {
+            let mut before = usize::MAX;
+            while track.spans.len() > most && track.spans.len() < before {
+                before = track.spans.len();
+                join_pairs(&mut track.spans);
+            }
+        }
+        self
+    }
+}
+
+/// What a span is called: a word, and a number where there are many.
+pub type Name = (&'static str, Option<u64>);
+
+/// Where a span belongs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The GPU.
+    pub device: Option<u32>,
+    /// The partition.
+    pub partition: Option<u32>,
+}
+
+/// What a track is of: the GPU, none for the host, and what it shows.
+type TrackOf = (Option<u32>, TrackKind);
+
+/// Records the spans of a job.
+#[derive(Debug)]
+pub struct Recorder {
+    begun: Instant,
+    tracks: Mutex<BTreeMap<TrackOf, Vec<Span>>>,
+}
+
+impl Recorder {
+    /// Records from now on; a job that began at `begun`.
+    pub fn new(begun: Instant) -> Self {
+        Self { begun, tracks: Mutex::default() }
+    }
+
+    /// Adds work that began at `start` and took `time`.
+    pub fn work(
+        &self,
+        kind: TrackKind,
+        place: Place,
+        name: Name,
+        start: Instant,
+        time: Duration,
+        bytes: Option<Bytes>,
+    ) {
+        if time.is_zero() {
+            return;
+        }
+        self.add(kind, place, name, start, time, (bytes, false));
+    }
+
+    /// Adds a wait that began at `start` and ends now.
+    pub fn waited(&self, kind: TrackKind, place: Place, what: &'static str, start: Instant) {
+        let time = start.elapsed();
+        if time >= SHORTEST_WAIT {
+            self.add(kind, place, (what, None), start, time, (None, true));
+        }
+    }
+
+    fn add(
+        &self,
+        kind: TrackKind,
+        Place { device, partition }: Place,
+        (word, number): Name,
+        start: Instant,
+        time: Duration,
+        (bytes, waiting): (Option<Bytes>, bool),
+    ) {
+        let name = number.map_or_else(|| word.to_owned(), |number| format!("{word} {number}"));
+        let start = start.saturating_duration_since(self.begun).as_secs_f64();
+        let seconds = time.as_secs_f64();
+        let span = Span { name, start, seconds, busy: seconds, bytes, partition, waiting, merged: 1 };
+        let mut tracks = lock(&self.tracks);
+        let spans = tracks.entry((device, kind)).or_default();
+        if spans.len() >= 2 * MOST {
+            spans.sort_by(|a, b| a.start.total_cmp(&b.start));
+            join_pairs(spans);
+        }
+        spans.push(span);
+    }
+
+    /// All that was recorded, for a job that took `seconds`.
+    pub fn timeline(&self, seconds: f64) -> Timeline {
+        let mut tracks: Vec<_> = lock(&self.tracks).clone().into_iter().collect();
+        // The host's stages come first, then everything by device.
+        tracks.sort_by_key(|&((device, kind), _)| (kind != TrackKind::Stages, device, kind));
+        let track = |((device, kind), mut spans): (TrackOf, Vec<Span>)| {
+            spans.sort_by(|a, b| a.start.total_cmp(&b.start));
+            let name = match device {
+                Some(device) => format!("GPU {device} {}", kind.name()),
+                None => kind.name().to_owned(),
+            };
+            Track { name, kind, device, spans }
+        };
+        Timeline { seconds, tracks: tracks.into_iter().map(track).collect() }.with_at_most(MOST)
+    }
+}
+
+/// Joins each span with the next one of the same work, or the same reason to wait. There are few of these, so about half are left.
+fn join_pairs(spans: &mut Vec<Span>) {
+    let mut joined: Vec<Span> = Vec::with_capacity(spans.len() / 2 + 2);
+    // The places in `joined` of spans that have no partner yet.
+    let mut open: Vec<usize> = Vec::new();
+    for span in spans.drain(..) {
+        let partner = |&at: &usize| joined[at].waiting == span.waiting && joined[at].word() == span.word();
+        match open.iter().position(partner) {
+            Some(place) => joined[open.swap_remove(place)].join(span),
+            None => {
+                open.push(joined.len());
+                joined.push(span);
+            }
+        }
+    }
+    *spans = joined;
+}
+
+impl Span {
+    /// The name without the number: `row block` of `row block 7`.
+    fn word(&self) -> &str {
+        self.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
+    }
+
+    fn join(&mut self, other: Self) {
+        let end = (self.start + self.seconds).max(other.start + other.seconds);
+        self.start = self.start.min(other.start);
+        self.seconds = end - self.start;
+        self.busy += other.busy;
+        self.merged += other.merged;
+        self.bytes = match (self.bytes, other.bytes) {
+            (Some(a), Some(b)) => Some(a + b),
+            (one, None) | (None, one) => one,
+        };
+        if self.partition != other.partition {
+            self.partition = None;
+        }
+        if self.name != other.name {
+            self.name = self.word().to_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    fn of(kind: TrackKind, timeline: &Timeline) -> &Track {
+        timeline.tracks.iter().find(|track| track.kind == kind).unwrap()
+    }
+
+    #[test]
+    fn spans_have_their_time_their_track_and_their_order() {
+        let begun = Instant::now();
+        let recorder = Recorder::new(begun);
+        let place = Place { device: Some(1), partition: Some(7) };
+        let (second, third) = (begun + 2 * MILLISECOND, begun + 5 * MILLISECOND);
+        recorder.work(TrackKind::Kernels, place, ("count", None), third, MILLISECOND, None);
+        recorder.work(TrackKind::Kernels, place, ("row block", Some(3)), second, MILLISECOND, Some(Bytes(9)));
+        recorder.work(TrackKind::Stages, Place::default(), ("orient", None), begun, 3 * MILLISECOND, None);
+        let timeline = recorder.timeline(0.25);
+        assert_eq!(timeline.seconds, 0.25);
+        let names: Vec<_> = timeline.tracks.iter().map(|track| (track.name.as_str(), track.device)).collect();
+        assert_eq!(names, [("stages", None), ("GPU 1 kernels", Some(1))]);
+        let spans = &of(TrackKind::Kernels, &timeline).spans;
+        assert_eq!(
+            (spans[0].name.as_str(), spans[0].bytes, spans[0].partition),
+            ("row block 3", Some(Bytes(9)), Some(7))
+        );
+        assert!((spans[0].start - 0.002).abs() < 1e-9 && (spans[1].start - 0.005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_long_track_is_bounded_and_keeps_its_sums() {
+        let begun = Instant::now();
+        let recorder = Recorder::new(begun);
+        let many = 5 * MOST as u32;
+        for i in 0..many {
+            let (start, place) = (begun + i * MILLISECOND, Place { device: None, partition: Some(i / 1000) });
+            recorder.work(
+                TrackKind::Reading,
+                place,
+                ("row block", Some(i.into())),
+                start,
+                MILLISECOND / 4,
+                Some(Bytes(3)),
+            );
+            recorder.add(
+                TrackKind::Reading,
+                place,
+                ("room", None),
+                start + MILLISECOND / 2,
+                MILLISECOND / 8,
+                (None, true),
+            );
+        }
+        let timeline = recorder.timeline(1.0);
+        let spans = &of(TrackKind::Reading, &timeline).spans;
+        assert!(spans.len() <= MOST, "{}", spans.len());
+        for (waiting, each) in [(false, 0.00025), (true, 0.000125)] {
+            let of_kind = || spans.iter().filter(move |span| span.waiting == waiting);
+            assert_eq!(of_kind().map(|span| span.merged).sum::<u32>(), many);
+            let busy: f64 = of_kind().map(|span| span.busy).sum();
+            assert!((busy - f64::from(many) * each).abs() < 1e-6, "{busy}");
+            assert!(of_kind().all(|span| span.busy <= span.seconds + 1e-9));
+        }
+        let bytes: u64 = spans.iter().filter_map(|span| span.bytes).map(Bytes::get).sum();
+        assert_eq!(bytes, 3 * u64::from(many));
+        assert!(spans.iter().all(|span| span.name == if span.waiting { "room" } else { "row block" }));
+        let end = spans.iter().map(|span| span.start + span.seconds).fold(0.0, f64::max);
+        assert!((end - (f64::from(many) - 1.0 + 0.625) / 1000.0).abs() < 1e-6, "{end}");
+        let few = timeline.with_at_most(100);
+        assert!(of(TrackKind::Reading, &few).spans.len() <= 100);
+    }
+
+    #[test]
+    fn the_shortest_waits_are_left_out() {
+        let begun = Instant::now();
+        let recorder = Recorder::new(begun);
+        recorder.waited(TrackKind::Counting, Place::default(), "rows", Instant::now() + MILLISECOND);
+        assert!(recorder.timeline(0.0).tracks.is_empty());
+        std::thread::sleep(MILLISECOND);
+        recorder.waited(TrackKind::Counting, Place::default(), "rows", begun);
+        assert!(of(TrackKind::Counting, &recorder.timeline(0.0)).spans[0].waiting);
+    }
+}
