@@ -32,6 +32,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
 use trimill_system::mapped::prefetch;
+use trimill_system::parallel;
 
 /// Keys whose ranks are prefetched before they are needed.
 const AHEAD: usize = 24;
@@ -77,7 +78,7 @@ pub fn orient(
     drop(vertices);
     let task = control.task("orient", Some(2 * edges), Unit::Arcs);
     let pool = Pool::of_keys(&shares);
-    (0..pairs.lanes()).into_par_iter().try_for_each(|lane| {
+    parallel::try_each(0..pairs.lanes(), |lane| {
         control.check()?;
         let taken = pool.take(8 * pairs.len(lane));
         let keys = pairs.take(lane)?;

@@ -12,12 +12,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use bytemuck::{Pod, cast_slice_mut};
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, NewFile, PRIVATE};
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// Records that are compressed at a time, for each thread.
 const AT_A_TIME: usize = 4;
@@ -101,8 +101,8 @@ impl Writer {
         make: impl Fn(&R) -> Option<([u8; KEY], Vec<T>)> + Sync,
     ) -> Result<()> {
         for records in records.chunks(AT_A_TIME * rayon::current_num_threads()) {
-            let made = records.par_iter().filter_map(&make).map(|(key, counts)| self.record(&key, &counts));
-            for record in made.collect::<Result<Vec<_>>>()? {
+            let record = |record| make(record).map(|(key, counts)| self.record(&key, &counts)).transpose();
+            for record in parallel::try_map(records, record)?.into_iter().flatten() {
                 self.file.write_at(&record, self.position)?;
                 self.position += record.len() as u64;
                 self.records += 1;

@@ -31,6 +31,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::faults;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 use trimill_system::threads::joined;
 use trimill_system::timeline::TrackKind;
 
@@ -196,7 +197,7 @@ fn counted(
     let partition = {
         // Moved, since a source may be sent to the pool but not shared with it.
         let source = &mut *source;
-        pool.install(move || Partition::of(source))
+        parallel::within(pool, move || Partition::of(source))
     };
     let (to_counter, messages) = sync_channel(0);
     let (give_row_block, row_blocks) = sync_channel(IN_FLIGHT);
@@ -270,7 +271,7 @@ impl Reading<'_> {
             let Some(mut chunk) = self.room(&self.chunks) else { return Ok(busy) };
             let start = Instant::now();
             let before = chunk.heap();
-            more = self.pool.install(|| source.read_resident(self.chunk, &mut chunk))?;
+            more = parallel::within(self.pool, || source.read_resident(self.chunk, &mut chunk))?;
             self.meter.change(before, chunk.heap());
             busy += start.elapsed();
             self.control.did(TrackKind::Reading, ("resident rows", None), start, Some(chunk.size().bytes()));
@@ -283,7 +284,7 @@ impl Reading<'_> {
             let Some(mut row_block) = self.room(&self.row_blocks) else { break };
             let start = Instant::now();
             let before = row_block.heap();
-            self.pool.install(|| source.read_row_block(i, &mut row_block))?;
+            parallel::within(self.pool, || source.read_row_block(i, &mut row_block))?;
             self.meter.change(before, row_block.heap());
             busy += start.elapsed();
             let bytes = row_block.view().size().bytes();

@@ -9,12 +9,12 @@
 use std::fs::File;
 use std::path::Path;
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 use trimill_system::control::Control;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// Bytes that one thread hashes.
 const BLOCK: u64 = 4 << 20;
@@ -23,21 +23,18 @@ const PIECE: usize = 256 << 10;
 
 /// The hash of the first `bytes` bytes of `file`, which has so many. `path` is for errors.
 pub(super) fn hash(file: &File, path: &Path, bytes: u64, control: &Control) -> Result<u128> {
-    let mut blocks = (0..bytes.div_ceil(BLOCK))
-        .into_par_iter()
-        .map_init(Vec::new, |buffer, block| {
-            control.check()?;
-            let (mut at, end) = (block * BLOCK, bytes.min((block + 1) * BLOCK));
-            let mut hash = Xxh3Default::new();
-            while at < end {
-                buffer.resize(PIECE.min((end - at) as usize), 0);
-                disk::read_at(file, buffer, at).map_err(|e| Error::read(path, e))?;
-                hash.update(buffer);
-                at += buffer.len() as u64;
-            }
-            Ok(hash.digest128())
-        })
-        .collect::<Result<Vec<u128>>>()?;
+    let mut blocks = parallel::try_map_with(0..bytes.div_ceil(BLOCK), Vec::new, |buffer, block| {
+        control.check()?;
+        let (mut at, end) = (block * BLOCK, bytes.min((block + 1) * BLOCK));
+        let mut hash = Xxh3Default::new();
+        while at < end {
+            buffer.resize(PIECE.min((end - at) as usize), 0);
+            disk::read_at(file, buffer, at).map_err(|e| Error::read(path, e))?;
+            hash.update(buffer);
+            at += buffer.len() as u64;
+        }
+        Ok(hash.digest128())
+    })?;
     // So a file of one block and a file that holds its hash have different hashes.
     blocks.push(u128::from(bytes));
     Ok(xxh3_128(bytemuck::cast_slice(&blocks)))

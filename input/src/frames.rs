@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use rayon::prelude::*;
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
 use super::file::Pread;
 use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
+use trimill_system::parallel;
 
 /// Bytes of the file that are read at once, for each thread; a larger frame is decoded as a stream.
 const PACKED: usize = 4 << 20;
@@ -97,8 +97,7 @@ impl<'a> Frames<'a> {
             self.is_single = true;
             return;
         }
-        let decoded: Vec<_> =
-            frames.into_par_iter().map(|(frame, plain)| (frame.end, decoded(&packed[frame], plain))).collect();
+        let decoded: Vec<_> = parallel::map(frames, |(frame, plain)| (frame.end, decoded(&packed[frame], plain)));
         let mut done = 0;
         for (end, plain) in decoded {
             let Some(plain) = plain else {

@@ -15,8 +15,6 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use super::batch::Batch;
 use super::file::InputFile;
 use super::lines::Sizes;
@@ -27,6 +25,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task};
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// Where the offsets begin.
 const OFFSETS: u64 = 17;
@@ -201,23 +200,20 @@ impl AdjacencyRows for GapbsSg {
         }
         let mut lengths = vec![0; self.vertices as usize];
         let step = (self.window / 8) as usize;
-        let ascend = lengths
-            .par_chunks_mut(step)
-            .enumerate()
-            .map(|(i, lengths)| {
-                control.check()?;
-                let start = OFFSETS + 8 * (i * step) as u64;
-                let window = self.file.window(start, start + 8 * (lengths.len() as u64 + 1))?;
-                let offsets = window.as_chunks::<8>().0;
-                let mut fit = true;
-                for (length, pair) in lengths.iter_mut().zip(offsets.windows(2)) {
-                    let between = i64::from_le_bytes(pair[1]).wrapping_sub(i64::from_le_bytes(pair[0]));
-                    fit &= u32::try_from(between).is_ok();
-                    *length = between as u32;
-                }
-                Ok(fit)
-            })
-            .try_reduce(|| true, |a, b| Ok(a & b))?;
+        let ascend = parallel::try_map(lengths.chunks_mut(step).enumerate(), |(i, lengths)| {
+            control.check()?;
+            let start = OFFSETS + 8 * (i * step) as u64;
+            let window = self.file.window(start, start + 8 * (lengths.len() as u64 + 1))?;
+            let offsets = window.as_chunks::<8>().0;
+            let mut fit = true;
+            for (length, pair) in lengths.iter_mut().zip(offsets.windows(2)) {
+                let between = i64::from_le_bytes(pair[1]).wrapping_sub(i64::from_le_bytes(pair[0]));
+                fit &= u32::try_from(between).is_ok();
+                *length = between as u32;
+            }
+            Ok(fit)
+        })?;
+        let ascend = ascend.into_iter().all(|fit| fit);
         Ok(ascend.then_some(lengths))
     }
 

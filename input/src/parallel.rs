@@ -7,9 +7,8 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use trimill_system::error::{Error, Kind, Result};
+use trimill_system::parallel;
 
 /// The error of the lowest piece that failed so far.
 ///
@@ -52,21 +51,17 @@ impl First {
 /// That of the first piece that fails.
 pub(super) fn in_order<T: Sync>(pieces: &[T], work: impl Fn(&T) -> Result<u64> + Sync) -> Result<u64> {
     let first = First::new();
-    let sum = pieces
-        .par_iter()
-        .enumerate()
-        .map(|(number, piece)| {
-            let number = number as u64;
-            if !first.needs(number) {
-                return 0;
-            }
-            work(piece).unwrap_or_else(|error| {
-                first.record(number, error);
-                0
-            })
+    let sums = parallel::map(pieces.iter().enumerate(), |(number, piece)| {
+        let number = number as u64;
+        if !first.needs(number) {
+            return 0;
+        }
+        work(piece).unwrap_or_else(|error| {
+            first.record(number, error);
+            0
         })
-        .sum();
-    first.into_result().map(|()| sum)
+    });
+    first.into_result().map(|()| sums.into_iter().sum())
 }
 
 /// This thread calls `fill` on one item after another (`false`: there are no more) while others call `drain` on them.

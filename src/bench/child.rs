@@ -29,7 +29,7 @@ pub fn serve(
     input: &mut dyn BufRead,
     out: &mut dyn Write,
     control: &Control,
-    count: impl Fn(&Job) -> Result<RunResult>,
+    count: &dyn Fn(&Job) -> Result<RunResult>,
 ) -> Result<()> {
     for line in input.lines() {
         let line = line.map_err(|error| Error::read("standard input", error))?;

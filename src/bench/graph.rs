@@ -12,6 +12,7 @@ use crate::report::bench::GraphReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// Prepares the graph of `job`, unless it is cached, and leaves it in the cache.
 ///
@@ -49,7 +50,7 @@ pub(super) fn prepared(job: &Job, control: &Control) -> Result<GraphReport> {
         graph: job.title(),
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        probes: setup.pool.install(|| probes(&graph, control))?,
+        probes: parallel::within(&setup.pool, || probes(&graph, control))?,
         preparation,
         ..GraphReport::default()
     })

@@ -269,6 +269,7 @@ impl Buckets {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+
     use rayon::prelude::*;
 
     use super::*;

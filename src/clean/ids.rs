@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use trimill_input::ArcSink;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::parallel;
 
 const CHUNK_BITS: u64 = 1 << 20;
 
@@ -119,7 +120,7 @@ impl Distinct {
     pub fn finish(self) -> Vec<u64> {
         let mut shards: Vec<Shard> =
             self.shards.into_iter().map(|s| s.into_inner().unwrap_or_else(|e| e.into_inner())).collect();
-        shards.par_iter_mut().for_each(Shard::merge_fresh);
+        parallel::each(&mut shards, Shard::merge_fresh);
         let mut ids: Vec<u64> = shards.into_iter().flat_map(|s| s.sorted).collect();
         ids.par_sort_unstable();
         ids

@@ -4,8 +4,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rayon::prelude::*;
-
 use super::buckets::Buckets;
 use super::distribute::Place;
 use super::graph::{CleanGraph, CleanReport, InputIds};
@@ -15,6 +13,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::Result;
 use trimill_system::mapped::{prefetch, with_capacity, zeros};
+use trimill_system::parallel;
 
 /// Keys whose degrees are prefetched before they are needed.
 const AHEAD: usize = 24;
@@ -56,25 +55,24 @@ impl ArcsRead {
         let degrees: Vec<AtomicU32> = zeros(range as usize);
         let pairs = Buckets::new(arcs.lanes() / 2, shares.buckets(), shares.dir);
         let task = control.task("clean", Some(totals.arcs), Unit::Arcs);
-        let (edges, distinct, without_reverse) = (0..arcs.lanes() / 2)
-            .into_par_iter()
-            .map(|bucket| -> Result<(u64, u64, u64)> {
-                control.check()?;
-                let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
-                let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
-                let forward = distinct_keys((&arcs, 2 * bucket), (&ids, piece), |keys| taken.check(keys * PER_KEY))?;
-                let before = forward.len() as u64;
-                let check = |keys| taken.check((before + keys) * PER_KEY);
-                let backward = distinct_keys((&arcs, 2 * bucket + 1), (&ids, piece), check)?;
-                let distinct = (forward.len() + backward.len()) as u64;
-                let union = merge(forward, backward);
-                let edges = union.len() as u64;
-                add_degrees(&union, &degrees);
-                pairs.put(bucket, union)?;
-                task.advance(incoming);
-                Ok((edges, distinct, 2 * edges - distinct))
-            })
-            .try_reduce(|| (0, 0, 0), |a, b| Ok((a.0 + b.0, a.1 + b.1, a.2 + b.2)))?;
+        let found = parallel::try_map(0..arcs.lanes() / 2, |bucket| -> Result<(u64, u64, u64)> {
+            control.check()?;
+            let incoming = arcs.len(2 * bucket) + arcs.len(2 * bucket + 1);
+            let (taken, ids) = (pool.take(incoming * PER_KEY), place.ids(bucket, range));
+            let forward = distinct_keys((&arcs, 2 * bucket), (&ids, piece), |keys| taken.check(keys * PER_KEY))?;
+            let before = forward.len() as u64;
+            let check = |keys| taken.check((before + keys) * PER_KEY);
+            let backward = distinct_keys((&arcs, 2 * bucket + 1), (&ids, piece), check)?;
+            let distinct = (forward.len() + backward.len()) as u64;
+            let union = merge(forward, backward);
+            let edges = union.len() as u64;
+            add_degrees(&union, &degrees);
+            pairs.put(bucket, union)?;
+            task.advance(incoming);
+            Ok((edges, distinct, 2 * edges - distinct))
+        })?;
+        let (edges, distinct, without_reverse) =
+            found.into_iter().fold((0, 0, 0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
         let report = CleanReport {
             vertices_declared: totals.declared,
             arcs: totals.arcs,

@@ -33,7 +33,6 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use trimill_kernels::{COUNTER_BYTES, EDGE_COUNTER_BYTES, Share, Size, VertexCounters};
 
 use super::successors::SuccessorRows;
@@ -51,6 +50,7 @@ use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 use vertices::{Counters, RowCounters, bytes_of_worker};
 use worker::{RowBlockContext, Run, Worker, before, count_postponed, count_run, count_run_at_vertices};
 
@@ -231,7 +231,7 @@ impl PartitionCounter for Counting {
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
         let Self { resident, numbered, work } = self;
-        pool.install(|| {
+        parallel::within(pool, || {
             let range = &row_block.range;
             if row_block.is_empty() {
                 pass_over(resident, &mut work.cursors, range.end);
@@ -277,15 +277,12 @@ fn end_of_hubs(resident: &Resident, range: &Range<u32>, successors: &SuccessorRo
 fn steps(most: u32, rows: impl Fn(Range<usize>, &mut dyn FnMut(&[u32])) + Sync) -> Vec<u32> {
     const RUN: usize = 1 << 9;
     let most = most as usize;
-    let runs: Vec<Vec<u32>> = (0..most.div_ceil(RUN))
-        .into_par_iter()
-        .map(|run| {
-            let mut steps = Vec::with_capacity(RUN);
-            rows(run * RUN..most.min((run + 1) * RUN), &mut |row| steps.push(pack::steps(row)));
-            steps
-        })
-        .collect();
-    runs.concat()
+    let steps = |run: usize| {
+        let mut steps = Vec::with_capacity(RUN);
+        rows(run * RUN..most.min((run + 1) * RUN), &mut |row| steps.push(pack::steps(row)));
+        steps
+    };
+    parallel::map(0..most.div_ceil(RUN), steps).concat()
 }
 
 /// The tables, and the count so far.
@@ -324,12 +321,12 @@ impl Work {
         self.hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         if !self.hubs.range().is_empty() {
             // All workers at once, so that the memory taken does not depend on which of them run.
-            self.workers.par_iter().for_each(|worker| lock(worker).allocate());
+            parallel::each(&self.workers, |worker| lock(worker).allocate());
         }
         let (hubs, workers, counters) = (&self.hubs, &self.workers, self.counters.as_ref());
         let around = RowBlockContext { packed: self.packed, range, successors, hubs };
         let progress = self.progress.as_ref();
-        let counted = runs(resident, &mut self.cursors).into_par_iter().with_max_len(1).map(|run| {
+        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let (first, end) = (run.first, run.first + run.cursors.len());
             let triangles = match counters {
@@ -341,12 +338,12 @@ impl Work {
             let share = arcs * u64::from(range.end - range.start) / u64::from(numbered.max(1));
             progress.into_iter().for_each(|progress| progress.advance(share));
             Ok(triangles)
-        });
-        self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
+        })?;
+        self.triangles += counted.into_iter().sum::<u64>();
         let workers = self.workers.iter_mut().map(|worker| worker.get_mut().unwrap_or_else(PoisonError::into_inner));
         self.triangles += count_postponed(workers.collect(), &self.hubs, self.counters.as_ref());
         if let Some(all) = &self.counters {
-            self.workers.par_iter().for_each(|worker| all.take(&mut lock(worker).near));
+            parallel::each(&self.workers, |worker| all.take(&mut lock(worker).near));
         }
         Ok(())
     }
@@ -367,7 +364,7 @@ fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
 
 /// Advances the cursors past a row block without arcs, which has no triangles.
 fn pass_over(resident: &Resident, cursors: &mut [u32], end: u32) {
-    runs(resident, cursors).into_par_iter().for_each(|run| {
+    parallel::each(runs(resident, cursors), |run| {
         for (local, cursor) in (run.first..).zip(run.cursors) {
             *cursor = before(resident.row(local), *cursor as usize, end) as u32;
         }

@@ -13,6 +13,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Vertices whose counts are added at a time.
 const AT_A_TIME: usize = 1 << 18;
@@ -40,7 +41,7 @@ pub fn vertices_of(
                 twice[(rank - ranks.start) as usize].fetch_add(triangles, Relaxed);
             }
         };
-        pool.install(|| {
+        parallel::within(pool, || {
             in_runs(graph, pass, control, |run, scratch| {
                 // Successors have smaller ranks.
                 if run.ranks.end <= ranks.start {
@@ -57,7 +58,7 @@ pub fn vertices_of(
                 twice if twice % 2 == 0 => Ok(twice / 2),
                 odd => Err(Error::defect(format!("{odd} triangles on the edges of a vertex, which is odd"))),
             };
-            let counts: Vec<u64> = pool.install(|| some.par_iter().map(half).collect::<Result<_>>())?;
+            let counts: Vec<u64> = parallel::within(pool, || some.par_iter().map(half).collect::<Result<_>>())?;
             totals.add(pool, Places::From(from), &counts)?;
         }
     }

@@ -5,12 +5,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 /// Ranks that have counters in each run.
 pub(super) const HUBS: u32 = 1 << 12;
@@ -97,7 +96,7 @@ pub(super) fn in_runs(
     graph.pass(block, Direction::Rising, control, |block| {
         let before = first;
         first += block.arcs(&block.ranks()).end;
-        block.runs(RUN).into_par_iter().try_for_each_init(scratch, |scratch, ranks| {
+        parallel::try_each_with(block.runs(RUN), scratch, |scratch, ranks| {
             let arcs = block.arcs(&ranks);
             scratch.hubs.fill(0);
             visit(&Run { block, arcs: before + arcs.start..before + arcs.end, ranks }, scratch)

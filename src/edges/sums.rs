@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use rayon::prelude::*;
 
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// Arcs whose sums are locked together.
 pub const BLOCK: u64 = 1 << 18;
@@ -76,7 +76,7 @@ impl Sums {
     /// # Errors
     /// When the file cannot be read or written; the sums are then useless.
     pub fn add(&self, first: u64, counts: &[u32]) -> Result<()> {
-        self.pieces(first, counts.len()).into_par_iter().try_for_each(|(at, piece)| self.add_piece(&piece, &counts[at]))
+        parallel::try_each(self.pieces(first, counts.len()), |(at, piece)| self.add_piece(&piece, &counts[at]))
     }
 
     /// Reads the sums of consecutive arcs from `first` on. Runs in the current thread pool.
@@ -94,7 +94,7 @@ impl Sums {
                 (piece, sums)
             })
             .collect();
-        pieces.into_par_iter().try_for_each(|(piece, sums)| self.read_piece(&piece, sums))
+        parallel::try_each(pieces, |(piece, sums)| self.read_piece(&piece, sums))
     }
 
     /// All sums, added up.
@@ -104,15 +104,13 @@ impl Sums {
     pub fn total(&self) -> Result<u128> {
         let add = |sums: &[u32]| sums.iter().map(|&sum| u128::from(sum)).sum::<u128>();
         match &self.blocks {
-            Blocks::Memory(blocks) => Ok(blocks.par_iter().map(|block| add(&read(block))).sum()),
+            Blocks::Memory(blocks) => Ok(parallel::map(blocks, |block| add(&read(block))).into_iter().sum()),
             Blocks::File { .. } => {
-                let whole = self.pieces(0, self.arcs as usize).into_par_iter().map(|(_, piece)| piece);
-                whole
-                    .map_init(Vec::new, |sums, piece| {
-                        sums.resize(piece.len, 0);
-                        self.read_piece(&piece, sums).map(|()| add(sums))
-                    })
-                    .sum()
+                let sums = parallel::try_map_with(self.pieces(0, self.arcs as usize), Vec::new, |sums, (_, piece)| {
+                    sums.resize(piece.len, 0);
+                    self.read_piece(&piece, sums).map(|()| add(sums))
+                })?;
+                Ok(sums.into_iter().sum())
             }
         }
     }

@@ -14,8 +14,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use super::build::{Builder, Built};
 use super::room::Taken;
 use crate::graph::{Direction, RowRun};
@@ -27,6 +25,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::lock;
+use trimill_system::parallel;
 use trimill_system::timeline::TrackKind;
 
 /// Memory of a partition in a batch, apart from its sets: blocks of its spill that are not full yet.
@@ -66,7 +65,7 @@ impl<'a> BatchBuilder<'a> {
             let (writer, held) = self.builder.begin(kept, &self.encoders)?;
             Ok(Growing { writer, held, cuts: Cuts::new(self.builder.plan.row_block_limit) })
         };
-        let mut growing = kept.par_iter().map(begin).collect::<Result<Vec<_>>>()?;
+        let mut growing = parallel::try_map(&kept, begin)?;
         let mut found = Vec::new();
         graph.pass(self.block, Direction::Rising, control, |block| {
             let blocks: Vec<Range<u32>> = block.file_blocks().collect();
@@ -86,7 +85,7 @@ impl<'a> BatchBuilder<'a> {
         self.add(&mut growing, found)?;
         lock(&self.idle).clear();
         let finish = |(growing, kept): (Growing, Kept)| growing.finish(&kept);
-        let finished = growing.into_par_iter().zip(kept).map(finish).collect::<Result<Vec<_>>>()?;
+        let finished = parallel::try_map(growing.into_iter().zip(kept), finish)?;
         let mut spilling = start.elapsed();
         let spilled = finished.iter().map(|built| Bytes(built.spill.bytes)).sum();
         control.did(TrackKind::Building, ("spill", None), start, Some(spilled));
@@ -106,7 +105,7 @@ impl<'a> BatchBuilder<'a> {
         let mut of: Vec<Vec<[CodedSlice<'_>; 2]>> = growing.iter().map(|_| Vec::new()).collect();
         pieces.into_iter().for_each(|(task, rows)| of[task % growing.len()].push(rows));
         let add = |(growing, rows): (&mut Growing, Vec<_>)| rows.into_iter().try_for_each(|rows| growing.add(rows));
-        growing.par_iter_mut().zip(of).try_for_each(add)?;
+        parallel::try_each(growing.iter_mut().zip(of), add)?;
         lock(&self.idle).extend(found.into_iter().map(Found::emptied));
         Ok(())
     }
@@ -140,7 +139,7 @@ impl Tasks {
             }
             found
         };
-        (0..threads).into_par_iter().with_max_len(1).map(work).collect()
+        parallel::map(0..threads, work)
     }
 }
 

@@ -23,6 +23,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::disk::faults::hook;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 /// The most spills that are written at the same time: each is an open file.
 const MOST_AT_ONCE: u64 = 128;
@@ -125,7 +126,7 @@ impl<'a> Builders<'a> {
                 }
             }
             if !missing.is_empty() {
-                built.extend(self.pool.install(|| self.batches.build(&missing, control))?);
+                built.extend(parallel::within(self.pool, || self.batches.build(&missing, control))?);
             }
             if built.into_iter().try_for_each(&mut each).is_break() {
                 break;

@@ -22,6 +22,7 @@ use trimill_input::arcs::EdgeSource;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
+use trimill_system::parallel;
 
 /// Counts the triangles of `edges`, or if there are none of the job's input.
 ///
@@ -51,7 +52,7 @@ pub fn count(
             ));
         }
         let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
-        setup.pool.install(|| run.claim(&mut claimed, control))?;
+        parallel::within(&setup.pool, || run.claim(&mut claimed, control))?;
         if let Some(origin) = &mut input.origin {
             origin.identity = claimed.input();
         }

@@ -44,6 +44,7 @@ use trimill_system::control::{Control, Task, Unit};
 use trimill_system::disk;
 use trimill_system::error::{Error, Kind, Result};
 use trimill_system::lock;
+use trimill_system::parallel;
 use trimill_system::threads::{guarded, joined};
 use trimill_system::timeline::TrackKind;
 
@@ -357,7 +358,7 @@ impl<'a> Work<'a> {
     fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
-        let source = self.setup.pool.install(source);
+        let source = parallel::within(&self.setup.pool, source);
         if room > Bytes::ZERO {
             let control = self.control.at(by.device, taken.item.part());
             control.did(TrackKind::Prefetching, ("first rows", None), start, None);
@@ -478,7 +479,7 @@ fn count_item(
                 disk::remove(&built.spill.path)?;
             }
             let again = || spills.builders.batches.build(&[built.part], work.control);
-            **built = work.setup.pool.install(again)?.remove(0);
+            **built = parallel::within(&work.setup.pool, again)?.remove(0);
             let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
             count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), item, backend)
         }

@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use crate::edges::sums::BLOCK;
 use crate::graph::OrientedGraph;
@@ -17,6 +16,7 @@ use crate::partition::section::{Resident, RowBlockView};
 use crate::stream::edges::EdgeSink;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// What was added of a partition.
 #[derive(Debug, Default)]
@@ -95,10 +95,10 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
             match (places, rows) {
                 (Places::Same { .. }, _) => {
                     let first = graph.first_arc(range.start)?;
-                    pool.install(|| add(first, counts))?;
+                    parallel::within(pool, || add(first, counts))?;
                 }
                 (Places::Listed(listed), Some(rows)) => {
-                    pool.install(|| listed.add_rows((graph, *block), rows, counts, add))?;
+                    parallel::within(pool, || listed.add_rows((graph, *block), rows, counts, add))?;
                 }
                 (Places::Listed(_), None) => return Err(Error::defect("the rows of a row block are not there")),
             }
@@ -113,9 +113,9 @@ impl<A: FnMut(u64, &[u32]) -> Result<()> + Send> EdgeSink for Sink<'_, A> {
         let skipped = added.resident.saturating_sub(first).min(counts.len() as u64);
         match places {
             Places::Same { resident } => {
-                pool.install(|| add(*resident + first + skipped, &counts[skipped as usize..]))?;
+                parallel::within(pool, || add(*resident + first + skipped, &counts[skipped as usize..]))?;
             }
-            Places::Listed(listed) => pool.install(|| listed.add_resident(graph, counts, skipped, add))?,
+            Places::Listed(listed) => parallel::within(pool, || listed.add_resident(graph, counts, skipped, add))?,
         }
         added.resident = added.resident.max(end);
         Ok(())
@@ -191,7 +191,7 @@ impl Listed {
                 pieces.push((i, &successors[begin..end], mine));
                 (rest, at) = (after, end);
             }
-            pieces.into_par_iter().try_for_each(|(i, whole, found)| {
+            parallel::try_each(pieces, |(i, whole, found)| {
                 let its = rows.first_arc(i) as usize..rows.first_arc(i + 1) as usize;
                 self.place(rows.row(i), &counts[its], whole, found)
             })?;

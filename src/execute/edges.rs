@@ -26,6 +26,7 @@ use crate::stream::{Counted, Failed, count_on_edges};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// The sums of a job.
 pub(super) struct OnEdges<'g> {
@@ -64,7 +65,7 @@ impl<'g> OnEdges<'g> {
     pub(super) fn resume(&self, part: u32, pool: &ThreadPool) -> Result<bool> {
         let found = self.files.open(part, |dir, fingerprint| PartCounts::open(dir, self.key(part, fingerprint)))?;
         match (found, &self.sums) {
-            (Some(counts), Some(sums)) => pool.install(|| counts.add_to(sums)).map(|()| true),
+            (Some(counts), Some(sums)) => parallel::within(pool, || counts.add_to(sums)).map(|()| true),
             (found, _) => Ok(found.is_some()),
         }
     }
@@ -100,7 +101,7 @@ impl<'g> OnEdges<'g> {
         let ranks = {
             // Moved, since a source may be sent to the pool but not shared with it.
             let source = &mut *source;
-            pool.install(move || source.ranks())?
+            parallel::within(pool, move || source.ranks())?
         };
         let Counting { added, file } = counting;
         let add = |first: u64, counts: &[u32]| {
@@ -133,13 +134,13 @@ impl<'g> OnEdges<'g> {
         let (graph, sums) = (self.graph, self.sums()?);
         let start = Instant::now();
         let triangles: u128 = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
-        let found = setup.pool.install(|| sums.total())?;
+        let found = parallel::within(&setup.pool, || sums.total())?;
         if found != 3 * triangles {
             return Err(Error::defect(format!("the edges have {found} of the sides of {triangles} triangles")));
         }
         let memory = edge_window_bytes(job, setup.host, (graph.vertices(), graph.edges()));
         let counts = OfGraph { graph, sums, memory, control };
-        setup.pool.install(|| job.output_files().write_edges(&counts))?;
+        parallel::within(&setup.pool, || job.output_files().write_edges(&counts))?;
         let written = job.per_edge.as_deref().and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
         control.did_stage("edges", start);
         result.stages.push(Stage::since("edges", start, Sums::bytes(graph.edges()), Bytes(written)));

@@ -13,6 +13,7 @@ use crate::request::GenerateRequest;
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 use trimill_system::threads;
 
 /// Makes the graph that `request` asks for; products of a given graph clean that graph first.
@@ -24,7 +25,7 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let pool = threads::pool(request.threads)?;
     let base = request.graph.as_ref().map(|job| base(job, control)).transpose()?;
     let base = base.as_ref().map(|base| base as &dyn BaseGraph);
-    let made = pool.install(|| write(&request.family, base, &request.output, control))?;
+    let made = parallel::within(&pool, || write(&request.family, base, &request.output, control))?;
     Ok(GenerateReport {
         family: request.family.name().into(),
         file: request.output.clone(),
@@ -49,7 +50,7 @@ fn base(job: &Job, control: &Control) -> Result<Cleaned> {
     let setup = Setup::new(job, None)?;
     let (graph, _) = Input::open(job, &setup, control)?.graph(&setup, control, &mut Vec::new())?;
     let triangles = super::count::count(job, None, None, control)?.triangles;
-    setup.pool.install(|| Cleaned::new(&graph, triangles, control))
+    parallel::within(&setup.pool, || Cleaned::new(&graph, triangles, control))
 }
 
 impl Cleaned {

@@ -18,6 +18,7 @@ use trimill_system::disk;
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
 use trimill_system::mapped::trim_heap;
+use trimill_system::parallel;
 
 /// Bytes of a device that are enough for each arc of an input, for each id, and in addition, to prepare and count its graph in one piece.
 /// What counting takes is known exactly once the graph is there.
@@ -39,7 +40,7 @@ impl<'a> Input<'a> {
     /// # Errors
     /// Errors in the files; when stopped.
     pub fn open(job: &Job, setup: &Setup, control: &Control) -> Result<Self> {
-        setup.pool.install(|| {
+        parallel::within(&setup.pool, || {
             let source = Source::open_within(&job.inputs, job.reading(), &setup.work_dir, setup.host, control)?;
             let (format, header, columns) = (source.format(), source.header(), source.columns().cloned());
             let origin = source.identity()?.map(|identity| Origin { format, header, columns, identity });
@@ -80,7 +81,7 @@ impl<'a> Input<'a> {
         control: &Control,
         stages: &mut Vec<Stage>,
     ) -> Result<(OrientedGraph, Option<Origin>)> {
-        setup.pool.install(|| {
+        parallel::within(&setup.pool, || {
             let mut origin = self.origin.clone();
             let (bytes, cache) = (self.bytes, setup.cache.as_ref());
             let space = setup.workspace();

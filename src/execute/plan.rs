@@ -27,6 +27,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 use trimill_system::memory::Needs;
+use trimill_system::parallel;
 
 /// Plans a job, for `edges` or if there are none for its input.
 ///
@@ -77,13 +78,13 @@ pub fn plan(
         Some(_) => Vec::new(),
         None => {
             let chosen = (job.stream.unwrap_or(plan.cut.stream()), plan.row_block_limit, &planned.partitioner);
-            setup.pool.install(|| alternatives(&planning, chosen))?
+            parallel::within(&setup.pool, || alternatives(&planning, chosen))?
         }
     };
     let mut estimates = plan.estimates;
     if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planned.builds) {
         let child_peak = AtomicU64::new(0);
-        let runs = setup.pool.install(|| planning.sets(&Partitioner::Contiguous, &child_peak))?;
+        let runs = parallel::within(&setup.pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
         estimates.partition = partition_sized(&planned.limits.machine, graph.edges(), &runs.sizes, &runs.predictions);
         estimates.sized = true;
     }

@@ -31,6 +31,7 @@ use trimill_system::error::{Error, Kind, Result};
 use trimill_system::machine;
 use trimill_system::mapped::trim_heap;
 use trimill_system::memory::HostFloor;
+use trimill_system::parallel;
 
 /// A job that is ready to be built and counted.
 pub(super) struct Planned {
@@ -120,7 +121,7 @@ pub(super) fn planned(
     stages: &mut Vec<Stage>,
 ) -> Result<Planned> {
     let recorded = match &setup.run {
-        Some(run) => setup.pool.install(|| run.planned(graph.vertices()))?,
+        Some(run) => parallel::within(&setup.pool, || run.planned(graph.vertices()))?,
         None => None,
     };
     let before = recorded.as_ref().map(|(record, _)| record.fingerprint);
@@ -166,7 +167,7 @@ pub(super) fn planned(
     machine::reset_peak();
     let planned = |backends: &[Box<dyn Backend>]| -> Result<(Plan, Bytes)> {
         let (footprint, child_peak) = (backends[0].footprint(), AtomicU64::new(0));
-        let plan = setup.pool.install(|| match &recorded {
+        let plan = parallel::within(&setup.pool, || match &recorded {
             Some((record, cut)) => replan(&graph, (cut, record.block_bytes), &footprint, &limits, control),
             None => {
                 let builds = division.building.is_some();

@@ -24,6 +24,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
+use trimill_system::parallel;
 
 /// Prepares `job` in its run directory, with at least one partition for each of the `shards`.
 ///
@@ -45,7 +46,7 @@ pub fn prepare(
     let Some(run) = &setup.run else { return Err(Error::usage("no run directory").advice("name it with --run-dir")) };
     let input = Input::open(job, &setup, control)?;
     let mut claimed = JobRecord::new(job, input.origin.as_ref(), control)?;
-    setup.pool.install(|| run.claim(&mut claimed, control))?;
+    parallel::within(&setup.pool, || run.claim(&mut claimed, control))?;
     if let Some(report) = earlier(run, job)? {
         return Ok(report);
     }
@@ -109,7 +110,7 @@ fn made(
     let Planned { graph, plan, fingerprint, partitioner, .. } = planned;
     let start = Instant::now();
     let gpus = planned.backends[0].name() != "cpu";
-    let costs = setup.pool.install(|| costs(graph, plan, Counter::new(&setup.rates, gpus), control))?;
+    let costs = parallel::within(&setup.pool, || costs(graph, plan, Counter::new(&setup.rates, gpus), control))?;
     stages.push(Stage::since("costs", start, graph.stored_bytes(), Bytes::ZERO));
     let mut spilled = Bytes::ZERO;
     if let Cut::Sets(locals) = &plan.cut {

@@ -33,6 +33,7 @@ use trimill_system::error::{Error, Kind, Result};
 use trimill_system::lock;
 use trimill_system::machine;
 use trimill_system::memory::HostMemory;
+use trimill_system::parallel;
 use trimill_system::threads;
 
 /// The environment variable that says how many bytes of a set of buckets stay in memory, whatever the budget: for tests.
@@ -205,7 +206,7 @@ impl Setup {
             (false, false) => Cpu::new(budget, graph.vertices),
         };
         // The number of tables follows the pool's threads.
-        let least = self.pool.install(|| match &method {
+        let least = parallel::within(&self.pool, || match &method {
             CpuMethod::Serial(method) => floor(graph, &Serial(*method).footprint()),
             CpuMethod::Bitmap => floor(graph, &bitmap(Bytes::ZERO).footprint()),
         });
@@ -225,7 +226,7 @@ impl Setup {
             // Additional tables use what is left above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least.device);
-                Box::new(self.pool.install(|| bitmap(beyond)))
+                Box::new(parallel::within(&self.pool, || bitmap(beyond)))
             }
         };
         Ok(Chosen {

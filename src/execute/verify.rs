@@ -16,6 +16,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
+use trimill_system::parallel;
 
 /// Counts the triangles of a job's input in memory, without the cleaning, orienting and partitioning of the other stages.
 ///
@@ -25,7 +26,7 @@ pub fn verify(job: &Job, control: &Control) -> Result<VerifyReport> {
     let start = Instant::now();
     job.output_files().check_places()?;
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
-    setup.pool.install(|| {
+    parallel::within(&setup.pool, || {
         let source = Source::open_as(&job.inputs, job.reading(), &setup.work_dir, control)?;
         let verifier = verifier(&source, setup.host.budget(), control)?;
         let scanned = source.scan(&verifier, control);

@@ -27,6 +27,7 @@ use crate::vertices::{Places, Totals};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// The sums of a job.
 pub(super) struct AtVertices<'g> {
@@ -106,7 +107,7 @@ impl<'g> AtVertices<'g> {
         let ranks = {
             // Moved, since a source may be sent to the pool but not shared with it.
             let source = &mut *first;
-            pool.install(move || source.ranks())?
+            parallel::within(pool, move || source.ranks())?
         };
         let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
         loop {
@@ -131,7 +132,7 @@ impl<'g> AtVertices<'g> {
             if last {
                 return Ok(());
             }
-            opened = Some(pool.install(&again)?);
+            opened = Some(parallel::within(pool, &again)?);
         }
     }
 
@@ -147,7 +148,7 @@ impl<'g> AtVertices<'g> {
         let VertexCounts { of: VertexCounters { window, locals_at }, counts, locals } = counts;
         let mut add = |places: Places<'_>, counts: &[u64]| {
             if let Some(file) = &mut file {
-                pool.install(|| file.add(places, counts))?;
+                parallel::within(pool, || file.add(places, counts))?;
             }
             self.totals.as_ref().map_or(Ok(()), |totals| totals.add(pool, places, counts))
         };
@@ -184,7 +185,7 @@ impl<'g> AtVertices<'g> {
         let start = Instant::now();
         let triangles = result.partitions.iter().map(|partition| u128::from(partition.triangles)).sum();
         let memory = window_bytes(job, setup.host, graph.vertices());
-        setup.pool.install(|| {
+        parallel::within(&setup.pool, || {
             let (by_degree, summary) = summarised(graph, totals, triangles)?;
             if control.is_recorded() {
                 result.degrees = Some(DegreeBin::of_sums(&by_degree));

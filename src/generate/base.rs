@@ -11,11 +11,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Known, Sequence, sized};
 use trimill_system::control::Control;
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {
@@ -73,15 +72,12 @@ impl<'a> Product<'a> {
         let edges = sized(per_edge.checked_mul(base.edges().into()), "edges")?;
 
         let chunk = n.div_ceil(CHUNKS).max(CHUNK);
-        let counts: Vec<u64> = (0..n.div_ceil(chunk) as usize)
-            .into_par_iter()
-            .map(|number| {
-                control.check()?;
-                let mut count = 0;
-                base.edges_of(vertices_of(number, chunk, n), &mut |_, _| count += 1);
-                Ok(count)
-            })
-            .collect::<Result<_>>()?;
+        let counts: Vec<u64> = parallel::try_map(0..n.div_ceil(chunk) as usize, |number| {
+            control.check()?;
+            let mut count = 0;
+            base.edges_of(vertices_of(number, chunk, n), &mut |_, _| count += 1);
+            Ok(count)
+        })?;
         let mut starts = vec![0];
         starts.extend(counts.iter().scan(0, |sum, count| {
             *sum += count;

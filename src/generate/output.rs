@@ -9,14 +9,13 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::{BLOCK, Sequence};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::disk::{self, NewFile, Output};
 use trimill_system::error::{Error, Result};
 use trimill_system::ordered::make_and_write;
+use trimill_system::parallel;
 
 /// How edges are written, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +120,7 @@ pub(super) fn block(sequence: &dyn Sequence, number: u64) -> Range<u64> {
 
 fn write_anywhere(sequence: &dyn Sequence, file: &NewFile, control: &Control, task: &Task) -> Result<u64> {
     let buffers = || (Vec::with_capacity(BLOCK as usize), Vec::with_capacity(BLOCK as usize * PAIR as usize));
-    (0..blocks(sequence)).into_par_iter().try_for_each_init(buffers, |(edges, bytes), number| {
+    parallel::try_each_with(0..blocks(sequence), buffers, |(edges, bytes), number| {
         fill(sequence, number, edges, control)?;
         bytes.clear();
         as_pairs(edges, bytes);

@@ -16,6 +16,7 @@ use trimill_system::control::{Control, Task};
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Arcs of a chunk, at least.
 const CHUNK: u64 = 1 << 18;
@@ -39,7 +40,7 @@ impl Adjacency {
         let n = sequence.vertices() as usize;
         let each = |place: &(dyn Fn(u64, u64) + Sync)| {
             let buffer = || Vec::with_capacity(BLOCK as usize);
-            (0..blocks(sequence)).into_par_iter().try_for_each_init(buffer, |edges, number| {
+            parallel::try_each_with(0..blocks(sequence), buffer, |edges, number| {
                 fill(sequence, number, edges, control)?;
                 for &[u, v] in edges.iter().filter(|[u, v]| u != v) {
                     place(u, v);
@@ -88,7 +89,7 @@ impl Adjacency {
             (lengths, successors) = (rest, after);
             parts.push((begins, own, rows));
         }
-        parts.into_par_iter().try_for_each(|(begins, lengths, rows)| {
+        parallel::try_each(parts, |(begins, lengths, rows)| {
             control.check()?;
             for (length, ends) in lengths.iter_mut().zip(begins.windows(2)) {
                 let row = &mut rows[(ends[0] - begins[0]) as usize..(ends[1] - begins[0]) as usize];

@@ -5,10 +5,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use trimill_system::bytes::Bytes;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// A set under construction: bits are set from many threads.
 #[derive(Debug)]
@@ -127,7 +126,7 @@ impl Bits {
             runs.push((first as u32 * 64, run));
             rest = after;
         }
-        runs.into_par_iter().for_each(|(first, run)| {
+        parallel::each(runs, |(first, run): (u32, &mut [u32])| {
             let members = self.iter(first..self.len);
             run.iter_mut().zip(members).for_each(|(slot, member)| *slot = member);
         });

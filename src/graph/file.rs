@@ -23,7 +23,6 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -35,6 +34,7 @@ use super::layout::{PAGE, REMAKE};
 use super::store::{GraphFile, Store};
 use trimill_system::disk::{self, NewFile, TemporaryFile};
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 const MAGIC: [u8; 8] = *b"TRIMGRAF";
 const VERSION: u32 = 4;
@@ -141,10 +141,8 @@ impl GraphWriter {
     /// Writes an array; returns its xxh3.
     fn section<T: Pod>(&self, at: u64, values: &[T]) -> Result<u64> {
         let bytes: &[u8] = bytemuck::cast_slice(values);
-        bytes
-            .par_chunks(READ)
-            .enumerate()
-            .try_for_each(|(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
+        let parts = bytes.chunks(READ).enumerate();
+        parallel::try_each(parts, |(i, part)| self.file.write_at(part, at + (i * READ) as u64))?;
         Ok(xxh3_64(bytes))
     }
 
@@ -232,8 +230,8 @@ pub(super) fn section<T: Pod + Send>(
 ) -> Result<Vec<T>> {
     let mut values: Vec<T> = trimill_system::mapped::zeros((range.end - range.start) as usize / size_of::<T>());
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut values);
-    let parts = bytes.par_chunks_mut(READ).enumerate();
-    parts.try_for_each(|(i, part)| file.read(range.start + (i * READ) as u64, part))?;
+    let parts = bytes.chunks_mut(READ).enumerate();
+    parallel::try_each(parts, |(i, part)| file.read(range.start + (i * READ) as u64, part))?;
     if xxh3_64(bytes) != checksum {
         return Err(
             Error::data(&file.path, format!("its section '{what}' is damaged (its checksum differs)")).advice(REMAKE)

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::DegreeRun;
 use super::bits::Bits;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Degrees below this are counted; few vertices have larger ones.
 const SMALL: usize = 1 << 12;
@@ -30,7 +31,7 @@ pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
         }
     };
     let runs = present.universe().div_ceil(SMALLEST_RUN as u32);
-    (0..runs).into_par_iter().for_each(|i| run(i * SMALLEST_RUN as u32));
+    parallel::each(0..runs, |i| run(i * SMALLEST_RUN as u32));
     order.into_iter().map(AtomicU32::into_inner).collect()
 }
 
@@ -38,20 +39,18 @@ pub fn order(rank_of: &[u32], present: &Bits) -> Vec<u32> {
 pub fn numbers(degrees: &[u32]) -> Vec<u32> {
     let run = degrees.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_RUN);
     // For each run of ids, how many have each small degree, and the ids of larger degree.
-    let (mut counts, large): (Vec<_>, Vec<_>) = degrees
-        .par_chunks(run)
-        .enumerate()
-        .map(|(i, degrees)| {
-            let (mut counts, mut large) = (vec![0; SMALL], Vec::new());
-            for (id, &degree) in (i * run..).zip(degrees) {
-                match counts.get_mut(degree as usize) {
-                    Some(count) => *count += 1,
-                    None => large.push((degree, id as u32)),
-                }
+    let of_run = |(i, degrees): (usize, &[u32])| {
+        let (mut counts, mut large) = (vec![0; SMALL], Vec::new());
+        for (id, &degree) in (i * run..).zip(degrees) {
+            match counts.get_mut(degree as usize) {
+                Some(count) => *count += 1,
+                None => large.push((degree, id as u32)),
             }
-            (counts, large)
-        })
-        .unzip();
+        }
+        (counts, large)
+    };
+    let (mut counts, large): (Vec<_>, Vec<_>) =
+        parallel::map(degrees.chunks(run).enumerate(), of_run).into_iter().unzip();
     let mut large = large.concat();
     large.par_sort_unstable_by(|a, b| b.cmp(a));
     // The end of the ranks of each degree in each run: ids are visited in ascending order, and the larger id has the smaller
@@ -64,7 +63,8 @@ pub fn numbers(degrees: &[u32]) -> Vec<u32> {
         }
     }
     let mut numbers = zeros(degrees.len());
-    numbers.par_chunks_mut(run).zip(degrees.par_chunks(run)).zip(counts).for_each(|((numbers, degrees), mut next)| {
+    let runs = numbers.chunks_mut(run).zip(degrees.chunks(run)).zip(counts);
+    parallel::each(runs, |((numbers, degrees), mut next): ((&mut [u32], &[u32]), Vec<u32>)| {
         for (number, &degree) in numbers.iter_mut().zip(degrees) {
             if let Some(next) = next.get_mut(degree as usize) {
                 *next -= 1;
@@ -146,10 +146,10 @@ mod tests {
         sorted.sort_by_key(|&id| std::cmp::Reverse((degrees[id as usize], id)));
         for threads in [1, 3] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            let ranks = pool.install(|| numbers(&degrees));
+            let ranks = parallel::within(&pool, || numbers(&degrees));
             assert!(sorted.iter().zip(0..).all(|(&id, rank)| ranks[id as usize] == rank));
             let present = present(&degrees);
-            let order = pool.install(|| order(&ranks, &present));
+            let order = parallel::within(&pool, || order(&ranks, &present));
             let vertices = sorted.iter().filter(|&&id| degrees[id as usize] > 0).map(|&id| present.rank(id));
             assert!(order.into_iter().eq(vertices));
         }

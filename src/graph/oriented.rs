@@ -29,6 +29,7 @@ use crate::clean::CleanReport;
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::parallel;
 
 /// A graph, oriented and ready to be partitioned.
 #[derive(Debug)]
@@ -239,11 +240,11 @@ impl OrientedGraph {
             places.push((block, mine));
             rest = after;
         }
-        places.into_par_iter().try_for_each_init(Vec::new, |buffer, (block, lengths)| {
+        parallel::try_each_with(places, Vec::new, |buffer, (block, lengths)| {
             let bytes = self.block(block, buffer)?;
             let arcs = self.index.arcs(block);
             codec::lengths(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
-            Ok::<_, Error>(())
+            Ok(())
         })?;
         Ok(lengths)
     }
@@ -343,7 +344,7 @@ impl OrientedGraph {
             parts.push((block, rows, arcs.start - begin, ends, mine));
             (ends_left, successors_left) = (after, rest);
         }
-        parts.into_par_iter().try_for_each_init(Scratch::default, |scratch, (block, rows, base, ends, successors)| {
+        parallel::try_each_with(parts, Scratch::default, |scratch, (block, rows, base, ends, successors)| {
             self.decode(block, rows, base, ends, successors, scratch)
         })
     }
@@ -453,7 +454,7 @@ impl OrientedGraph {
                 bound_step: 1,
             })
         };
-        parts.into_par_iter().map_init(Vec::new, read).collect()
+        parallel::try_map_with(parts, Vec::new, read)
     }
 
     /// The bytes of a block, checked.

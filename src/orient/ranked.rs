@@ -14,7 +14,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::clean::Shares;
@@ -27,6 +26,7 @@ use trimill_system::control::{Control, Task};
 use trimill_system::error::Result;
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 2048;
@@ -118,7 +118,7 @@ impl RankedArcs {
         };
         // Threads take buckets in order, so that few are complete before their position is known.
         let ahead = AHEAD * rayon::current_num_threads();
-        (0..rayon::current_num_threads()).into_par_iter().with_max_len(1).try_for_each(|_| {
+        parallel::try_each(0..rayon::current_num_threads(), |_| {
             loop {
                 let bucket = next.fetch_add(1, Ordering::Relaxed);
                 if bucket >= self.parts.len() || !joined.reaches(bucket, ahead) {

@@ -34,6 +34,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::Result;
 use trimill_system::mapped::prefetch;
+use trimill_system::parallel;
 
 /// The most arcs of a piece, unless the source says where pieces begin.
 const PIECE: u64 = 1 << 18;
@@ -132,7 +133,7 @@ impl Known<'_> {
     fn orient(&self, edges: u64, shares: &Shares<'_>, task: &Task, control: &Control) -> Result<Option<RankedArcs>> {
         let arcs = RankedArcs::new(self.lengths, edges, shares);
         let clean = AtomicBool::new(true);
-        let oriented = self.pieces().into_par_iter().with_max_len(1).map_init(Oriented::default, |oriented, piece| {
+        let oriented = parallel::try_map_with(self.pieces(), Oriented::default, |oriented, piece| {
             control.check()?;
             if !clean.load(Ordering::Relaxed) || !self.orient_piece(&piece, oriented, &arcs)? {
                 clean.store(false, Ordering::Relaxed);
@@ -140,8 +141,8 @@ impl Known<'_> {
             }
             task.advance(piece.rows.arcs.end - piece.rows.arcs.start);
             Ok((oriented.sum, oriented.kept))
-        });
-        let (sum, kept) = oriented.try_reduce(|| (0, 0), |a, b| Ok((a.0.wrapping_add(b.0), a.1 + b.1)))?;
+        })?;
+        let (sum, kept) = oriented.into_iter().fold((0u64, 0), |a, b| (a.0.wrapping_add(b.0), a.1 + b.1));
         Ok((clean.into_inner() && sum == 0 && kept == edges).then_some(arcs))
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use trimill_system::parallel;
 
 /// For every vertex the one partition where it is local, and for every partition its locals.
 ///
@@ -67,7 +68,7 @@ impl Assignment {
     #[must_use]
     pub fn split(self, most: u64, weight: impl Fn(u32) -> u64 + Sync) -> Self {
         let runs_of = |part| runs(self.locals(part), most, &weight);
-        let all: Vec<_> = (0..self.parts()).into_par_iter().map(runs_of).collect();
+        let all: Vec<_> = parallel::map(0..self.parts(), runs_of);
         if all.iter().all(|runs| runs.len() < 2) {
             return self;
         }

@@ -20,6 +20,7 @@ use crate::graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 /// What is kept of one partition.
 pub struct Kept {
@@ -101,14 +102,14 @@ pub fn kept(
             sets = kept;
         }
         Prune::Direct => {
-            let finished: Vec<Bits> = sets.into_par_iter().map(Marks::finish).collect();
+            let finished: Vec<Bits> = parallel::map(sets, Marks::finish);
             sets = finished.iter().map(|set| set.clone().thaw()).collect();
             chosen.mark(&sets);
             closing = finished.into_iter().map(Some).collect();
         }
     }
     let finish = |((set, closing), &part): ((Marks, Option<Bits>), &u32)| Kept { part, kept: set.finish(), closing };
-    let kept = sets.into_par_iter().zip(closing).zip(parts).map(finish).collect();
+    let kept = parallel::map(sets.into_iter().zip(closing).zip(parts), finish);
     let times = match level {
         Prune::Direct => [Duration::ZERO, marking + start.elapsed()],
         Prune::None | Prune::ZeroIndegree => [marking, start.elapsed()],
@@ -140,7 +141,7 @@ fn mark_present(chosen: &Chosen<'_>, sets: &[Marks], rank: u32, row: &[u32]) {
 /// Marks the present successors of each kept vertex of a block as kept; the blocks come in falling order. Parallel over
 /// partitions.
 fn reach(block: RowRun<'_>, present: &[Marks], kept: &[Marks], control: &Control) -> Result<()> {
-    present.par_iter().zip(kept).try_for_each(|(present, kept)| {
+    parallel::try_each(present.iter().zip(kept), |(present, kept)| {
         control.check()?;
         for rank in block.ranks().rev().filter(|&rank| kept.contains(rank)) {
             let row = block.row(rank).iter();

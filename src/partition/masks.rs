@@ -17,6 +17,7 @@ use crate::graph::{Direction, OrientedGraph, RowRun};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 /// The words of a vertex, next to each other because they are read together.
 #[derive(Default)]
@@ -124,7 +125,7 @@ impl<'a> Masks<'a> {
         self.graph.pass(block, Direction::Falling, control, |block| {
             let mut ranks: Vec<u32> = block.ranks().rev().collect();
             while !ranks.is_empty() {
-                let chunks = ranks.par_chunks(CHUNK).map(|some| {
+                let chunks = parallel::try_map(ranks.chunks(CHUNK), |some| {
                     control.check()?;
                     let mut grown = Vec::new();
                     some.iter().for_each(|&rank| propagate(block, rank, &mut grown));
@@ -133,8 +134,8 @@ impl<'a> Masks<'a> {
                         propagate(block, rank, &mut grown);
                     }
                     Ok(grown)
-                });
-                ranks = chunks.collect::<Result<Vec<_>>>()?.concat();
+                })?;
+                ranks = chunks.concat();
             }
             Ok(())
         })
@@ -150,9 +151,8 @@ impl<'a> Masks<'a> {
                 run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counts));
                 Ok(counts)
             };
-            let runs = block.runs(4 * RUN).into_par_iter().map(of_run);
-            let counts = runs.try_reduce(Counts::default, |a, b| Ok(a.merge(b)))?;
-            all = std::mem::take(&mut all).merge(counts);
+            let counts = parallel::try_map(block.runs(4 * RUN), of_run)?;
+            all = counts.into_iter().fold(std::mem::take(&mut all), Counts::merge);
             Ok(())
         })?;
         all.resident_arcs.resize(64, 0);

@@ -14,6 +14,7 @@ use crate::graph::bits::{Bits, Marks};
 use trimill_kernels::{CompactPart, CompactSlices};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::Result;
+use trimill_system::parallel;
 
 /// The rows of the local vertices of a partition, or a run of them.
 ///
@@ -102,7 +103,7 @@ impl Resident {
         }
         let marks = Marks::new(range.len() as u32);
         let mark = || (first..end).into_par_iter().for_each(|i| marks.set(numbers.at(i) - range.start));
-        pool.map_or_else(mark, |pool| pool.install(mark));
+        pool.map_or_else(mark, |pool| parallel::within(pool, mark));
         RowsLocation::Both { first, local: marks.finish() }
     }
 

@@ -6,7 +6,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rayon::prelude::*;
 use trimill_kernels::engine::HostWords;
 use trimill_kernels::prepare::{Arcs, HostKeys, MOST_ID_BITS};
 
@@ -21,6 +20,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Arcs of a buffer of the device: large enough to be copied from directly. Fewer in tests, so that rows cross buffers.
 const BUFFER: usize = if cfg!(feature = "testing") { 1 << 11 } else { 1 << 18 };
@@ -137,14 +137,11 @@ impl<'d> Collect<'d> {
             state.start().map_err(Stop::Unfit)?;
             state.waiting.append(&mut lock(&self.partial));
         }
-        (0..rayon::current_num_threads())
-            .into_par_iter()
-            .with_max_len(1)
-            .try_for_each(|_| {
-                while self.send_one()? {}
-                Ok(())
-            })
-            .map_err(Stop::Unfit)?;
+        let send = |_| {
+            while self.send_one()? {}
+            Ok(())
+        };
+        parallel::try_each(0..rayon::current_num_threads(), send).map_err(Stop::Unfit)?;
         match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).device {
             Device::Started(arcs) => Ok(*arcs),
             _ => Err(Stop::Unfit(refusal())),

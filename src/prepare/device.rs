@@ -12,7 +12,6 @@ use std::sync::Mutex;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
 use trimill_kernels::prepare::{Arcs, Blocks, Ranks, Rows};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -31,6 +30,7 @@ use trimill_system::control::{Control, Task, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Arcs that a thread of the CPU prepares while a device starts.
 const MEANWHILE: u64 = 4 << 20;
@@ -290,7 +290,7 @@ fn write_blocks(
             from = to.clamp(from + 1, end);
         }
         let bytes = &*bytes;
-        let written = parts.into_par_iter().map(|part| {
+        let written = parallel::try_map(parts, |part| {
             let of =
                 |block: usize| &bytes[(positions[block] - begin) as usize..(positions[block + 1] - begin) as usize];
             let entry = |block: usize| BlockEntry {
@@ -304,8 +304,7 @@ fn write_blocks(
             write(positions[part.start], all.into())?;
             task.advance(arcs[part.end] - arcs[part.start]);
             Ok(entries)
-        });
-        let written: Vec<Vec<BlockEntry>> = written.collect::<Result<_>>()?;
+        })?;
         entries.extend(written.into_iter().flatten());
         first = end;
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{PartitionResult, RunResult};
+use super::{BenchReport, PartitionResult, RunResult};
 use trimill_system::disk::{self, NewFile};
 use trimill_system::error::{Error, Result};
 
@@ -73,11 +73,15 @@ pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::write_outputs(&[(&tsv, partitions.as_bytes()), (&json, whole.as_bytes())])
 }
 
-/// `report` as indented JSON; `file` is named in errors.
+/// A comparison as indented JSON; `file` is named in errors.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where it cannot be written as JSON.
-pub fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
+pub fn comparison(file: &Path, report: &BenchReport) -> Result<String> {
+    pretty(file, report)
+}
+
+fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
     Ok(text + "\n")
 }

@@ -5,19 +5,48 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
+use serde_json::Value;
 
-use super::RunResult;
+use super::{
+    BenchReport, CacheReport, ClusterReport, DoctorReport, Failure, GenerateReport, PartitionReport, PlanReport,
+    PreparedReport, RunResult, ShardReport, VerifyReport,
+};
+use crate::job::Job;
 use trimill_system::error::{Error, Result};
+
+/// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile how.
+pub trait Json {
+    /// All on one line, without an end of line.
+    ///
+    /// # Errors
+    /// Those of `serde_json`.
+    fn line(&self) -> serde_json::Result<String>;
+}
+
+macro_rules! as_json {
+    ($($report:ident)*) => {
+        $(
+            impl Json for $report {
+                fn line(&self) -> serde_json::Result<String> {
+                    serde_json::to_string(self)
+                }
+            }
+        )*
+    };
+}
+
+as_json! {
+    BenchReport CacheReport ClusterReport DoctorReport Failure GenerateReport Job PartitionReport PlanReport PreparedReport RunResult
+    ShardReport Value VerifyReport
+}
 
 /// Writes `report` as one line.
 ///
 /// # Errors
 /// What `out` reports, as an error of standard output.
-pub fn write_line(out: &mut dyn Write, report: &impl Serialize) -> Result<()> {
-    let mut line = serde_json::to_vec(report).map_err(|error| unwritten(error.into()))?;
-    line.push(b'\n');
-    out.write_all(&line).and_then(|()| out.flush()).map_err(unwritten)
+pub fn write_line(out: &mut dyn Write, report: &dyn Json) -> Result<()> {
+    let line = report.line().map_err(|error| unwritten(error.into()))? + "\n";
+    out.write_all(line.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
 }
 
 /// An error of standard output.
@@ -42,6 +71,8 @@ pub fn read_result(path: &Path) -> Result<RunResult> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 pub(crate) mod tests {
     use std::time::{Duration, Instant};
+
+    use serde::Serialize;
 
     use super::*;
     use crate::job::file::{InputTable, Tables};

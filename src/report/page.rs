@@ -9,6 +9,7 @@
 
 use serde::Serialize;
 
+use super::json::Json;
 use crate::rates::Rates;
 use trimill_system::error::{Error, Result};
 
@@ -92,9 +93,9 @@ impl Entry {
     ///
     /// # Errors
     /// Where `report` cannot be written as JSON.
-    pub fn new(kind: Kind, title: String, report: &impl Serialize) -> Result<Self> {
+    pub fn new(kind: Kind, title: String, report: &dyn Json) -> Result<Self> {
         let unwritten = |error| Error::defect(format!("a report cannot be written as JSON: {error}"));
-        let json = serde_json::to_string(report).map_err(unwritten)?;
+        let json = report.line().map_err(unwritten)?;
         Ok(Self { kind, title, job: None, rates: None, json })
     }
 }

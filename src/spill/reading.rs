@@ -8,7 +8,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use rayon::prelude::*;
 use rustix::fs::{Advice, fadvise};
 use trimill_kernels::CompactPart;
 use xxhash_rust::xxh3::xxh3_64;
@@ -23,6 +22,7 @@ use super::store::Store;
 use crate::partition::section::{Resident, RowBlock};
 use trimill_system::error::Result;
 use trimill_system::lock;
+use trimill_system::parallel;
 
 /// A part of a spill, for messages.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl SpillReader {
             left = after;
         }
         let damaged = |i: usize, found: String| damaged(&self.path, format!("{}, block {i}: {found}", Section::Ranks));
-        jobs.into_par_iter().try_for_each(|(i, into)| {
+        parallel::try_each(jobs, |(i, into)| {
             self.with_slot(|slot| {
                 let Slot { decoder, stored, block, .. } = slot;
                 let bytes = self.plain_block(&self.index.blocks[i], (decoder, stored), block);
@@ -199,8 +199,8 @@ impl SpillReader {
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
         let jobs = self.jobs(section, blocks, packed, numbers, offsets, words);
-        let parts: Result<Vec<_>> = jobs.into_par_iter().map(|job| self.run(section, job)).collect();
-        Ok(parts?.into_iter().flatten().collect())
+        let parts = parallel::try_map(jobs, |job| self.run(section, job))?;
+        Ok(parts.into_iter().flatten().collect())
     }
 
     /// Gives each block its part of the output.

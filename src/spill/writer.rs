@@ -10,7 +10,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::{FULL, distances, encode};
@@ -21,6 +20,7 @@ use super::format::{HEADER_BYTES, Header, PartitionHeader, checksum};
 use super::index::{Block, Index, RowBlockInfo};
 use super::store::{Pieces, Sink};
 use trimill_system::error::{Error, Result};
+use trimill_system::parallel;
 
 /// A spill being written. Dropped without [`SpillWriter::finish`], it leaves nothing behind.
 pub struct SpillWriter {
@@ -291,13 +291,13 @@ impl SpillWriter {
                 *bytes = encoders.encode(bytes)?;
             }
             (block.stored, block.checksum) = (bytes.len() as u64, xxh3_64(bytes));
-            Ok::<_, Error>(())
+            Ok(())
         };
         match &mut full[..] {
             [] => return Ok(()),
             // The pool would encode a single block in this thread, too, but possibly after other work.
             [block] => encode(block)?,
-            blocks => blocks.par_iter_mut().try_for_each(encode)?,
+            blocks => parallel::try_each(blocks, encode)?,
         }
         for (section, mut block, bytes) in std::mem::take(&mut self.full) {
             block.offset = self.end;

@@ -8,13 +8,13 @@ use std::sync::Mutex;
 
 use bytemuck::cast_slice_mut;
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use trimill_system::bytes::Bytes;
 use trimill_system::disk;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// Ranks whose sums are read, added to and written together where they are in a file.
 pub const BLOCK: u32 = 1 << 16;
@@ -112,7 +112,7 @@ impl Totals {
     pub fn add(&self, pool: &ThreadPool, places: Places<'_>, counts: &[u64]) -> Result<()> {
         match &mut *lock(&self.store) {
             Store::Memory(sums) => {
-                pool.install(|| add_in_memory(sums, places, counts));
+                parallel::within(pool, || add_in_memory(sums, places, counts));
                 Ok(())
             }
             Store::File { file, dir, written } => {
@@ -142,14 +142,14 @@ impl Totals {
         match &*lock(&self.store) {
             Store::Memory(sums) => {
                 let block = |(i, sums): (usize, &[u64])| visit(i as u32 * BLOCK, sums);
-                sums.par_chunks(BLOCK as usize).enumerate().map(block).collect()
+                parallel::try_map(sums.chunks(BLOCK as usize).enumerate(), block)
             }
             Store::File { file, dir, written } => {
                 let block = |sums: &mut Vec<u64>, block: u32| {
                     read_block(file, dir, (block, self.vertices), written, sums)?;
                     visit(block * BLOCK, sums)
                 };
-                (0..written.len() as u32).into_par_iter().map_init(Vec::new, block).collect()
+                parallel::try_map_with(0..written.len() as u32, Vec::new, block)
             }
         }
     }
@@ -166,7 +166,7 @@ fn add_in_memory(sums: &mut [u64], places: Places<'_>, counts: &[u64]) {
         runs.push((mine, places.slice(begin..end), counts));
         (rest, first) = (after, past);
     }
-    runs.into_par_iter().for_each(|(sums, places, counts)| match places {
+    parallel::each(runs, |(sums, places, counts)| match places {
         Places::From(_) => sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.wrapping_add(*count)),
         Places::List(ranks) => ranks.iter().zip(counts).for_each(|(rank, count)| {
             let sum = &mut sums[(rank - ranks[0]) as usize];

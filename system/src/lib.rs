@@ -8,7 +8,8 @@
 //! | `control`, `timeline` | stopping a job and its progress; what ran when |
 //! | `disk`, `sealed` | all writes to disk; JSON files with a checksum |
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
-//! | `threads`, `ordered`, `machine` | thread pools and panics; writing in order what threads make; what the machine is |
+//! | `threads`, `parallel`, `ordered` | thread pools and panics; parallel loops; writing in order what threads make |
+//! | `machine` | what the machine is |
 
 pub mod bytes;
 pub mod control;
@@ -19,6 +20,7 @@ pub mod machine;
 pub mod mapped;
 pub mod memory;
 pub mod ordered;
+pub mod parallel;
 pub mod path_text;
 pub mod sealed;
 pub mod text;

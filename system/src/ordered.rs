@@ -1,8 +1,7 @@
 //! Makes pieces of an output by all threads, and writes them in order.
 
-use rayon::prelude::*;
-
 use crate::error::Result;
+use crate::parallel;
 
 /// Calls `make` for each piece below `pieces`, a batch in parallel while `write` receives the batch before, in order.
 /// Memory: two batches, each of two pieces a thread.
@@ -19,10 +18,8 @@ pub fn make_and_write<T: Send + Sync>(
     while next < pieces || !made.is_empty() {
         let batch = next..pieces.min(next + width);
         next = batch.end;
-        let (written, following) = rayon::join(
-            || made.iter().try_for_each(&mut write),
-            || batch.into_par_iter().map(&make).collect::<Result<_>>(),
-        );
+        let (written, following) =
+            rayon::join(|| made.iter().try_for_each(&mut write), || parallel::try_map(batch, &make));
         written?;
         made = following?;
     }

@@ -5,8 +5,6 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use rayon::prelude::*;
-
 use super::bits::{BitOrder, Bits};
 use super::chunk::{Before, Chunk};
 use super::chunks::{ChunkReader, Chunks};
@@ -15,6 +13,7 @@ use crate::rows::{AdjacencyRows, PART, Piece};
 use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Kind, Result};
 use trimill_system::lock;
+use trimill_system::parallel;
 
 /// The largest window of graphs that are read in this way: the degrees of as many rows are kept for each chunk.
 const LARGEST_WINDOW: u64 = 1 << 10;
@@ -86,7 +85,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
                 (chunk, part)
             })
             .collect();
-        let sum = parts.into_par_iter().map(|(chunk, lengths)| -> Result<Option<u64>> {
+        let sums = parallel::try_map(parts, |(chunk, lengths)| -> Result<Option<u64>> {
             control.check()?;
             let Before::Offset(offset) = chunk.before else { return Ok(None) };
             let first = chunk.start - encoding.window.min(chunk.start);
@@ -103,8 +102,8 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
                 sum += degree;
             }
             Ok(Some(sum))
-        });
-        let sum = sum.try_reduce(|| Some(0u64), |a, b| Ok(a.zip(b).and_then(|(a, b)| a.checked_add(b))))?;
+        })?;
+        let sum = sums.into_iter().try_fold(0u64, |a, b| a.checked_add(b?));
         Ok((sum == Some(graph.properties.arcs)).then_some(lengths))
     }
 }

@@ -6,8 +6,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde::Serialize;
-
 use crate::cli::Command;
 use trimill::Backend;
 use trimill::Control;
@@ -97,7 +95,7 @@ impl Context<'_> {
     }
 
     /// Writes `report` as a JSON line, or as the text that `text` makes of it.
-    fn report<R: Serialize>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
+    fn report<R: json::Json>(&mut self, as_json: bool, report: &R, text: impl FnOnce(&R) -> String) -> Result<Outcome> {
         if as_json {
             json::write_line(self.out, report)?;
             return Ok(None);

@@ -24,7 +24,6 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use super::hubs::Hubs;
 use super::worker::{Run, before};
@@ -39,6 +38,7 @@ use trimill_system::bytes::Bytes;
 use trimill_system::control::Progress;
 use trimill_system::error::{Error, Result};
 use trimill_system::lock;
+use trimill_system::parallel;
 
 /// The longest row that is compared with each successor's row, instead of being marked in the bitmap.
 const SHORT: usize = 16;
@@ -127,7 +127,7 @@ impl Counting {
         hubs.take(range.start..end_of_hubs, |b| successors.row(b));
         ranks.take(hubs);
         let around = Around { range, successors: &successors, hubs, ranks, counters, arcs: resident.successors.len() };
-        let counted = runs(resident, &mut self.cursors).into_par_iter().with_max_len(1).map(|run| {
+        let counted = parallel::try_map(runs(resident, &mut self.cursors), |run| {
             progress.map_or(Ok(()), Progress::check)?;
             let (first, end) = (run.first, run.first + run.cursors.len());
             let triangles = count_run(&mut free(workers), run, resident, &around);
@@ -136,9 +136,9 @@ impl Counting {
             let share = arcs * u64::from(range.end - range.start) / u64::from((*numbered).max(1));
             progress.into_iter().for_each(|progress| progress.advance(share));
             Ok(triangles)
-        });
-        self.triangles += counted.try_reduce(|| 0, |a, b| Ok::<_, Error>(a + b))?;
-        self.workers.par_iter().for_each(|worker| lock(worker).additions.flush(&self.counters));
+        })?;
+        self.triangles += counted.into_iter().sum::<u64>();
+        parallel::each(&self.workers, |worker| lock(worker).additions.flush(&self.counters));
         self.unread.push_back(self.counters.take_row_block(row_block.size().arcs));
         Ok(())
     }
@@ -150,7 +150,7 @@ impl PartitionCounter for Counting {
     }
 
     fn row_block(&mut self, row_block: &RowBlockView<'_>, pool: &ThreadPool) -> Result<()> {
-        pool.install(|| {
+        parallel::within(pool, || {
             if row_block.is_empty() {
                 pass_over(&self.resident, &mut self.cursors, row_block.range.end);
                 self.unread.push_back(Vec::new());

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use trimill_system::bytes::Bytes;
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 /// The most hubs (256 MiB of bits): a number below it fits 16 bits.
 pub(super) const MOST: u32 = 1 << 16;
@@ -76,7 +77,7 @@ impl Hubs {
             blocks.push((next, block));
             (rest, next) = (after, end);
         }
-        blocks.into_par_iter().for_each(|(first, block)| {
+        parallel::each(blocks, |(first, block): (u32, &mut [u64])| {
             for (b, words) in (first..).zip(block.chunks_exact_mut(first as usize / 64 + 1)) {
                 row(b).iter().for_each(|&c| words[c as usize / 64] |= 1 << (c % 64));
             }

@@ -11,10 +11,9 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::partition::section::Resident;
 use trimill_system::bytes::Bytes;
+use trimill_system::parallel;
 
 /// The first entry of a packed row: above every number.
 const MARK: u32 = u32::MAX;
@@ -72,7 +71,7 @@ pub(super) fn pack_rows(resident: &mut Resident, rows: Range<usize>) -> Packed {
         }
         entries
     };
-    match runs.into_par_iter().map(pack_run).sum::<usize>() {
+    match parallel::map(runs, pack_run).into_iter().sum::<usize>() {
         0 => Packed::None,
         entries if 2 * entries < all => Packed::Some,
         _ => Packed::Most,

@@ -18,8 +18,6 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use super::ahead::{AHEAD, is_scattered, prefetch};
 use super::capacity::{BLOCK, Capacity, DIRECT, Postponed};
 use super::free;
@@ -29,6 +27,7 @@ use super::short;
 use super::vertices::{AtVertices, Corners, Counters, OfRow, RowCounters, TotalOnly};
 use crate::count::successors::SuccessorRows;
 use trimill_system::bytes::Bytes;
+use trimill_system::parallel;
 
 /// Postponed arcs of one worker that are counted by one thread in the end.
 const PART: usize = 1 << 13;
@@ -439,7 +438,7 @@ fn count_of_run<C: Corners>(worker: &mut Worker, run: Run<'_>, around: &RowBlock
 
 /// Counts the arcs that the workers have postponed. Some have many of them and some have none, so parts of them are counted in parallel.
 pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counters: Option<&Counters>) -> u64 {
-    workers.par_iter_mut().for_each(|worker| worker.sort_postponed(hubs));
+    parallel::each(&mut workers, |worker| worker.sort_postponed(hubs));
     let nears: Vec<Vec<u64>> = workers.iter_mut().map(|worker| std::mem::take(&mut worker.near)).collect();
     let mut parts: Vec<(&Worker, Range<usize>)> = Vec::new();
     for worker in &workers {
@@ -451,11 +450,11 @@ pub(super) fn count_postponed(mut workers: Vec<&mut Worker>, hubs: &Hubs, counte
         None => count_sorted(worker, arcs, hubs),
         Some(all) => count_sorted_at_vertices(worker, arcs, hubs, AtVertices { all, near: &mut free(&nears) }),
     };
-    let count = parts.into_par_iter().with_max_len(1).map(part).sum();
+    let count = parallel::map(parts, part).into_iter().sum();
     for (worker, near) in workers.iter_mut().zip(nears) {
         worker.near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
-    workers.par_iter_mut().for_each(|worker| worker.forget_postponed());
+    parallel::each(&mut workers, |worker| worker.forget_postponed());
     count
 }
 

@@ -14,6 +14,7 @@ use crate::partition::section::{Resident, RowBlockView};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::mapped::zeros;
+use trimill_system::parallel;
 
 impl Run for Resident {
     fn slices(&self) -> ResidentSlices<'_> {
@@ -68,7 +69,7 @@ impl PartitionCounter for Counting<'_> {
         self.numbers.add(&run.numbers);
         match &mut self.into {
             Some(_) if run.compact().is_some() => self.binned = true,
-            Some(into) => pool.install(|| into.add(&run.successors)),
+            Some(into) => parallel::within(pool, || into.add(&run.successors)),
             None => {}
         }
         self.counter.resident(run).map_err(translated)

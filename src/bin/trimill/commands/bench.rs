@@ -50,7 +50,7 @@ pub(super) fn run(engine: &dyn Engine, command: &BenchCommand, context: &mut Con
 pub(super) fn child(engine: &dyn Engine, context: &mut Context<'_>) -> Result<Outcome> {
     follow_parent();
     let control = context.control.clone();
-    serve(&mut std::io::stdin().lock(), context.out, &control, |job| {
+    serve(&mut std::io::stdin().lock(), context.out, &control, &|job| {
         let counted = count::count(engine, job, &control)?;
         counted.written.map(|()| counted.result)
     })?;
@@ -68,7 +68,7 @@ enum Moment {
 fn write(command: &BenchCommand, report: &BenchReport, moment: Moment) -> Result<()> {
     let mut outputs: Vec<(&Path, String)> = Vec::new();
     if let Some(file) = &command.output {
-        outputs.push((file, files::pretty(file, report)?));
+        outputs.push((file, files::comparison(file, report)?));
     }
     if let Some(file) = &command.report.report {
         outputs.push((file, views::page(&[views::of_bench(report)?])));

@@ -1,9 +1,8 @@
 //! How many entries each hub's row has before each word of its bits.
 
-use rayon::prelude::*;
-
 use crate::count::cpu::hubs::{self, Hubs, words_before};
 use trimill_system::bytes::Bytes;
+use trimill_system::parallel;
 
 /// Hubs of a piece that a thread makes.
 const PIECE: u32 = 64;
@@ -45,7 +44,7 @@ impl HubRanks {
             pieces.push((first..end, piece));
             rest = after;
         }
-        pieces.into_par_iter().for_each(|(numbers, mut piece)| {
+        parallel::each(pieces, |(numbers, mut piece)| {
             for b in numbers {
                 let words = hubs.row(b);
                 let (row, after) = piece.split_at_mut(words.len());

@@ -1,0 +1,183 @@
+//! Parallel loops whose turns are long, by the threads of the current pool.
+//!
+//! rayon's scheduler is compiled again for every loop that uses its iterators, which was a fifth of this program's machine code. All
+//! loops here share one copy. A turn costs a call through a pointer, two locks that nobody else holds, and a task of rayon: some 100 ns, so it
+//! should be a block of rows rather than a vertex. Loops with short turns use rayon's iterators.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::ThreadPool;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+use crate::error::Result;
+use crate::lock;
+
+/// Calls `turn` for each of `items`.
+pub fn each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) + Sync) {
+    map(items, turn);
+}
+
+/// Calls `turn` for each of `items` until one fails.
+///
+/// # Errors
+/// One of those that `turn` returned.
+pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) -> Result<()> + Sync) -> Result<()> {
+    try_map(items, turn).map(drop)
+}
+
+/// As [`try_each`], with a value of each thread that `new` makes, such as a buffer.
+///
+/// # Errors
+/// As [`try_each`].
+pub fn try_each_with<T: Send, S: Send>(
+    items: impl IntoIterator<Item = T>,
+    new: impl Fn() -> S + Sync,
+    turn: impl Fn(&mut S, T) -> Result<()> + Sync,
+) -> Result<()> {
+    try_map_with(items, new, turn).map(drop)
+}
+
+/// What `turn` makes of each of `items`, in their order.
+pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let slots = slots(items);
+    // No turn fails.
+    let _ = run(slots.len(), &|i| fill(&slots[i], |item| Ok(turn(item))));
+    made(slots)
+}
+
+/// As [`map`], until a turn fails.
+///
+/// # Errors
+/// One of those that `turn` returned.
+pub fn try_map<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    turn: impl Fn(T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let slots = slots(items);
+    run(slots.len(), &|i| fill(&slots[i], &turn))?;
+    Ok(made(slots))
+}
+
+/// As [`try_map`], with a value of each thread that `new` makes, such as a buffer.
+///
+/// # Errors
+/// As [`try_map`].
+pub fn try_map_with<T: Send, S: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    new: impl Fn() -> S + Sync,
+    turn: impl Fn(&mut S, T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let idle = Mutex::new(Vec::new());
+    try_map(items, |item| {
+        let before = lock(&idle).pop();
+        let mut mine = before.unwrap_or_else(&new);
+        let made = turn(&mut mine, item);
+        lock(&idle).push(mine);
+        made
+    })
+}
+
+/// Runs `work` in a pool, whose threads then run the loops in it; one copy of the scheduler for all work.
+pub fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    let (mut work, mut made) = (Some(work), None);
+    install(pool, &mut || made = work.take().map(|work| work()));
+    match made {
+        Some(made) => made,
+        None => unreachable!("a pool runs what is installed in it, or panics"),
+    }
+}
+
+fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
+    pool.install(work);
+}
+
+/// An item, and later what was made of it.
+type Slot<T, R> = Mutex<(Option<T>, Option<R>)>;
+
+fn slots<T, R>(items: impl IntoIterator<Item = T>) -> Vec<Slot<T, R>> {
+    items.into_iter().map(|item| Mutex::new((Some(item), None))).collect()
+}
+
+fn fill<T, R>(slot: &Slot<T, R>, turn: impl FnOnce(T) -> Result<R>) -> Result<()> {
+    let item = lock(slot).0.take();
+    if let Some(item) = item {
+        let made = turn(item)?;
+        lock(slot).1 = Some(made);
+    }
+    Ok(())
+}
+
+fn made<T, R>(slots: Vec<Slot<T, R>>) -> Vec<R> {
+    slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1).collect()
+}
+
+/// Calls `turn` with each number below `turns` until one fails. The only loop: each number may be taken by another thread.
+fn run(turns: usize, turn: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    (0..turns).into_par_iter().with_max_len(1).try_for_each(turn)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn every_item_has_one_turn_and_results_are_in_order() {
+        let words: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+        assert_eq!(map(words.clone(), |word| word.len()), words.iter().map(String::len).collect::<Vec<_>>());
+        let sum = AtomicUsize::new(0);
+        each(0..1000, |i| {
+            sum.fetch_add(i, Ordering::Relaxed);
+        });
+        assert_eq!(sum.into_inner(), 999 * 500);
+        // Parts of a slice may be changed.
+        let mut squares = vec![0; 1000];
+        try_each(squares.chunks_mut(7).enumerate(), |(i, part)| {
+            part.iter_mut().zip(7 * i..).for_each(|(square, i)| *square = i * i);
+            Ok(())
+        })
+        .unwrap();
+        assert!(squares.iter().enumerate().all(|(i, &square)| square == i * i));
+        assert_eq!(map(Vec::<u8>::new(), |_| 1), Vec::<i32>::new());
+    }
+
+    #[test]
+    fn an_error_ends_the_loop() {
+        let turns = AtomicUsize::new(0);
+        let failed = try_map(0..100_000, |i| {
+            turns.fetch_add(1, Ordering::Relaxed);
+            if i % 3 == 1 { Err(Error::usage(format!("turn {i}"))) } else { Ok(i) }
+        });
+        assert!(failed.unwrap_err().to_string().starts_with("turn "));
+        assert!(turns.into_inner() < 50_000);
+    }
+
+    #[test]
+    fn values_of_threads_are_used_again() {
+        let pool = crate::threads::pool(std::num::NonZeroUsize::new(3)).unwrap();
+        let new = AtomicUsize::new(0);
+        let made = within(&pool, || {
+            assert_eq!(rayon::current_num_threads(), 3);
+            try_map_with(
+                0..500,
+                || new.fetch_add(1, Ordering::Relaxed),
+                |mine, i| {
+                    *mine += 10;
+                    Ok(i)
+                },
+            )
+        });
+        assert_eq!(made.unwrap(), (0..500).collect::<Vec<_>>());
+        assert!((1..=3).contains(&new.into_inner()));
+    }
+
+    #[test]
+    fn a_panic_passes_through() {
+        let pool = crate::threads::pool(std::num::NonZeroUsize::new(2)).unwrap();
+        let error = crate::threads::guarded("a loop", || within(&pool, || each(0..9, |i| assert!(i < 5, "at {i}"))));
+        assert!(error.unwrap_err().to_string().contains("a loop failed: at "));
+    }
+}
