@@ -87,7 +87,7 @@ pub trait Backend: Send {
     fn resident_chunk(&self) -> Option<Bytes> {
         None
     }
-    /// Where to put what receives the arcs of the resident section as they are counted, for a backend that reports them.
+    /// The place for a [`Progress`] to which the backend reports the resident arcs that it has counted; none: it does not report them.
     fn progress(&mut self) -> Option<&mut Option<Progress>> {
         None
     }

@@ -29,8 +29,8 @@ pub trait Engine {
     /// Those of the stages up to 'spill'.
     fn prepare(&self, job: &Job, shards: Option<NonZeroU32>, control: &Control) -> Result<PreparedReport>;
 
-    /// Counts a shard of the job that is prepared in the run directory of `how`, whose other settings say by what and within which
-    /// budgets.
+    /// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets
+    /// of `how`.
     ///
     /// # Errors
     /// Where no job is prepared there; those of counting.

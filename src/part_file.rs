@@ -94,7 +94,7 @@ impl Writer {
         Ok(Self { file, to: owner.path(dir), position: owner.header(0).len() as u64, records: 0, owner })
     }
 
-    /// Adds records, of which `make` gives key and counts; those without are left out. Runs in the current thread pool.
+    /// Adds a record for each of `records`: `make` gives its key and its counts, or `None` to leave it out. Runs in the current thread pool.
     pub(crate) fn add<R: Sync, const KEY: usize, T: Pod + Send>(
         &mut self,
         records: &[R],

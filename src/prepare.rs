@@ -155,7 +155,7 @@ impl Making<'_, '_> {
         let stopped = match outcome {
             Ok(prepared) => return Ok(Some(prepared)),
             Err(Stop::Failed(error)) => {
-                // It may be made again without the cache.
+                // Keeps the device: if the cache failed, the graph is made again without it.
                 self.device = Some(OnDevice { device, required });
                 return Err(self.prefer_changed(error));
             }

@@ -1,5 +1,5 @@
-//! What the program of this package uses beside the front page: jobs made from tables of options, the trait [`Engine`] that carries
-//! them out, and reports as text. It is no part of the library's interface and changes without notice.
+//! What the program of this package uses besides the library's interface: jobs made from tables of options, the trait [`Engine`] that
+//! carries them out, and reports as text. It is no part of that interface and changes without notice.
 
 pub use crate::bench::child::{follow_parent, serve};
 pub use crate::cluster::{Cluster, Scheduler, USUAL_CPUS, USUAL_GPUS};

@@ -29,7 +29,7 @@ pub trait ArcSource: Sync {
     /// The lowest id of the declared vertices: 1 for formats that count from one.
     fn first_id(&self) -> u64;
 
-    /// Whether each arc stands for its reverse, too, so that none lacks it.
+    /// Whether each arc stands for its reverse, too, so that no reverse is missing.
     fn symmetric(&self) -> bool {
         false
     }

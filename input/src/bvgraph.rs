@@ -65,7 +65,7 @@ impl Bvgraph {
         }
         let properties = Properties::read(files)?;
         let file = InputFile::open(&files.graph, work_dir, control)?;
-        // It only makes reading faster.
+        // The file of offsets only makes reading faster, so one that cannot be opened is ignored.
         let offsets = Some(&files.offsets).filter(|path| path.is_file()).and_then(|path| {
             let file = File::open(path).ok()?;
             let bytes = file.metadata().ok()?.len();

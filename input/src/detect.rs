@@ -155,7 +155,7 @@ fn format_of_suffix(suffix: &str) -> Option<Format> {
     })
 }
 
-/// Whether a format has no mark of its own, or one that other files may begin with.
+/// Whether files of a format are raw numbers, so that they may begin like files of any other format.
 pub(super) const fn is_binary(format: Format) -> bool {
     matches!(format, Format::GapbsSg | Format::Graph500 | Format::BinU32 | Format::BinU64)
 }

@@ -169,7 +169,7 @@ impl InputFile {
         Ok(head)
     }
 
-    /// As [`Self::head`], but of a damaged stream what can be decoded: those who read all of it report the damage.
+    /// As [`Self::head`], but a damaged stream gives what can be decoded before the damage, which is reported when all of it is read.
     pub(super) fn readable_head(&self, most: u64) -> Result<Vec<u8>> {
         let mut head = Vec::new();
         match self.stream(None)?.take(most).read_to_end(&mut head) {

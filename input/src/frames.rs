@@ -23,7 +23,7 @@ const PACKED: usize = 4 << 20;
 /// The most bytes of a frame that are decoded at once.
 const PLAIN: u64 = 8 << 20;
 
-/// The fewest threads for which that pays off: frames that wait to be parsed leave the caches, as a stream's bytes do not.
+/// The fewest threads for which this is faster: decoded frames that wait to be parsed fall out of the caches; a stream's bytes do not.
 const FEWEST_THREADS: usize = 4;
 
 /// A frame that is decoded as a stream.
@@ -92,7 +92,7 @@ impl<'a> Frames<'a> {
             frames.push((end..end + size, spare.pop().unwrap_or_else(|| with_capacity(PLAIN as usize))));
             end += size;
         }
-        // One alone is no faster so.
+        // A single frame is no faster here than as a stream.
         if frames.len() < 2 {
             self.is_single = true;
             return;

@@ -202,8 +202,7 @@ fn next<T: DataType>(
     guarded(|| reader.read_records(wanted, Some(levels), None, values)).map(|(rows, ..)| rows)
 }
 
-/// Calls the library, whose panics become errors: some decoders panic on damaged pages, although what is known to lead there is
-/// checked before.
+/// Calls the library and turns its panics into errors: pages are checked before, but some decoders may still panic on damaged ones.
 fn guarded<T>(call: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call))
         .unwrap_or_else(|_| Err(ParquetError::General("a page that cannot be decoded".into())))

@@ -16,7 +16,7 @@ use trimill_system::error::{Error, Result};
 
 /// After so many bytes the free space is queried again: other programs write to the disk, too.
 const STEP: u64 = 64 << 20;
-/// One part in so many of the disk is left free, but at most so many bytes.
+/// The space that is left free on the disk: its size divided by the first number, but at most the second number of bytes.
 const LEFT_FREE: (u64, u64) = (64, 1 << 30);
 
 /// No zstd frame grows to more than so many times its size: a block of 128 KiB takes four bytes at least.

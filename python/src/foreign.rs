@@ -6,9 +6,9 @@
 //!   owner calls `resize(refcheck=False)`, whose documentation leaves that to the caller.
 //! - It may be read: the address, the length and the stride were taken from the array while the GIL was held, and NumPy guarantees that
 //!   they describe memory of its own. Addresses are aligned, which is checked once.
-//! - Other threads of Python may write to it meanwhile. So numbers are loaded as relaxed atomics of their size, which are defined then,
-//!   in memory that cannot be written, too. Any value of these types is a number; the library checks all of them as they come, and no
-//!   two loads have to agree.
+//! - Other threads of Python may write to it meanwhile. So each number is read by a relaxed atomic load of its size, which is defined
+//!   then, and also in memory that cannot be written. Any value of these types is a number; the library checks each one that it loads,
+//!   and two loads of the same number may differ.
 
 use std::sync::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering,
@@ -144,7 +144,7 @@ impl Column for Array {
 pub(crate) fn stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Result<RecordBatchStreamReader>> {
     let stream = capsule.pointer_checked(Some(c"arrow_array_stream"))?.cast::<FFI_ArrowArrayStream>();
     // SAFETY: by the interface's contract a capsule of this name holds a stream, which its first consumer takes. The GIL is held, so
-    // there is no other one now; it leaves a stream that says that it was taken.
+    // no other consumer takes it now; `from_raw` leaves a stream that is marked as taken.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
     Ok(RecordBatchStreamReader::try_new(stream).map_err(|error| Error::data("table", error.to_string())))
 }

@@ -17,9 +17,9 @@ const MOST: usize = 1000;
 
 static WAITING: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 
-/// Collects warnings from now on. Without effect where this module collects them already.
+/// Collects warnings from now on. Does nothing when called again.
 pub(crate) fn collect() {
-    // It fails if there is a subscriber, which is this one: the module has a copy of `tracing` of its own.
+    // Fails if a subscriber is set. That can only be this one, since the module has a copy of `tracing` of its own.
     let _ = registry().with(Collector.with_filter(LevelFilter::WARN)).try_init();
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn run<T: Send + 'static>(
             (Ok(outcome), None) => {
                 messages::log(py)?;
                 return outcome.or_else(|error| {
-                    // Ctrl-C in a terminal ends METIS, too, which is then no news.
+                    // Ctrl-C in a terminal also ends METIS: then the interrupt is raised, not the error that it caused.
                     py.check_signals()?;
                     Err(raised(py, &error))
                 });

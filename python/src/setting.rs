@@ -41,7 +41,7 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
         let list = value.try_iter()?.map(|item| setting(name, &item?)).collect::<PyResult<_>>()?;
         return Ok(Setting::List(list));
     }
-    // Integers of NumPy are none of Python's, but can be an index.
+    // NumPy's integers are not of Python's type `int`, but have `__index__`.
     if value.cast::<PyInt>().is_ok() || value.hasattr("__index__")? {
         return match value.extract() {
             Ok(number) => Ok(Setting::Integer(number)),

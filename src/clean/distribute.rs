@@ -134,7 +134,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<'_, F> {
 impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<'_, F> {
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
         match &self.place {
-            // The ids of a graph whose ids were counted are below the number that it declares.
+            // Inputs with ranges declare their number of vertices, and ids are below it: none has to be compared with `end`.
             Place::Ranges(ranges) if ranges.end() <= self.end => self.rows_by_ranges(ranges, rows, heads),
             _ => expand(self, rows, heads),
         }

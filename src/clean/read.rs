@@ -41,7 +41,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         return Err(too_many(n));
     }
     let start = Instant::now();
-    // The numbers of ids and arcs are not known yet: this takes the shares of a graph without any.
+    // The numbers of ids and arcs are not known yet, so memory is divided as for an empty graph.
     let shares = space.beside(&needs(Ids::Plain(0), 0, space))?;
     let estimate = source.arcs_at_most();
     let buckets = shares.bucket_count(estimate);
@@ -77,7 +77,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     let distinct = Distinct::new(shares.left.get() / PER_VERTEX);
     let collected = source.scan(&distinct, control);
     if distinct.is_full() {
-        // More ids than fit. This fails, and names the budget that one id more than fit would take.
+        // There are more ids than fit. This call fails; its error names the budget that one more id takes.
         space.beside(&needs(Ids::Ranked(distinct.most() + 1), 0, space))?;
     }
     let arcs = collected?;

@@ -55,8 +55,8 @@ pub enum Ids {
 /// The least memory for preparing a graph of about `arcs` arcs.
 pub fn needs(ids: Ids, arcs: u64, space: Workspace<'_>) -> Needs {
     let threads = space.memory.threads();
-    // A bucket is sorted in a thread's share of a quarter. There are as many buckets as their staging areas, an eighth, allow, or
-    // half as many, and the largest bucket is a little larger than the others.
+    // A bucket is sorted in a thread's share of a quarter. The number of buckets is a power of two, so it may be only half of what an
+    // eighth allows for staging areas, and the largest bucket is a little larger than the others.
     let sorting = (1.2 * arcs as f64 * (PER_KEY * 4 * 8 * 2 * 4096 * threads) as f64).sqrt() as u64;
     let rows = 4 * PER_KEY * arcs.min(ROWS);
     let reading = (threads * READER + (4 << 20)).min(threads * SMALL_READER + 32 * arcs);

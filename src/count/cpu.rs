@@ -355,7 +355,7 @@ impl Work {
     }
 }
 
-/// A free worker, or what it has; where there are fewer workers than threads, waits for one.
+/// Locks a worker, or an array of one, that is free; waits if none is, since there may be fewer workers than threads.
 fn free<T>(workers: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let mine = rayon::current_thread_index().unwrap_or(0) % workers.len();
     let all = (mine..workers.len()).chain(0..mine);

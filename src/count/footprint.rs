@@ -23,7 +23,7 @@ pub struct Footprint {
     pub fixed: Bytes,
     /// What the device sets apart to unpack rows in, and for counters of vertices.
     pub apart: Bytes,
-    /// What a method takes of a budget, where it uses more than it needs; none: it never does.
+    /// The bytes that the method takes of a budget, if it can use more than the least; none: it takes the least.
     pub of_budget: Option<fn(&Size, u64) -> u64>,
 }
 

@@ -70,7 +70,7 @@ struct Lists<'a> {
     pass: Bytes,
     /// The vertex of each rank.
     order: Vec<u32>,
-    /// The edges of each vertex that are in no window yet.
+    /// Of each vertex, how many of the edges of which it is the smaller end are in no list yet.
     left: Vec<AtomicU32>,
 }
 
@@ -150,12 +150,12 @@ impl<'a> Lists<'a> {
         Ok(edges)
     }
 
-    /// Puts the edges of a run into the lists. A list is filled from its end on, so what is left of it is the next place.
+    /// Puts the edges of a run into the lists. A list is filled from its end, so the number of edges left gives the next place.
     fn scatter(&self, run: &Run<'_>, scratch: &mut Scratch, window: &Window<'_>) {
         let take = |vertex: u32, edges: u32| self.left[vertex as usize].fetch_sub(edges, Relaxed);
         let Scratch { sums, hubs, later } = scratch;
         let put_later = |(vertex, edge): (u32, u64)| window.put(vertex, take(vertex, 1).wrapping_sub(1), edge);
-        // The places in the lists of hubs are taken at once.
+        // The places of all edges of a hub in this run are taken at once.
         for rank in run.ranks.clone() {
             let tail = self.order[rank as usize];
             for &head in run.row(rank).iter().take_while(|&&head| head < HUBS) {
@@ -211,7 +211,7 @@ impl Window<'_> {
     /// Puts an edge into a place of the list of its smaller end.
     fn put(&self, smaller: u32, place: u32, edge: u64) {
         let start = self.starts[(smaller - self.vertices.start) as usize];
-        // There is no such place where the passes contradict each other, which is found afterwards.
+        // The place is out of bounds only if two passes found different edges, which `fill` reports afterwards.
         if let Some(free) = self.edges.get((start + u64::from(place)) as usize) {
             free.store(edge, Relaxed);
         }

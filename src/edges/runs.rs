@@ -76,7 +76,7 @@ impl Run<'_> {
     }
 }
 
-/// Bytes of a block of a pass, of which two are in memory, where `memory` is there for all.
+/// Bytes of a block of rows in a pass, if the pass and all else may take `memory`. Two blocks are in memory at a time.
 pub(super) fn pass_bytes(memory: Bytes) -> Bytes {
     Bytes((memory.get() / 8).clamp(1 << 20, 128 << 20))
 }

@@ -45,7 +45,7 @@ struct Piece {
     block: usize,
     /// Arcs of the whole block.
     len: usize,
-    /// Those that are meant, counted from the first arc of the block.
+    /// The arcs of the piece, counted from the first arc of the block.
     within: Range<usize>,
 }
 
@@ -182,7 +182,7 @@ fn position(block: usize, arc: usize) -> u64 {
     Sums::bytes(block as u64 * BLOCK + arc as u64).get()
 }
 
-/// Locks are taken whatever became of a thread that held them, as [`trimill_system::lock`] says.
+/// Locks are taken even if a thread panicked while it held them, for the reason given at [`trimill_system::lock`].
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -71,7 +71,7 @@ pub fn count(
     if let (Some((run, claimed)), Some(origin)) = (record, &prepared.1) {
         run.record(&claimed.with_input(&origin.identity))?;
     }
-    // Its pages are not to be taken for those of a driver.
+    // Freed before planning measures what the GPUs' drivers mapped: its pages would be counted as theirs.
     drop(input);
     let path = prepared.0.path().map(Path::to_path_buf);
     let planned = planned(prepared, job, &setup, Wanted::by(job), control, &mut stages);

@@ -27,14 +27,14 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs, besides the sums; on the CPU,
-/// whose counters are part of the memory for counting, on 0.
+/// Bytes of the host's memory for the triangles at vertices while partitions are counted on `gpus` GPUs, besides the sums. 0 GPUs
+/// stand for the CPU, whose counters are part of the memory for counting.
 pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
     let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
     Bytes(gpus * counters.get())
 }
 
-/// Bytes of the host's memory for writing them, without the window of vertices, and the least with it.
+/// Bytes of the host's memory for writing the triangles at vertices: without the window of vertices, and with the smallest window.
 pub(super) fn while_writing(job: &Job, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let fixed = held_vertices(host, vertices) + fixed_bytes(vertices) + made;
@@ -67,8 +67,8 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     Bytes(devices.max(1) * Bytes::of::<u32>(PIECE).get()) + kept
 }
 
-/// Bytes of the host's memory for writing them, without the window of edges, and the least with it. The triangles at vertices may be
-/// wanted, too, and are written after them.
+/// Bytes of the host's memory for writing the triangles on edges: without the window of edges, and with the smallest window. The
+/// triangles at vertices may be wanted, too, and are written after them.
 pub(super) fn edges_while_writing(job: &Job, host: HostMemory, (vertices, edges): (u32, u64)) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * job.output_files().bytes_per_thread().get());
     let at_vertices = match job.counts_vertices() {

@@ -107,7 +107,7 @@ impl<'g> Details<'g> {
         matches!(self, Self::Edges(_))
     }
 
-    /// Whether there are any.
+    /// Whether more than the total is counted.
     pub(super) fn are_counted(&self) -> bool {
         !matches!(self, Self::Total)
     }

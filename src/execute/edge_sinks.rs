@@ -18,12 +18,12 @@ use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
 use trimill_system::parallel;
 
-/// What was added of a partition.
+/// How much of a partition was added to the sums already.
 #[derive(Debug, Default)]
 pub(super) struct Added {
-    /// The row blocks before this number.
+    /// The end of the last row block whose counts were added.
     numbers: u32,
-    /// So many of the resident arcs.
+    /// How many resident arcs, from the first one on, had their counts added.
     resident: u64,
 }
 

@@ -93,7 +93,7 @@ impl<'a> HostNeeds<'a> {
             {
                 Ok(Division { counting: streaming, building: None, spills: Bytes::ZERO })
             }
-            // The floor of the stream that takes less.
+            // Neither stream fits: report the floor of the graph stream, which is the lower one.
             (Err(_), Err(error)) if self.job.stream.is_none() => Err(error),
             (built, _) => {
                 let left = built?;
@@ -186,7 +186,7 @@ impl<'a> HostNeeds<'a> {
 
     /// What counting spilled partitions needs.
     fn spilled(&self, gpus: u64) -> Needs {
-        // Of a partition on each device: the ranks of its vertices; with edges its locals, and the numbers of a row block.
+        // For the partition on each device: its vertices' ranks; if edges are counted, also its locals and the numbers of a row block.
         let (ranks, rows) = match (self.job.counts_edges(), self.job.counts_vertices()) {
             (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
             (false, true) => (4 * gpus.max(1), Bytes::ZERO),

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::chosen::Chosen;
-use super::counting::{Work, count_all, together_of};
 use super::details::Details;
+use super::device::{count_all, together_of};
 use super::queue::Queue;
 use super::results::{Known, input_report};
 use super::setup::Setup;
 use super::spilled::{self, On};
+use super::work::Work;
 use super::workers::all_or_first_error;
 use trimill_kernels::Scope;
 use trimill_system::machine;

@@ -21,7 +21,7 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 
-/// Adds the partitions of the job that is prepared in the run directory of `how`, which says within which budgets. Files of the job's
+/// Adds the partitions of the job that is prepared in the run directory of `how`, within the budgets of `how`. Files of the job's
 /// shards are removed afterwards. Also returns the directory that the job names for its result.
 ///
 /// # Errors
@@ -91,7 +91,7 @@ fn records(run: &RunDir, prepared: &Prepared) -> Result<Vec<PartitionRecord>> {
     (0..prepared.parts()).filter_map(read).collect()
 }
 
-/// Adds the counts of partitions besides their totals; returns the partitions of which they are there.
+/// Adds the partitions' counts at vertices or on edges, if the job wants these; returns the partitions whose counts are complete.
 fn added(
     details: &Details<'_>,
     records: &[PartitionRecord],

@@ -1,9 +1,9 @@
 //! Opens the GPUs of a job, beside the reading of its input.
 //!
 //! Starting the driver and creating a context take some tenths of a second, loading kernels and reserving memory some more. A thread does
-//! that as soon as the job's settings are known. What the driver maps in the process is measured as a difference of the process's
-//! memory. Beside other work, that can be done only once both are complete; so where the host's budget is tight, GPUs are opened before
-//! anything else.
+//! that as soon as the job's settings are known. What the driver maps in the process is measured as the growth of the process's
+//! memory. If other work runs meanwhile, that is known only after both have ended; so where the host's budget is tight, GPUs are opened
+//! before anything else.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 use trimill_system::threads::joined;
 
-/// With a budget of the host from here on, GPUs are opened beside reading.
+/// If the host's budget is at least this, GPUs are opened while the input is read.
 const AMPLE: Bytes = Bytes::mib(8 << 10);
 
 /// Page-locked memory of a GPU that was opened beside reading.

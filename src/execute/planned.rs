@@ -322,7 +322,7 @@ impl Planning<'_> {
     }
 }
 
-/// For an assigner that is not asked to assign.
+/// For an assigner of which only the settings are read, before the vertices are known.
 static NO_VERTICES: Vertices = Vertices { order: Vec::new(), out_degrees: Vec::new() };
 
 /// Identifies the partitions of a job: a hash of the input, the cut, the stream, the prune level and the size of row blocks.

@@ -4,13 +4,15 @@
 use std::time::Instant;
 
 use super::chosen::Chosen;
-use super::counting::{Item, Ranges, Work, count_all, task_of, together_of};
+use super::counting::task_of;
 use super::details::Details;
+use super::device::{count_all, together_of};
 use super::planned::{Wanted, planned};
 use super::queue::Queue;
 use super::results::Known;
 use super::setup::Setup;
 use super::spilled::{self, On, Spills};
+use super::work::{Item, Ranges, Work};
 use super::workers::all_or_first_error;
 use crate::count::Backend;
 use crate::graph::{OrientedGraph, file as graph_file};
@@ -25,7 +27,7 @@ use trimill_system::control::{Control, NOTE};
 use trimill_system::error::{Error, Result};
 use trimill_system::machine;
 
-/// Counts a shard of the job that is prepared in the run directory of `how`, which says by what and within which budgets.
+/// Counts a shard of the job that is prepared in the run directory of `how`, with the devices, the method and the budgets of `how`.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`] where no job is prepared there, and those of counting; [`trimill_system::error::Kind::Usage`] where the

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::build::Built;
 use super::chosen::host_holds;
-use super::counting::Item;
+use super::work::Item;
 use crate::count::Footprint;
 use crate::partition::section::RowBlockSize;
 use crate::partition::sizes::PartitionSize;

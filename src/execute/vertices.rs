@@ -158,7 +158,7 @@ impl<'g> AtVertices<'g> {
             None => add(Places::From(numbers.start as u32), of_numbers)?,
             Some(ranks) => add(Places::List(&ranks[numbers.start as usize..numbers.end as usize]), of_numbers)?,
         }
-        // Where they have counters of their own.
+        // The locals' own counters, which come after those of all numbers; there are none if the locals are consecutive.
         let first = window.start.max(*locals_at) - locals_at;
         let numbers = (first..).zip(of_locals).map(|(i, _)| locals.all().at(i as usize));
         let places: Vec<u32> = match ranks {

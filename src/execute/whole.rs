@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use super::counting::{counted_by, device_result, device_work};
+use super::device::{counted_by, device_result, device_work};
 use super::planned::Planned;
 use super::queue::Queue;
 use super::results::{Known, partition_result};

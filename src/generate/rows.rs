@@ -23,10 +23,10 @@ const CHUNK: u64 = 1 << 18;
 
 /// The rows of all vertices.
 pub(super) struct Adjacency {
-    /// Where each row begins in `successors`, and where there was room for the last one to end.
+    /// Where the room for each row begins in `successors`, and where the room for the last one ends.
     begins: Vec<u64>,
     lengths: Vec<u32>,
-    /// Each row ascends, and is followed by as many numbers of no meaning as edges were repeated.
+    /// Each row ascends. After it there is an unused number for each repeated edge.
     successors: Vec<u32>,
 }
 

@@ -32,7 +32,8 @@ pub enum Made {
 pub(crate) type Write<'a> = dyn Fn(u64, Cow<'_, [u8]>) -> Result<()> + Sync + 'a;
 
 /// Makes a graph with these degrees, with the vertex of each rank and the input's ids of all vertices, in runs. `rows` makes the file
-/// blocks. A file records that it was made from `source`, which is called when all rows are written, and for which `bucket_bytes` were written to buckets.
+/// blocks. `source` is called when all rows are written; it returns the identity of the input, which a file records. `bucket_bytes`:
+/// what was written to buckets, for the report.
 ///
 /// # Errors
 /// Those of `rows`; [`trimill_system::error::Kind::Resource`] when the file cannot be written.

@@ -201,7 +201,7 @@ impl Known<'_> {
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
-                // The next row's, which is about as long.
+                // Prefetches for the next row, which is taken to be as long as this one.
                 for &successor in &after[..now.min(after.len())] {
                     prefetch(self.rank_of, successor as usize);
                 }
@@ -319,7 +319,7 @@ fn ascends(part: &[u32]) -> bool {
     part.windows(2).fold(true, |ascends, pair| ascends & (pair[0] < pair[1]))
 }
 
-/// A key that no input can be made for.
+/// A random key, so that nobody can make a wrong input that passes the check.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }

@@ -71,7 +71,7 @@ pub(super) fn cut(
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
     let (mut best, mut next): (Option<(u128, Vec<Piece>)>, usize) = (None, wanted);
     while pieces.len() < MOST * wanted {
-        // Of thousands of shards, not after every cut.
+        // The costliest shard is found after every cut, or where there are many shards, after every few cuts to save time.
         if pieces.len() >= next {
             next = pieces.len() + wanted.div_ceil(256);
             let nanoseconds: Vec<u64> = pieces.iter().map(|piece| (1e9 * piece.seconds) as u64).collect();
@@ -125,7 +125,7 @@ struct Costs {
     counter: Counter,
     /// Of each range: the arcs of its rows.
     resident: Vec<f64>,
-    /// Of each range: the work of its arcs to the heads before each bin, and the arcs of the rows that are read of these.
+    /// Of each range, for each bin: the work of its arcs to heads before the bin, and the arcs of those heads' rows that are streamed.
     before: Vec<Vec<(Work, f64)>>,
 }
 

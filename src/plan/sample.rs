@@ -21,7 +21,7 @@ const HUBS: u32 = 1 << 14;
 /// Arcs of a sample, and their probes: of arcs whose head is a hub, and of all others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) struct Work {
-    /// Arcs of the rows that were looked at, whether they are meant or not.
+    /// All arcs of the sampled rows, also those that are not counted below because of their heads: the sample is scaled by this.
     pub(super) rows: f64,
     pub(super) near: f64,
     pub(super) far: f64,

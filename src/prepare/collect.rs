@@ -57,7 +57,7 @@ struct State<'d> {
     disk: u64,
     /// How many buffers were made before the device started.
     made: u64,
-    /// Those that wait to be sent.
+    /// Buffers that wait to be sent, each with the number of arcs in it.
     waiting: Vec<(HostWords, usize)>,
 }
 
@@ -204,7 +204,7 @@ impl State<'_> {
         if arcs.most() < self.expected {
             return Err(Error::resource(format!("{} arcs, while its budget holds {}", self.expected, arcs.most())));
         }
-        // Arcs, and then edges.
+        // 8 bytes for each arc that does not fit in memory, and then for each edge.
         let stored = Bytes(2 * 8 * self.expected.saturating_sub(arcs.most_in_memory()));
         if stored.get() > self.disk {
             return Err(Error::resource(format!(
@@ -248,7 +248,7 @@ impl State<'_> {
 fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (usize, usize, u64) {
     let (mut read, mut packed, mut largest) = (0, 0, 0);
     while read < arcs.len() && packed < room.len() {
-        // At least so many fit.
+        // This many fit even if none is a loop.
         let now = (arcs.len() - read).min(room.len() - packed);
         for &(u, v) in &arcs[read..read + now] {
             largest = largest.max(u).max(v);
@@ -273,8 +273,8 @@ struct Filling<'c, 'd> {
 }
 
 impl Filling<'_, '_> {
-    /// Calls `fill` with room for an arc at least, until it returns no more than it was given; it returns how many arcs it put there, and
-    /// whether there are more.
+    /// Calls `fill` with room for at least one arc, as often as it has more. It returns how many arcs it put there, and whether it has
+    /// more.
     fn fill(&mut self, mut fill: impl FnMut(&mut [u64]) -> (usize, bool)) -> Result<()> {
         let collect = self.collect;
         loop {

@@ -187,7 +187,7 @@ impl VertexIds {
         Ok(Self { count, first, list })
     }
 
-    /// The layout of the graph file; of the arcs so many were distinct, which make so many edges.
+    /// The layout of the graph file. `distinct`: the number of distinct arcs, which make so many `edges`.
     fn layout(&self, read: &Read, source: &dyn ArcSource, (edges, distinct): (u64, u64)) -> Layout {
         let without_reverse = 2 * edges - distinct;
         let loops_alone = read.loop_ids.members().filter(|&id| !self.contain(id)).count() as u64;

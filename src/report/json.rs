@@ -14,7 +14,7 @@ use super::{
 use crate::job::Job;
 use trimill_system::error::{Error, Result};
 
-/// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile how.
+/// What can be written as JSON. With `impl Serialize` in its place, every crate that writes reports would compile the code for that.
 pub trait Json {
     /// All on one line, without an end of line.
     ///
@@ -237,7 +237,7 @@ pub(crate) mod tests {
         ];
         for (command, keys) in fields {
             let listed = documented.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();
-            // In parentheses is what they mean.
+            // Text in parentheses explains a field and names none.
             let outside: String = listed.split(['(', ')']).step_by(2).collect();
             let names: Vec<&str> = outside.split('`').skip(1).step_by(2).collect();
             assert_eq!(keys, names, "{command}");

@@ -1,7 +1,7 @@
 //! The files to look at: the HTML report (`--report`) and the trace (`--trace`).
 //!
-//! Input: where they go, and results. Output: the files, written whole or not at all. A file that is there is replaced only if it is an
-//! earlier report or trace: a name that was typed wrong costs nobody a graph.
+//! Input: where they go, and results. Output: the files, written whole or not at all. A file that is there is replaced only if it is
+//! empty, or an earlier report or trace, so that a mistyped name does not destroy a graph.
 
 use std::io::Read;
 use std::path::Path;
@@ -125,7 +125,7 @@ pub fn write_report(path: &Path, entries: &[Entry]) -> Result<()> {
     disk::write_outputs(&[(path, page(entries).as_bytes())])
 }
 
-/// Writes the trace of a count to `path`; of one that an earlier start recorded without a timeline, an empty one.
+/// Writes the trace of a count to `path`; an empty one if the count was recorded by an earlier start without a timeline.
 ///
 /// # Errors
 /// [`trimill_system::error::Kind::Resource`]; an older file then stays as it was.

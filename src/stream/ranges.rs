@@ -158,7 +158,7 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn buffer_words(&self) -> u64 {
-        // For later ranges larger blocks are streamed; where none is, no buffer is needed.
+        // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
         let own = (0..self.row_blocks()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
         let passes = self.streamed.iter().any(|block| matches!(block.rows, Rows::Read(_)));
         if passes { own.max(self.blocks.most_words(self.graph, self.stored)) } else { own }
@@ -186,7 +186,7 @@ impl PartitionSource for RankRange<'_> {
         };
         let ranks = first..self.next;
         into.numbers.clear();
-        // For the most rows that a run can have: later ones may have more.
+        // Room for the longest possible run: the buffer is used again for later runs, which may be longer.
         let rows = most.min(self.ranks.len() as u64) as usize;
         into.numbers.reserve_exact(rows);
         into.numbers.extend(ranks.clone());
@@ -319,7 +319,7 @@ mod tests {
         (resident, blocks)
     }
 
-    /// What must be read of a partition: the rows of its locals; of its heads below these, all rows; and nothing else in the blocks.
+    /// Checks what is read of a partition: the rows of its locals, and in the blocks only the rows of heads below the locals.
     fn assert_read(rows: &[Vec<u32>], ranks: &Ranks, limit: Bytes, range: RankRange<'_>, run: Option<Bytes>) {
         let (resident, blocks) = read(range, run);
         let Ranks { locals, heads } = ranks;

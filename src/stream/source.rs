@@ -35,7 +35,7 @@ pub trait PartitionSource: Send {
     /// The size of the resident section.
     fn resident_size(&self) -> ResidentSize;
 
-    /// The number of the first local where the locals have consecutive numbers, else the number after all.
+    /// The number of the first local if the locals have consecutive numbers, else [`Self::numbered`].
     fn locals_at(&self) -> u32;
 
     /// The rank of each number, where that is not the number itself. Read in the current thread pool.

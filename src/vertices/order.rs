@@ -67,7 +67,7 @@ impl Rows<'_> {
 
 /// Counts at vertices that can be read in the order of the input's ids.
 pub trait InOrder {
-    /// The largest id that the input declares, and 1; `None` where ids have large gaps.
+    /// One more than the largest id that the input declares; `None` where ids have large gaps.
     fn array_len(&self) -> Option<u64>;
 
     /// Calls `write` with the rows of all vertices, in ascending order of their ids, one or more at a time.

@@ -177,7 +177,7 @@ impl Task {
         self.observer.advance(self.number, units);
     }
 
-    /// The same for what does not know the task; `control` says when to stop.
+    /// A handle by which other code reports the progress of this task; `control` says when to stop.
     pub fn progress(&self, control: &Control) -> Progress {
         Progress { number: self.number, control: control.clone() }
     }

@@ -86,15 +86,15 @@ impl HostMemory {
 /// The memory that a stage needs at least.
 #[derive(Debug, Clone)]
 pub struct Needs {
-    /// What the stage does, after 'to'.
+    /// What the stage does, such as 'prepare the graph'.
     stage: &'static str,
     parts: Vec<Part>,
-    /// The buffers among them, which may be larger.
+    /// The least bytes of the buffers among the parts; buffers may take more.
     buffers: Bytes,
 }
 
 impl Needs {
-    /// No needs yet, of a stage that the message calls 'to `stage`'.
+    /// No needs yet, of a stage that messages call 'to `stage`', such as 'to prepare the graph'.
     pub fn to(stage: &'static str) -> Self {
         Self { stage, parts: Vec::new(), buffers: Bytes::ZERO }
     }

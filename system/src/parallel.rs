@@ -1,4 +1,4 @@
-//! Parallel loops whose turns are long, by the threads of the current pool.
+//! Parallel loops with long iterations, here called turns, on the threads of the current pool.
 //!
 //! rayon's scheduler is compiled again for every loop that uses its iterators, which was a fifth of this program's machine code. All
 //! loops here share one copy. A turn costs a call through a pointer, two locks that nobody else holds, and a task of rayon: some 100 ns, so it
@@ -25,7 +25,7 @@ pub fn try_each<T: Send>(items: impl IntoIterator<Item = T>, turn: impl Fn(T) ->
     try_map(items, turn).map(drop)
 }
 
-/// As [`try_each`], with a value of each thread that `new` makes, such as a buffer.
+/// As [`try_each`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
 ///
 /// # Errors
 /// As [`try_each`].
@@ -58,7 +58,7 @@ pub fn try_map<T: Send, R: Send>(
     Ok(made(slots))
 }
 
-/// As [`try_map`], with a value of each thread that `new` makes, such as a buffer.
+/// As [`try_map`]; `turn` also gets a value that `new` made and no other thread uses at the moment, such as a buffer.
 ///
 /// # Errors
 /// As [`try_map`].
@@ -111,7 +111,7 @@ fn made<T, R>(slots: Vec<Slot<T, R>>) -> Vec<R> {
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1).collect()
 }
 
-/// Calls `turn` with each number below `turns` until one fails. The only loop: each number may be taken by another thread.
+/// Calls `turn` with each number below `turns` until one fails. All other loops call this one, so the scheduler is compiled once.
 fn run(turns: usize, turn: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     (0..turns).into_par_iter().with_max_len(1).try_for_each(turn)
 }

@@ -85,7 +85,7 @@ pub struct Span {
     pub start: f64,
     /// From its beginning to its end.
     pub seconds: f64,
-    /// The time in it: less than `seconds` where it was joined from several with others between them.
+    /// The time of the spans that it was joined from, added up: less than `seconds` if there were gaps between them.
     pub busy: f64,
     /// The bytes that it handled, where they are known.
     pub bytes: Option<Bytes>,

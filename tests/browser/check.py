@@ -83,7 +83,7 @@ def printed(tally, browser, report):
 # The pictures of docs/report.md: the report, the heading of the section, the file.
 PICTURES = [
     ("cnr-2000", "Memory of each partition", "memory"),
-    ("gpu", "Timeline", "timeline"),
+    ("h200", "Timeline", "timeline"),
     ("cnr-2000", "Stages: time, bytes and rates", "stages"),
     ("count", "Degrees", "degrees"),
     ("plan", "Other numbers of parts", "alternatives"),

@@ -1,9 +1,15 @@
-"""Results that no run on a machine without GPUs gives: figures are made up, the fields are those of docs/result.md."""
+"""Results that no run on a machine without GPUs gives: one of an H200, and others whose figures are made up; the fields are those of docs/result.md."""
 
 import copy
+import gzip
+import json
 import random
+from pathlib import Path
 
 from jobs import made_up_report
+
+# A count on an H200 in 16 random partitions, as docs/report.md shows it.
+ON_H200 = Path(__file__).resolve().parents[2] / "docs/results/timeline-h200.json.gz"
 
 
 def timeline(gpus=1, spans=60, merged=1):
@@ -80,6 +86,7 @@ def reports(folder, real):
     for partition in unfit["partitions"]:
         partition["fits"] = partition["peak_bytes_predicted"] <= unfit["device_memory"]
     return [
+        made_up_report("h200", folder, ("count", json.loads(gzip.decompress(ON_H200.read_bytes())))),
         made_up_report("gpu", folder, ("count", on_gpus(results["cnr-2000"]))),
         made_up_report("gpus", folder, ("count", on_gpus(results["cnr-2000"], gpus=4, spans=100))),
         made_up_report("unfit", folder, ("plan", unfit)),

@@ -94,7 +94,7 @@ macro_rules! columns {
     )* };
 }
 
-/// What holds a slice is the same column.
+/// Makes a type that holds a slice a column, with the numbers of the slice.
 macro_rules! holder {
     ($holder:ty) => {
         impl Column for $holder {

@@ -20,7 +20,7 @@ const BEHIND: u64 = 16;
 /// Bits of a window that are valid.
 pub(super) const WINDOW_BITS: u32 = 57;
 
-/// What is no number, or no row, or ends too early.
+/// The error for bits that are not a valid number or row, or that end too early.
 #[derive(Debug)]
 pub(super) struct Impossible;
 
@@ -81,10 +81,10 @@ impl BitOrder for LowFirst {
     }
 }
 
-/// Why reading ended. Decoders only learn that it is impossible to go on.
+/// Why reading a file failed. Decoders only get [`Impossible`].
 #[derive(Debug, Default)]
 pub(super) enum StreamError {
-    /// It did not, or a number was wrong.
+    /// Reading did not fail: an [`Impossible`] then means that the bits are wrong.
     #[default]
     None,
     /// The file ended.
@@ -177,7 +177,7 @@ impl<'a, O: BitOrder> Bits<'a, O> {
         let end = self.start + self.buffer.len() as u64;
         let before = self.buffer.len();
         if end >= self.bytes {
-            // Zeros, as many as are missing of those behind the end.
+            // The zeros after the end that are not in the buffer yet.
             let missing = (self.bytes + BEHIND).saturating_sub(end);
             if missing == 0 {
                 self.error = StreamError::Ended;

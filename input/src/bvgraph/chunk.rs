@@ -1,7 +1,7 @@
 //! Chunks: consecutive rows that a thread decodes.
 //!
-//! A row may copy from one other row, in the window before it; that may copy from another one, and so on. So a chunk is decoded from a
-//! row before it on, such that all that its own rows need is decoded, too.
+//! A row may copy from one other row, in the window before it; that may copy from another one, and so on. So decoding begins some rows
+//! before the chunk, early enough for all rows that its rows copy from, directly or not.
 
 use std::ops::Range;
 

@@ -57,8 +57,8 @@ pub(super) struct Cuts<'a> {
 }
 
 impl<'a> Cuts<'a> {
-    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, or the file does not begin
-    /// as one of offsets does.
+    /// The cuts of a stream of `bits` bits with `arcs` arcs. `None` if chains of references may be too long, or the first offset
+    /// is not 0.
     pub(super) fn new(offsets: &Offsets<'a>, encoding: &'a Encoding, (bits, arcs): (u64, u64)) -> Option<Self> {
         let again = encoding.longest_chain?.checked_mul(encoding.window).filter(|&rows| rows <= AGAIN_ROWS)?;
         let size = (u128::from(bits) * u128::from(CHUNK) / u128::from(arcs.max(1))).max(1) as u64;
@@ -68,8 +68,8 @@ impl<'a> Cuts<'a> {
         (begin == 0).then_some(Self { bits, encoding, again, size, next, kept: VecDeque::new(), node: 0 })
     }
 
-    /// Whether the file has as many rows as the graph, and ends with the stream, which `fits` says of a position in the stream. Reads all
-    /// of the file.
+    /// Whether the file has an offset for each row of the graph, and the last row ends at a bit of the stream that `fits` accepts. Reads
+    /// all of the file.
     pub(super) fn fit(mut self, fits: impl Fn(u64) -> bool) -> bool {
         while self.node < self.encoding.nodes {
             if self.step().is_err() {

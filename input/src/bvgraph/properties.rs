@@ -73,7 +73,7 @@ impl Values {
             Some("little") => true,
             Some(other) => return Err(format!("endianness '{other}', not 'big' or 'little'")),
         };
-        // Version 1 is that of the streams of low bits first, and of codes by full names.
+        // Version 1 added streams whose low bits come first, and codes named in full, such as `ZETA3`.
         let version = self.number("version")?.unwrap_or(0);
         if version > 1 || little_endian && version == 0 {
             return Err(format!("version {version} of endianness {}", if little_endian { "little" } else { "big" }));

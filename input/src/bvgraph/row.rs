@@ -101,7 +101,7 @@ impl Encoding {
         // Each block but the first has a successor at least.
         let blocks = at_most(read(self.blocks, bits)?, length + 1)?;
         let (mut at, mut copied) = (0, 0);
-        // Every other block is copied, the first one to begin with; what follows the last block is the next one.
+        // Blocks are copied and skipped in turn, the first one is copied. The rest of the row is one more block, whose length is not stored.
         for block in 0..=blocks {
             let end = match block == blocks {
                 true => length,

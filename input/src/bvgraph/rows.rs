@@ -70,7 +70,7 @@ impl<'a, O: BitOrder> CompressedRows<'a, O> {
         Ok(Some((chunks, lengths)))
     }
 
-    /// The degrees of the rows of chunks with offsets; `None` if they have not all arcs.
+    /// The degrees of all rows, for chunks with offsets; `None` if they cannot be read, or do not add up to the number of arcs.
     fn degrees(&self, chunks: &[Chunk], control: &Control) -> Result<Option<Vec<u32>>> {
         let (graph, encoding) = (self.graph, &self.graph.properties.encoding);
         let Some(offsets) = graph.offsets() else { return Ok(None) };

@@ -55,7 +55,7 @@ impl Integers {
         }
     }
 
-    /// The integer number `at` in `bytes`, which has it.
+    /// The integer with index `at` in `bytes`, which must be long enough.
     #[inline(always)]
     pub(crate) fn get(self, bytes: &[u8], at: usize) -> Result<u64, Negative> {
         match self.width {

@@ -143,7 +143,7 @@ impl Length for Chunk {
 impl ChunkReader for Chunk {
     type T = Cursor<Vec<u8>>;
 
-    /// The header of a page, which is checked; the reader of pages asks for nothing else in this way.
+    /// Reads the header of a page and checks it. The library calls this for headers only.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut header = vec![0; HEADER.min(self.0.bytes.saturating_sub(start)) as usize];
         disk::read_at(&self.0.file, &mut header, start)?;

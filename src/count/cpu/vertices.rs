@@ -43,8 +43,8 @@ impl Corners for TotalOnly {
     fn local(&mut self, _: usize, _: u64) {}
 }
 
-/// Adds 1 to the counter of each bit. Most words have none to two of them: without a branch for these, few are predicted wrong. No bit is
-/// the 65th counter.
+/// Adds 1 to the counter of each bit that is set. Most words have at most two, which are added without a branch that could be predicted
+/// wrong: if there is no bit left, 0 is added to the 65th counter.
 #[inline(always)]
 fn add_bits<T: AddAssign + From<bool>>(counters: &mut [T; 65], mut bits: u64) {
     for _ in 0..2 {
@@ -57,7 +57,7 @@ fn add_bits<T: AddAssign + From<bool>>(counters: &mut [T; 65], mut bits: u64) {
     }
 }
 
-/// Counters for the entries of one packed row, which many rows of its successors have in common with it.
+/// Counters for the entries of one packed row. The rows of its successors have many of these entries, so they are counted here first.
 #[derive(Debug, Default)]
 pub(super) struct RowCounters {
     /// The place of each word of the row, by the numbers that it holds.

@@ -33,7 +33,7 @@ pub(super) struct Counting<'a> {
     arcs: u64,
     /// How many of them lead into each range of numbers, for a method that needs this.
     into: Option<ArcBounds>,
-    /// Whether the device, which unpacked them, has such counts that were not fetched yet.
+    /// Whether the device counted these itself, in rows that it unpacked, and its counts were not fetched yet.
     binned: bool,
     /// What is set apart on the device in addition to what the method takes.
     apart: Bytes,

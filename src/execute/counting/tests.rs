@@ -15,8 +15,10 @@ use crate::execute::graph::Input;
 use crate::execute::planned::{Wanted, planned};
 use crate::job::file::parse;
 use crate::partition::section::{Resident, RowBlockView};
+use trimill_system::bytes::Bytes;
 use trimill_system::control::Observer;
-use trimill_system::error::Error;
+use trimill_system::error::{Error, Kind};
+use trimill_system::lock;
 
 /// How a simulated device behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! Writes rows as a BVGraph stores them (Boldi and Vigna, 'The WebGraph framework I', WWW 2004), with WebGraph's default codes.
 //!
 //! A row is its degree (gamma); the distance to an earlier row that it copies from (unary; 0: none); which blocks of that row it
-//! copies (gamma); intervals of consecutive ids (gamma); and the distances between the other ids (zeta with k = 3). Of the rows in the
-//! window, and none, the one with the fewest bits is copied from: their bits are counted by the same code that writes them.
+//! copies (gamma); intervals of consecutive ids (gamma); and the distances between the other ids (zeta with k = 3). It copies from
+//! the row of the window that saves the most bits, or from none: the bits of each choice are counted by the code that writes them.
 
 use std::convert::Infallible;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-// A plan: whether every partition fits its budget, what its memory consists of, and what would be otherwise. Input: the result of
+// A plan: whether every partition fits its budget, what its memory consists of, and what other numbers of parts would take. Input: the result of
 // `trimill plan`. Output: elements.
 
 /** What is neither resident rows nor the largest row block: the second row block, counters, what the method needs. */

@@ -35,7 +35,7 @@ fn texts_of_a_result_stay_data() {
     assert_eq!(context["entries"][0]["job"], hostile);
     // Nothing begins an element or a comment in the data.
     assert!(data.iter().all(|text| !text.contains('<')));
-    // The style is there once: the data asked for it in vain.
+    // The style is there once: `<!-- insert style -->` in the data is not replaced.
     assert_eq!(page.matches(STYLE).count(), 1);
 }
 

@@ -28,7 +28,7 @@ const intervalOf = (span) => [span.start, span.start + span.seconds];
 
 const isJoined = (span) => span.merged > 1;
 
-/** The time in spans: without what was between those that were joined. Spans of several threads at a time count once. */
+/** The time in spans, without the gaps in joined ones. If none is joined, the time that several of them cover counts once. */
 function timeIn(spans) {
     return spans.some(isJoined) ? spans.reduce((sum, span) => sum + (span.busy ?? span.seconds), 0) : lengthOf(spans.map(intervalOf));
 }

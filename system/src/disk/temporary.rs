@@ -129,7 +129,7 @@ pub(super) enum Claim {
 /// Locks what was just made at `path`.
 pub(super) fn claimed(file: &File, path: &Path) -> Claim {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        // Names are random: at this one is what was made, or nothing.
+        // Names are random, so nothing else has this one: if it exists, it was not removed before it was locked.
         Ok(()) if path.exists() => Claim::Ours,
         Ok(()) | Err(Errno::WOULDBLOCK) => Claim::Lost,
         Err(_) => Claim::Unknown,

@@ -26,7 +26,7 @@ pub(super) struct Own {
     marks: Vec<u64>,
     /// Of each word with marks, its place among these words.
     slots: Vec<u32>,
-    /// The words with marks, their marks again, and how many entries of the row are before each.
+    /// Of each word with marks: its number, its marks, how many entries of the row are before it and, in a row with planes, its planes.
     words: Vec<u32>,
     bits: Vec<u64>,
     before: Vec<u32>,

@@ -1,0 +1,195 @@
+//! A device's thread: takes partitions from the queue and counts them, while the first rows of the next one are read.
+
+use std::time::Instant;
+
+use super::queue::Taken;
+use super::results::partition_result;
+use super::work::{Item, Outcome, Work};
+use super::workers::run_on_all;
+use crate::count::cuda::RUNS_AHEAD;
+use crate::count::{Backend, DeviceWork};
+use crate::report::{DeviceResult, PartitionResult};
+use crate::run_dir::CountedBy;
+use crate::spill::SpillReader;
+use crate::stream::ahead::Ahead;
+use crate::stream::source::{PartitionSource, Spilled};
+use crate::stream::{Counted, Failed};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::Control;
+use trimill_system::error::{Kind, Result};
+use trimill_system::threads::joined;
+use trimill_system::timeline::TrackKind;
+use trimill_system::{disk, lock, parallel};
+
+/// The name of the prefetching thread in messages.
+const READER_AHEAD: &str = "the thread that reads the next partition";
+
+/// Counts all partitions of the queue on all devices; returns the results of each device.
+pub(super) fn count_all(backends: &mut [Box<dyn Backend>], work: &Work<'_>) -> Vec<Result<Outcome>> {
+    if work.control.is_recorded() {
+        backends.iter_mut().for_each(|backend| backend.record_work());
+    }
+    run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
+}
+
+/// The results of all devices together, and the result of each device.
+pub(super) fn together_of(shares: Vec<Outcome>, backends: &[Box<dyn Backend>]) -> (Outcome, Vec<DeviceResult>) {
+    let mut all = Outcome::default();
+    let mut devices = Vec::new();
+    for (share, backend) in shares.into_iter().zip(backends) {
+        devices.extend(device_result(backend.as_ref(), &share.results, share.times.counting()));
+        all.times.merge(&share.times);
+        all.results.extend(share.results);
+        all.kept.extend(share.kept);
+    }
+    (all, devices)
+}
+
+/// The result of a device; none where the host counts.
+pub(super) fn device_result(
+    backend: &dyn Backend,
+    results: &[PartitionResult],
+    counting: std::time::Duration,
+) -> Option<DeviceResult> {
+    let device = backend.device()?;
+    Some(DeviceResult {
+        device: device.ordinal,
+        name: device.name,
+        partitions: results.len() as u32,
+        triangles: results.iter().map(|result| u128::from(result.triangles)).sum(),
+        stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
+        seconds: counting.as_secs_f64(),
+        budget_bytes: device.budget,
+        peak_bytes: results.iter().map(|result| result.peak_bytes).max().unwrap_or_default(),
+        context_bytes: device.context,
+        used_bytes: device.used,
+    })
+}
+
+/// What counts, for the record of a partition.
+pub(super) fn counted_by(backend: &dyn Backend, device_memory: Bytes) -> CountedBy {
+    CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
+}
+
+/// A partition that was taken, and its source or the error of opening it.
+type Opened<'a> = (Taken<'a, Item>, Result<Ahead<Box<dyn PartitionSource + 'a>>>);
+
+impl<'a> Work<'a> {
+    /// Opens a partition and reads up to `room` bytes of its resident section, in runs of `chunk`.
+    fn open(&self, taken: Taken<'a, Item>, (chunk, room): (Bytes, Bytes), by: &By) -> Opened<'a> {
+        let start = Instant::now();
+        let source = || Ahead::new(self.source(&taken.item, by.stored)?, chunk, room);
+        let source = parallel::within(&self.setup.pool, source);
+        if room > Bytes::ZERO {
+            let control = self.control.at(by.device, taken.item.part());
+            control.did(TrackKind::Prefetching, ("first rows", None), start, None);
+        }
+        (taken, source)
+    }
+}
+
+/// What counts a partition.
+struct By {
+    /// The GPU.
+    device: Option<u32>,
+    /// The most stored bytes of a file block that it unpacks, where it takes rows as they are stored.
+    stored: Option<Bytes>,
+}
+
+/// A device's thread: counts partitions from the queue until all are counted.
+fn count_queue<'a>(backend: &mut dyn Backend, work: &'a Work<'a>, share: &mut Outcome) -> Result<(), Failed> {
+    let device = backend.device().map(|device| device.ordinal);
+    let (chunk, by) = (backend.resident_chunk(), By { device, stored: backend.stored_rows() });
+    let mut next: Option<Opened<'a>> = None;
+    loop {
+        let begin = Instant::now();
+        let first = || Some(work.open(work.queue.take()?, (chunk.unwrap_or_default(), Bytes::ZERO), &by));
+        let Some((mut taken, source)) = next.take().or_else(first) else { return Ok(()) };
+        let start = Instant::now();
+        let control = work.control.at(device, taken.item.part());
+        control.waited(TrackKind::Counting, "a partition", begin);
+        let (counted, ahead) = std::thread::scope(|scope| {
+            let by = &by;
+            let read =
+                |chunk: Bytes| Some(work.open(work.queue.take_now()?, (chunk, Bytes(RUNS_AHEAD * chunk.get())), by));
+            let ahead = chunk.map(|chunk| scope.spawn(move || read(chunk)));
+            let counted = count_item(&mut taken.item, source, backend, work, &control);
+            let counted_at = Instant::now();
+            let ahead = ahead.map(|thread| joined(READER_AHEAD, thread.join()));
+            control.waited(TrackKind::Counting, "the first rows of the next partition", counted_at);
+            (counted, ahead)
+        });
+        next = ahead.transpose()?.flatten();
+        device_work(backend, &control);
+        let counted = match counted {
+            Ok(counted) => counted,
+            Err(failed) => {
+                let part = taken.item.part();
+                if let Failed::Device(_) = failed {
+                    next.into_iter().for_each(|(taken, _)| taken.requeue());
+                    taken.requeue();
+                }
+                return Err(failed.at_partition(part));
+            }
+        };
+        let spill = match &taken.item {
+            Item::Range(_) => Bytes::ZERO,
+            Item::Built(built) => Bytes(built.spill.bytes),
+        };
+        let result = partition_result(work.known, taken.item.part(), &counted, spill, start.elapsed());
+        let result = PartitionResult { device, ..result };
+        if let Some(journal) = work.journal {
+            journal.record(&result, counted_by(backend, work.device_memory))?;
+        }
+        share.results.push(result);
+        share.times.add_counted(&counted);
+        if let (Item::Built(built), Some(spills)) = (&taken.item, work.spills) {
+            share.times.add_built(built);
+            if lock(&spills.dir).is_kept() {
+                share.kept.push(built.spill.clone());
+            } else if built.spill.memory.is_none() {
+                disk::remove(&built.spill.path)?;
+            }
+        }
+        work.task.advance(work.per_partition);
+    }
+}
+
+/// Records what the device measured of its own work since it was last asked.
+pub(super) fn device_work(backend: &mut dyn Backend, control: &Control) {
+    for DeviceWork { queue, name, start, time } in backend.recorded_work() {
+        control.did_for(queue, (name, None), start, time, None);
+    }
+}
+
+/// Counts a partition. A spill that turns out to be damaged is built again from the graph.
+fn count_item(
+    item: &mut Item,
+    source: Result<Ahead<Box<dyn PartitionSource + '_>>>,
+    backend: &mut dyn Backend,
+    work: &Work<'_>,
+    control: &Control,
+) -> Result<Counted, Failed> {
+    let stored = backend.stored_rows();
+    let count = |source: Result<Ahead<Box<dyn PartitionSource + '_>>>, item: &Item, backend: &mut dyn Backend| {
+        let mut source = source?;
+        let pool = &work.setup.pool;
+        let again = || work.source(item, stored);
+        let mut counted = work.details.count(item.part(), &mut source, again, backend, pool, control)?;
+        counted.reading += source.reading();
+        Ok(counted)
+    };
+    match (count(source, item, backend), &mut *item, work.spills) {
+        (Err(Failed::Job(error)), Item::Built(built), Some(spills)) if error.kind() == Kind::Data => {
+            tracing::warn!("{error}: partition {} is built again", built.part);
+            if built.spill.memory.is_none() {
+                disk::remove(&built.spill.path)?;
+            }
+            let again = || spills.builders.batches.build(&[built.part], work.control);
+            **built = parallel::within(&work.setup.pool, again)?.remove(0);
+            let source: Box<dyn PartitionSource> = Box::new(Spilled::new(SpillReader::reopen(&built.spill)?));
+            count(Ahead::new(source, Bytes::ZERO, Bytes::ZERO), item, backend)
+        }
+        (counted, ..) => counted,
+    }
+}

@@ -1,0 +1,100 @@
+//! What the threads of all devices share while partitions are counted, and what each of them brings back.
+
+use std::sync::Mutex;
+
+use super::build::{Builder, Built};
+use super::building::Builders;
+use super::details::Details;
+use super::queue::Queue;
+use super::results::Known;
+use super::setup::Setup;
+use super::spill_dir::SpillDir;
+use super::stage_times::StageTimes;
+use crate::graph::OrientedGraph;
+use crate::partition::ranks::Ranks;
+use crate::report::PartitionResult;
+use crate::run_dir::Journal;
+use crate::spill::{SpillReader, SpillSummary};
+use crate::stream::ranges::RankRange;
+use crate::stream::row_blocks::RowBlocks;
+use crate::stream::source::{PartitionSource, Spilled};
+use trimill_system::bytes::Bytes;
+use trimill_system::control::{Control, Task};
+use trimill_system::error::{Error, Result};
+
+/// The results of a device's thread.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) results: Vec<PartitionResult>,
+    pub(super) kept: Vec<SpillSummary>,
+    pub(super) times: StageTimes,
+}
+
+/// A partition in the queue.
+pub(super) enum Item {
+    /// A rank range.
+    Range(u32),
+    /// A spill.
+    Built(Box<Built>),
+}
+
+impl Item {
+    pub(super) fn part(&self) -> u32 {
+        match self {
+            Self::Range(part) => *part,
+            Self::Built(built) => built.part,
+        }
+    }
+}
+
+/// The graph and how its rows are cut, where partitions are rank ranges.
+pub(super) struct Ranges<'a> {
+    pub(super) graph: &'a OrientedGraph,
+    pub(super) ranges: &'a [Ranks],
+    pub(super) blocks: &'a RowBlocks,
+}
+
+/// What the threads of all devices have in common.
+pub(super) struct Work<'a> {
+    pub(super) known: Known<'a>,
+    pub(super) ranges: Option<Ranges<'a>>,
+    pub(super) setup: &'a Setup,
+    /// The budget of each device.
+    pub(super) device_memory: Bytes,
+    pub(super) queue: &'a Queue<Item>,
+    /// In the partition stream, what builds spills and removes them once they were counted.
+    pub(super) spills: Option<&'a Spills<'a>>,
+    /// Where results are recorded, with a run directory.
+    pub(super) journal: Option<&'a Journal>,
+    /// Where triangles at vertices or on edges are added up.
+    pub(super) details: &'a Details<'a>,
+    pub(super) task: &'a Task,
+    /// By how much the task advances when a partition is counted; 0 if the backend reports its progress by itself.
+    pub(super) per_partition: u64,
+    /// Stops builder and devices together when one of them fails.
+    pub(super) control: &'a Control,
+}
+
+/// What only the partition stream has.
+pub(super) struct Spills<'a> {
+    pub(super) builders: Builders<'a>,
+    pub(super) builder: Builder<'a>,
+    pub(super) dir: Mutex<SpillDir>,
+}
+
+impl<'a> Work<'a> {
+    /// Opens a partition. `stored`: the most stored bytes of a file block that the backend unpacks, where it takes rows as they are stored.
+    pub(super) fn source(&self, item: &Item, stored: Option<Bytes>) -> Result<Box<dyn PartitionSource + 'a>> {
+        match (item, &self.ranges) {
+            (Item::Built(built), _) => {
+                let stored = stored.filter(|_| !self.details.needs_rows());
+                Ok(Box::new(Spilled::new(SpillReader::reopen(&built.spill)?).packed(stored)))
+            }
+            (Item::Range(part), Some(Ranges { graph, ranges, blocks })) => {
+                let range = RankRange::new(graph, blocks, &ranges[*part as usize])?;
+                Ok(Box::new(range.stored(stored)))
+            }
+            (Item::Range(_), None) => Err(Error::defect("a rank range that was not planned")),
+        }
+    }
+}

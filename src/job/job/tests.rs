@@ -1,0 +1,111 @@
+//! Jobs from what was typed: defaults, paths and contradictions.
+
+use super::*;
+use crate::job::file::parse;
+use trimill_system::error::Kind;
+
+fn job(text: &str) -> Result<Job> {
+    Job::resolve(None, &parse(text, Path::new("test"))?, Path::new("/jobs"))
+}
+
+#[test]
+fn what_is_not_typed_has_its_documented_default() {
+    let job = job("input.path = 'a.txt'").unwrap();
+    assert_eq!(job.partitioner, Partitioner::Auto);
+    assert_eq!((job.parts, job.seed, job.prune, job.backend), (Parts::Auto, 1, Prune::Direct, Backend::Auto));
+    assert!(job.cache && !job.keep_spill);
+    assert_eq!(job.device_memory, None);
+}
+
+#[test]
+fn relative_paths_are_taken_from_the_base_and_others_left() {
+    let job = job("input.paths = ['a.txt', '/b.txt']\nspill.dir = 's'\nwork.dir = '/w'\noutput.dir = '../o'\n\
+                   cache.dir = 'c'\nrun.dir = 'r'\npartition.partitioner = 'file:p.part'")
+    .unwrap();
+    assert_eq!(job.inputs, [Path::new("/jobs/a.txt"), Path::new("/b.txt")]);
+    assert_eq!(job.spill_dir.as_deref(), Some(Path::new("/jobs/s")));
+    assert_eq!(job.work_dir.as_deref(), Some(Path::new("/w")));
+    assert_eq!(job.output.as_deref(), Some(Path::new("/jobs/../o")));
+    assert_eq!(job.cache_dir.as_deref(), Some(Path::new("/jobs/c")));
+    assert_eq!(job.run_dir.as_deref(), Some(Path::new("/jobs/r")));
+    assert_eq!(job.partitioner, Partitioner::File("/jobs/p.part".into()));
+    assert_eq!(super::Job { ..job }.title(), "/jobs/a.txt and 1 more");
+}
+
+#[test]
+fn pruning_and_keeping_imply_the_partition_stream() {
+    for (settings, stream) in [
+        ("", None),
+        ("partition.prune = 'direct'", Some(Stream::Partition)),
+        ("partition.partitioner = 'random'", Some(Stream::Partition)),
+        ("spill = { keep = true, dir = 's' }", Some(Stream::Partition)),
+        ("spill = { keep = false, dir = 's' }", None),
+        ("partition.partitioner = 'rank'", Some(Stream::Graph)),
+    ] {
+        assert_eq!(job(&format!("input.path = 'a'\n{settings}")).unwrap().stream, stream, "{settings}");
+    }
+}
+
+#[test]
+fn standard_input_is_no_file_of_the_folder() {
+    assert_eq!(job("input.path = '-'").unwrap().inputs, [Path::new("-")]);
+}
+
+#[test]
+fn the_metis_table_counts_for_metis_alone() {
+    let text = "input.path = 'a'\npartition.metis.contract = 16\npartition.partitioner = ";
+    let contract = std::num::NonZeroU32::new(16);
+    assert_eq!(job(&format!("{text}'metis'")).unwrap().partitioner, Partitioner::Metis { contract });
+    assert_eq!(job(&format!("{text}'random'")).unwrap().partitioner, Partitioner::Random);
+}
+
+#[test]
+fn contradictions_are_usage_errors() {
+    for (text, hint) in [
+        ("", "no input"),
+        ("input.paths = []", "no input"),
+        ("input.path = 'a'\ninput.paths = ['b']", "both"),
+        ("input.paths = ['a', '-']", "standard input"),
+        ("input.path = 'a'\nmemory.device = 0", "device memory is 0"),
+        ("input.path = 'a'\nmemory.host = '1025PiB'", "host memory is 1.0 EiB; expected at most 1.0 EiB"),
+        ("input.path = 'a'\nmemory.block = 9223372036854775807", "expected at most 1.0 EiB"),
+        ("input.path = 'a'\nspill.keep = true", "--spill-dir"),
+        ("input.path = 'a'\npartition = { partitioner = 'rank', prune = 'none' }", "rank, and the prune level none"),
+        (
+            "input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }",
+            "rank, and the spill is to be kept",
+        ),
+        ("input.path = 'a'\npartition.partitioner = 'rank'\nspill = { keep = true, dir = 's' }", "is to be kept"),
+        ("input.path = '-'\nrun.dir = 'r'", "read again"),
+        ("input.path = 'a'\noutput.report = 'r.htm'", "ends with .html"),
+        ("input.path = 'a'\noutput.trace = 'r'", "ends with .json"),
+        ("input.path = 'a'\nrun.dir = 'r'\ncluster.engine = 'hq'\noutput.report = 'r.html'", "that a cluster counts"),
+    ] {
+        let error = job(text).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage);
+        assert!(error.to_string().contains(hint), "{error}");
+    }
+}
+
+#[test]
+fn missing_and_empty_inputs_are_data_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = |text: &str| Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
+    std::fs::write(dir.path().join("empty"), "").unwrap();
+    std::fs::write(dir.path().join("full"), "0 1\n").unwrap();
+    std::fs::write(dir.path().join("crawl.graph"), "x").unwrap();
+    for (text, hint) in [
+        ("input.path = 'missing'", "No such file"),
+        ("input.path = 'empty'", "is empty"),
+        ("input.path = '.'", "is a directory"),
+        ("input.path = 'full'\npartition.partitioner = 'file:parts'", "No such file"),
+    ] {
+        let error = job(text).check_files().unwrap_err();
+        assert_eq!(error.kind(), Kind::Data, "{error}");
+        assert!(error.to_string().contains(hint), "{error}");
+    }
+    let error = job("input.path = 'full'\noutput.dir = 'full'").check_files().unwrap_err();
+    assert_eq!(error.kind(), Kind::Resource);
+    job("input.path = 'full'\noutput.dir = 'new'").check_files().unwrap();
+    job("input.path = 'crawl'").check_files().unwrap();
+}
