@@ -13,8 +13,9 @@ use super::{ArcSink, Reading, Source};
 use trimill_system::control::Control;
 use trimill_system::error::Result;
 
+/// Keeps all arcs.
 #[derive(Default)]
-struct Keep(Mutex<Vec<(u64, u64)>>);
+pub(crate) struct Keep(pub(crate) Mutex<Vec<(u64, u64)>>);
 
 impl ArcSink for Keep {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {

@@ -3,27 +3,16 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Mutex;
 
-use super::ArcSink;
 use super::batch::Batch;
 use super::binary::Binary;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
 use super::lines::{self, Sizes};
+use super::tests::Keep;
 use trimill_system::control::Control;
 use trimill_system::error::Result;
-
-#[derive(Default)]
-struct Keep(Mutex<Vec<(u64, u64)>>);
-
-impl ArcSink for Keep {
-    fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
-        self.0.lock().unwrap().extend_from_slice(batch);
-        Ok(())
-    }
-}
 
 /// A sparse file with these pieces and holes between them.
 fn sparse(path: &Path, pieces: &[(u64, &[u8])]) -> InputFile {

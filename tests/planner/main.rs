@@ -4,33 +4,25 @@
 //! row block is assumed to be full, and nothing to be compressed.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../common/mod.rs"]
 mod common;
-
-use std::path::Path;
+mod devices;
+mod graphs;
 
 use common::job::{data, job, program};
-use common::sections::sections;
-use common::{oriented, rows_of};
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use trimill::testing::bytes::Bytes;
 use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
-use trimill::testing::count::{
-    Backend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, RowBlockRoom, Share, Size,
-};
+use trimill::testing::count::{Backend, Footprint};
 use trimill::testing::engine::Engine;
 use trimill::testing::error::{Kind, Result};
-use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
-use trimill::testing::graph::OrientedGraph;
+use trimill::testing::generate::Family;
 use trimill::testing::job::Stream;
 use trimill::testing::partition::assignment::Assignment;
-use trimill::testing::partition::batch::kept;
-use trimill::testing::partition::locals::Locals;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::Ranks;
-use trimill::testing::partition::section::{Resident, ResidentSize, RowBlockView};
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::pipeline::Pipeline;
 use trimill::testing::plan::estimate::Machine;
@@ -38,10 +30,11 @@ use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::ranges::ranges;
 use trimill::testing::plan::sets::{Vertices, assigned, sets};
 use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, is_ample, replan};
-use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
-use trimill::testing::stream::ranges::RankRange;
-use trimill::testing::stream::source::{PartitionSource, Spilled};
-use trimill::testing::stream::{Counted, count_partition};
+use trimill::testing::spill::SpillSummary;
+use trimill::testing::stream::Counted;
+
+use devices::{Device, Holder};
+use graphs::{Known, crawl, graph_of, graphs};
 
 /// The random numbers of a case.
 struct Draws(u64);
@@ -87,215 +80,9 @@ impl Assign for Partitioner<'_> {
     }
 }
 
-/// A backend that only stores the sections: in host memory, where their size is measured, or in `own_memory`, where it reports what its
-/// footprint says and takes the resident section in runs of `own_memory` bytes.
-struct Holder {
-    own_memory: Option<Bytes>,
-}
-
-impl Backend for Holder {
-    fn name(&self) -> &'static str {
-        "holder"
-    }
-    fn method(&self) -> &'static str {
-        "none"
-    }
-    fn footprint(&self) -> Footprint {
-        Footprint {
-            per_resident_arc: 4,
-            per_local: 12,
-            table: |_| Bytes::ZERO,
-            workers: 1,
-            per_numbered: 0,
-            // A device allocates memory for row blocks in advance; host memory is allocated when they arrive.
-            row_blocks: if self.own_memory.is_some() { RowBlockRoom::Always(2) } else { RowBlockRoom::UpTo(2) },
-            of_budget: None,
-            fixed: Bytes(8),
-            apart: Bytes::ZERO,
-        }
-    }
-    fn resident_chunk(&self) -> Option<Bytes> {
-        self.own_memory
-    }
-    fn begin<'a>(&'a mut self, size: Size, _: Share, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
-        let Size { locals, arcs, numbered, row_block_limit } = size;
-        let (resident, largest) = (ResidentSize { locals, arcs }, Bytes(row_block_limit));
-        let footprint = self.footprint();
-        let taken = footprint.resident(locals, arcs) + footprint.overhead(numbered);
-        let own = self.own_memory.map(|_| (taken + largest + largest, largest));
-        Ok(Box::new(Holding { announced: resident, numbered, own, resident: Resident::default() }))
-    }
-}
-
-/// The sections that have arrived.
-struct Holding {
-    announced: ResidentSize,
-    numbered: u32,
-    /// Bytes of all memory, and of the largest row block.
-    own: Option<(Bytes, Bytes)>,
-    resident: Resident,
-}
-
-impl PartitionCounter for Holding {
-    fn resident(&mut self, run: Resident, _: &ThreadPool) -> Result<Option<Resident>> {
-        if self.own.is_none() {
-            self.resident = run;
-            return Ok(None);
-        }
-        self.resident.append(&run);
-        Ok(Some(run))
-    }
-    fn row_block(&mut self, row_block: &RowBlockView<'_>, _: &ThreadPool) -> Result<()> {
-        assert_eq!(self.resident.size(), self.announced);
-        assert!(
-            self.own.is_none_or(|(_, largest)| row_block.size().bytes() <= largest)
-                && row_block.range.end <= self.numbered
-        );
-        Ok(())
-    }
-    fn finish(self: Box<Self>) -> Result<PartitionCount> {
-        Ok(PartitionCount { triangles: 0, device: None })
-    }
-    fn memory(&self) -> CounterMemory {
-        match self.own {
-            Some((taken, _)) => CounterMemory::All(taken),
-            None => CounterMemory::BesidesSections(Bytes::ZERO),
-        }
-    }
-}
-
-/// The backend of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Device {
-    Cpu,
-    Host,
-    Own,
-}
-
-impl Device {
-    fn backend(self, budget: Bytes, vertices: u32) -> Box<dyn Backend> {
-        match self {
-            Self::Cpu => Box::new(Cpu::new(budget, vertices)),
-            Self::Host => Box::new(Holder { own_memory: None }),
-            Self::Own => Box::new(Holder { own_memory: Some(Bytes(4000)) }),
-        }
-    }
-}
-
-/// A graph, with its rows and triangles determined without the library's planner and counters.
-struct Known {
-    graph: OrientedGraph,
-    rows: Vec<Vec<u32>>,
-    triangles: u64,
-}
-
-impl Known {
-    fn new(graph: OrientedGraph) -> Self {
-        let rows = rows_of(&graph);
-        let common = |(a, b): (&[u32], &[u32])| a.iter().filter(|successor| b.binary_search(successor).is_ok()).count();
-        let of_row =
-            |row: &Vec<u32>| row.iter().map(|&successor| common((row, &rows[successor as usize])) as u64).sum::<u64>();
-        let triangles = rows.par_iter().map(of_row).sum();
-        Self { graph, rows, triangles }
-    }
-
-    /// Streams a rank range through `backend`.
-    fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn Backend) -> Counted {
-        let Cut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
-        let source = RankRange::new(&self.graph, blocks, &ranges[part as usize]).unwrap();
-        passed(Box::new(source), backend)
-    }
-
-    /// Builds a partition's spill, and streams it through `backend`.
-    fn build_and_pass(
-        &self,
-        locals: &Locals,
-        part: u32,
-        (level, limit): (Prune, Bytes),
-        size: &PartitionSize,
-        backend: &mut dyn Backend,
-    ) -> (SpillSummary, Counted) {
-        let control = Control::silent();
-        let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
-        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
-        let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
-        let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
-        let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);
-        assert_eq!(
-            found,
-            (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
-            "sizes are exact"
-        );
-        let header = PartitionHeader {
-            locals: size.locals as u32,
-            numbered,
-            proxies_induced: size.proxies_induced,
-            proxies_kept: size.proxies_kept,
-            arcs_induced: size.arcs_induced,
-            arcs_kept: size.arcs_kept,
-            ..PartitionHeader::default()
-        };
-        let mut writer = SpillWriter::in_memory("part", header).unwrap();
-        writer.ranks(ranks.into_iter()).unwrap();
-        writer.resident(&resident).unwrap();
-        row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
-        let spill = writer.finish().unwrap();
-        let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
-        (spill, counted)
-    }
-}
-
-fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn Backend) -> Counted {
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    count_partition(source.as_mut(), backend, Share::ALL, &pool, &Control::silent()).unwrap()
-}
-
 /// Whether `planned` is within 5% of `actual`.
 fn near(planned: u64, actual: u64) -> bool {
     planned.abs_diff(actual) * 20 <= actual
-}
-
-fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {
-    let path = dir.join("graph.bin");
-    generate(family, None, &path, &Control::silent()).unwrap();
-    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
-    let arcs: Vec<_> =
-        std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
-    oriented(&arcs, dir, Bytes::mib(64))
-}
-
-/// Pages that copy most of the links of a page shortly before them.
-fn crawl(pages: u64, dir: &Path) -> OrientedGraph {
-    let mut rows: Vec<Vec<u64>> = vec![vec![]];
-    for page in 1..pages {
-        let draw = |i: u64| mix(page << 8 | i);
-        let model = &rows[(page - 1).saturating_sub(draw(255) % 16) as usize];
-        let row = (0..4 + draw(254) % 28).map(|i| match draw(i) % 100 {
-            0..75 if !model.is_empty() => model[draw(128 + i) as usize % model.len()],
-            0..97 => page - 1 - draw(128 + i) % page.min(40),
-            _ => draw(128 + i) % page,
-        });
-        rows.push(row.collect());
-    }
-    let arcs: Vec<_> =
-        (0..).zip(rows).flat_map(|(page, row)| row.into_iter().map(move |successor| (page, successor))).collect();
-    oriented(&arcs, dir, Bytes::mib(64))
-}
-
-fn graphs(dir: &Path) -> Vec<Known> {
-    let stars = Family::Stars { leaves: parse_leaves("3-4-5-9").unwrap(), kind: StarKind::B1k };
-    let mut graphs: Vec<_> = [
-        Family::GapKron { scale: 12 },
-        Family::GapUrand { scale: 11 },
-        Family::KingsGrid { rows: 60, columns: 90 },
-        Family::RingLattice { vertices: 5000, k: 4 },
-        stars,
-    ]
-    .iter()
-    .map(|family| graph_of(family, dir))
-    .collect();
-    graphs.push(crawl(4000, dir));
-    graphs.into_iter().map(Known::new).collect()
 }
 
 /// Plans a graph with random settings, as rank ranges and as the parts of a partitioner, and checks both plans.

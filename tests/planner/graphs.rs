@@ -1,0 +1,133 @@
+//! Graphs whose partitions are planned, and the pass of a partition through a backend.
+
+use crate::common::sections::sections;
+use crate::common::{oriented, rows_of};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use std::path::Path;
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::ids::mix;
+use trimill::testing::control::Control;
+use trimill::testing::count::{Backend, Share};
+use trimill::testing::generate::{Family, StarKind, generate, parse_leaves};
+use trimill::testing::graph::OrientedGraph;
+use trimill::testing::partition::batch::kept;
+use trimill::testing::partition::locals::Locals;
+use trimill::testing::partition::prune::Prune;
+use trimill::testing::partition::sizes::PartitionSize;
+use trimill::testing::plan::{Cut, Plan};
+use trimill::testing::spill::{PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::stream::ranges::RankRange;
+use trimill::testing::stream::source::{PartitionSource, Spilled};
+use trimill::testing::stream::{Counted, count_partition};
+
+/// A graph, with its rows and triangles determined without the library's planner and counters.
+pub(crate) struct Known {
+    pub(crate) graph: OrientedGraph,
+    pub(crate) rows: Vec<Vec<u32>>,
+    pub(crate) triangles: u64,
+}
+
+impl Known {
+    pub(crate) fn new(graph: OrientedGraph) -> Self {
+        let rows = rows_of(&graph);
+        let common = |(a, b): (&[u32], &[u32])| a.iter().filter(|successor| b.binary_search(successor).is_ok()).count();
+        let of_row =
+            |row: &Vec<u32>| row.iter().map(|&successor| common((row, &rows[successor as usize])) as u64).sum::<u64>();
+        let triangles = rows.par_iter().map(of_row).sum();
+        Self { graph, rows, triangles }
+    }
+
+    /// Streams a rank range through `backend`.
+    pub(crate) fn pass_range(&self, plan: &Plan, part: u32, backend: &mut dyn Backend) -> Counted {
+        let Cut::Ranges(ranges, blocks) = &plan.cut else { panic!("no ranges") };
+        let source = RankRange::new(&self.graph, blocks, &ranges[part as usize]).unwrap();
+        passed(Box::new(source), backend)
+    }
+
+    /// Builds a partition's spill, and streams it through `backend`.
+    pub(crate) fn build_and_pass(
+        &self,
+        locals: &Locals,
+        part: u32,
+        (level, limit): (Prune, Bytes),
+        size: &PartitionSize,
+        backend: &mut dyn Backend,
+    ) -> (SpillSummary, Counted) {
+        let control = Control::silent();
+        let (found, _) = kept(&self.graph, locals, &[part], level, (Bytes::mib(1), &control)).unwrap();
+        let (resident, row_blocks) = sections(&self.rows, &found[0], locals, limit);
+        let (numbered, ranks) = (found[0].kept.count(), found[0].kept.members());
+        let row_block_arcs = row_blocks.iter().map(|row_block| row_block.view().size().arcs).sum::<u64>();
+        let found = (resident.size().locals, resident.size().arcs, u64::from(numbered), row_block_arcs);
+        assert_eq!(
+            found,
+            (size.locals, size.resident_arcs, size.numbered(), size.arcs_kept - size.resident_arcs),
+            "sizes are exact"
+        );
+        let header = PartitionHeader {
+            locals: size.locals as u32,
+            numbered,
+            proxies_induced: size.proxies_induced,
+            proxies_kept: size.proxies_kept,
+            arcs_induced: size.arcs_induced,
+            arcs_kept: size.arcs_kept,
+            ..PartitionHeader::default()
+        };
+        let mut writer = SpillWriter::in_memory("part", header).unwrap();
+        writer.ranks(ranks.into_iter()).unwrap();
+        writer.resident(&resident).unwrap();
+        row_blocks.iter().for_each(|row_block| writer.row_block(row_block).unwrap());
+        let spill = writer.finish().unwrap();
+        let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&spill).unwrap())), backend);
+        (spill, counted)
+    }
+}
+
+pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn Backend) -> Counted {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    count_partition(source.as_mut(), backend, Share::ALL, &pool, &Control::silent()).unwrap()
+}
+
+pub(crate) fn graph_of(family: &Family, dir: &Path) -> OrientedGraph {
+    let path = dir.join("graph.bin");
+    generate(family, None, &path, &Control::silent()).unwrap();
+    let id = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().unwrap()));
+    let arcs: Vec<_> =
+        std::fs::read(&path).unwrap().chunks_exact(8).map(|pair| (id(&pair[..4]), id(&pair[4..]))).collect();
+    oriented(&arcs, dir, Bytes::mib(64))
+}
+
+/// Pages that copy most of the links of a page shortly before them.
+pub(crate) fn crawl(pages: u64, dir: &Path) -> OrientedGraph {
+    let mut rows: Vec<Vec<u64>> = vec![vec![]];
+    for page in 1..pages {
+        let draw = |i: u64| mix(page << 8 | i);
+        let model = &rows[(page - 1).saturating_sub(draw(255) % 16) as usize];
+        let row = (0..4 + draw(254) % 28).map(|i| match draw(i) % 100 {
+            0..75 if !model.is_empty() => model[draw(128 + i) as usize % model.len()],
+            0..97 => page - 1 - draw(128 + i) % page.min(40),
+            _ => draw(128 + i) % page,
+        });
+        rows.push(row.collect());
+    }
+    let arcs: Vec<_> =
+        (0..).zip(rows).flat_map(|(page, row)| row.into_iter().map(move |successor| (page, successor))).collect();
+    oriented(&arcs, dir, Bytes::mib(64))
+}
+
+pub(crate) fn graphs(dir: &Path) -> Vec<Known> {
+    let stars = Family::Stars { leaves: parse_leaves("3-4-5-9").unwrap(), kind: StarKind::B1k };
+    let mut graphs: Vec<_> = [
+        Family::GapKron { scale: 12 },
+        Family::GapUrand { scale: 11 },
+        Family::KingsGrid { rows: 60, columns: 90 },
+        Family::RingLattice { vertices: 5000, k: 4 },
+        stars,
+    ]
+    .iter()
+    .map(|family| graph_of(family, dir))
+    .collect();
+    graphs.push(crawl(4000, dir));
+    graphs.into_iter().map(Known::new).collect()
+}
