@@ -9,6 +9,7 @@ pub mod numbering;
 mod offset;
 pub mod oriented;
 pub mod pass;
+mod reading;
 mod store;
 
 pub(crate) use codec::encode;

@@ -1,0 +1,277 @@
+//! Reads rows of an oriented graph: those of a range of ranks, decoded or as they are stored, and their lengths.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use trimill_kernels::CompactPart;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::codec;
+use super::layout::REMAKE;
+use super::offset::Offset;
+use super::oriented::OrientedGraph;
+use trimill_system::bytes::Bytes;
+use trimill_system::error::{Error, Result};
+use trimill_system::{lock, parallel};
+
+/// Buffers with which a thread reads and decodes blocks.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+    ends: Vec<u64>,
+    successors: Vec<u32>,
+}
+
+impl OrientedGraph {
+    /// How many successors the vertex of each rank has: 4 bytes each. Reads all rows once, in the current thread pool.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn out_degrees(&self) -> Result<Vec<u32>> {
+        let mut lengths = trimill_system::mapped::zeros(self.vertices() as usize);
+        let mut rest = &mut lengths[..];
+        let mut places = Vec::with_capacity(self.index.len());
+        for block in 0..self.index.len() {
+            let (mine, after) = std::mem::take(&mut rest).split_at_mut(self.index.ranks(block).len());
+            places.push((block, mine));
+            rest = after;
+        }
+        parallel::try_each_with(places, Vec::new, |buffer, (block, lengths)| {
+            let bytes = self.block(block, buffer)?;
+            let arcs = self.index.arcs(block);
+            codec::lengths(bytes, lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
+            Ok(())
+        })?;
+        Ok(lengths)
+    }
+
+    /// The number of arcs in all rows before that of `rank`, which is at most `n`. Reads a block unless `rank` begins one.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn first_arc(&self, rank: u32) -> Result<u64> {
+        if rank >= self.vertices() {
+            return Ok(self.edges());
+        }
+        let block = self.index.block_of(rank);
+        let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block));
+        match rank - first {
+            0 => Ok(arcs.start),
+            rows => Ok(arcs.start + self.row_ends(block)?[rows as usize - 1]),
+        }
+    }
+
+    /// The largest rank `to` above `from` such that `fits` accepts the numbers of rows and arcs of `from..to`; `from + 1` if not
+    /// even one row fits. `fits` must be monotonic: smaller numbers than accepted ones are accepted. Reads one or two blocks.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn last_fitting(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
+        let before = self.first_arc(from)?;
+        let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
+        if holds(self.vertices(), self.edges()) {
+            return Ok(self.vertices());
+        }
+        let block = self.index.last_where(self.index.block_of(from), holds);
+        let (first, arcs) = (self.index.ranks(block).start, self.index.arcs(block).start);
+        let ends = self.row_ends(block)?;
+        let skipped = (from.max(first) - first) as usize;
+        let rows = ends[skipped..].iter().zip(first + skipped as u32 + 1..);
+        let fitting = rows.take_while(|&(end, rank)| holds(rank, arcs + end)).count();
+        Ok((first + (skipped + fitting) as u32).max(from + 1))
+    }
+
+    /// As [`Self::last_fitting`], but `to` begins a file block or is `n`, and the range has at least one block. Reads nothing if
+    /// `from` begins a block.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn last_fitting_block(&self, from: u32, fits: impl Fn(u64, u64) -> bool) -> Result<u32> {
+        let before = self.first_arc(from)?;
+        let holds = |rank: u32, arc: u64| fits(u64::from(rank - from), arc - before);
+        if holds(self.vertices(), self.edges()) {
+            return Ok(self.vertices());
+        }
+        let first = self.index.block_of(from);
+        let last = self.index.last_where(first, holds);
+        Ok(self.index.ranks(if last == first { first } else { last - 1 }).end)
+    }
+
+    /// The end of each row of a block, in arcs from the block's first.
+    fn row_ends(&self, block: usize) -> Result<Arc<[u64]>> {
+        if let Some((_, ends)) = lock(&self.lengths).as_ref().filter(|(of, _)| *of == block) {
+            return Ok(Arc::clone(ends));
+        }
+        let mut lengths = vec![0; self.index.ranks(block).len()];
+        let (mut buffer, arcs) = (Vec::new(), self.index.arcs(block));
+        let bytes = self.block(block, &mut buffer)?;
+        codec::lengths(bytes, &mut lengths, arcs.end - arcs.start).map_err(|wrong| self.wrong(block, wrong))?;
+        let mut end = 0;
+        let end_of = |length: u32| {
+            end += u64::from(length);
+            end
+        };
+        let ends: Arc<[u64]> = lengths.into_iter().map(end_of).collect();
+        *lock(&self.lengths) = Some((block, Arc::clone(&ends)));
+        Ok(ends)
+    }
+
+    /// Reads the rows of `ranks`: their begins, counted from 0 and with one more at the end, into `begins`, and their successors,
+    /// whose number [`Self::first_arc`] gives, into `successors`. Blocks are read and decoded by all threads of the current pool,
+    /// directly into place. Takes `O(rows + arcs)` time, and a block per thread in addition to the result.
+    ///
+    /// # Errors
+    /// [`trimill_system::error::Kind::Data`] if the file cannot be read, a block is damaged, or its rows are not those of an oriented
+    /// graph.
+    pub fn read<O: Offset>(&self, ranks: Range<u32>, begins: &mut [O], successors: &mut [u32]) -> Result<()> {
+        begins[0] = O::of(0);
+        if ranks.is_empty() {
+            return Ok(());
+        }
+        let (begin, end) = (self.first_arc(ranks.start)?, self.first_arc(ranks.end)?);
+        let (mut ends_left, mut successors_left) = (&mut begins[1..], successors);
+        let mut parts = Vec::new();
+        for block in self.index.block_of(ranks.start)..=self.index.block_of(ranks.end - 1) {
+            let (rows, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let rows = rows.start.max(ranks.start)..rows.end.min(ranks.end);
+            let arcs = arcs.start.max(begin)..arcs.end.min(end);
+            let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(rows.len());
+            let (mine, rest) = std::mem::take(&mut successors_left).split_at_mut((arcs.end - arcs.start) as usize);
+            parts.push((block, rows, arcs.start - begin, ends, mine));
+            (ends_left, successors_left) = (after, rest);
+        }
+        parallel::try_each_with(parts, Scratch::default, |scratch, (block, rows, base, ends, successors)| {
+            self.decode(block, rows, base, ends, successors, scratch)
+        })
+    }
+
+    /// Reads the rows `rows` of a block; `base` arcs of the requested rows come before them.
+    fn decode<O: Offset>(
+        &self,
+        block: usize,
+        rows: Range<u32>,
+        base: u64,
+        ends: &mut [O],
+        into: &mut [u32],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Scratch { bytes, lengths, ends: all_ends, successors } = scratch;
+        let (bytes, longest) = (self.block(block, bytes)?, self.layout.longest_row);
+        let (all, arcs) = (self.index.ranks(block), self.index.arcs(block));
+        let wrong = |wrong| self.wrong(block, wrong);
+        if rows == all {
+            return codec::decode(bytes, all.start, longest, base, ends, (lengths, into)).map_err(wrong);
+        }
+        all_ends.resize(all.len(), 0);
+        successors.resize((arcs.end - arcs.start) as usize, 0);
+        codec::decode(bytes, all.start, longest, 0, all_ends, (lengths, successors)).map_err(wrong)?;
+        let (from, to) = ((rows.start - all.start) as usize, (rows.end - all.start) as usize);
+        let begin = if from == 0 { 0 } else { all_ends[from - 1] };
+        ends.iter_mut().zip(&all_ends[from..to]).for_each(|(place, end)| *place = O::of(base + end - begin));
+        into.copy_from_slice(&successors[begin as usize..begin as usize + into.len()]);
+        Ok(())
+    }
+
+    /// Whether `rank` begins a file block, or is `n`.
+    pub fn begins_block(&self, rank: u32) -> bool {
+        rank >= self.vertices() || self.index.ranks(self.index.block_of(rank)).start == rank
+    }
+
+    /// The most stored bytes of a file block, and the most bytes of one as plain rows with offsets of 64 bits.
+    pub fn largest_block(&self) -> [Bytes; 2] {
+        let blocks = || 0..self.index.len();
+        let stored = |i| self.index.bytes(i).end - self.index.bytes(i).start;
+        let plain =
+            |i| 8 * (self.index.ranks(i).len() as u64 + 1) + 4 * (self.index.arcs(i).end - self.index.arcs(i).start);
+        [blocks().map(stored).max(), blocks().map(plain).max()].map(|most| Bytes(most.unwrap_or(0)))
+    }
+
+    /// The bytes of the file blocks with the rows of `ranks`, which are whole file blocks.
+    pub fn stored_of(&self, ranks: &Range<u32>) -> Bytes {
+        let end = |rank| if rank >= self.vertices() { self.index.len() } else { self.index.block_of(rank) };
+        let blocks = end(ranks.start)..end(ranks.end);
+        Bytes(blocks.map(|i| self.index.bytes(i).end - self.index.bytes(i).start).sum())
+    }
+
+    /// Reads the file blocks with the rows of `ranks`, which are whole file blocks, as they are stored: their bytes, whose number
+    /// [`Self::stored_of`] gives, into `bytes`, and the begins of their rows, counted from `before`, into `begins`. Returns what a
+    /// device needs to decode them. Blocks are read by all threads of the current pool; of their rows only the lengths are
+    /// decoded.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_stored<O: Offset>(
+        &self,
+        ranks: Range<u32>,
+        before: u64,
+        begins: &mut [O],
+        bytes: &mut [u8],
+    ) -> Result<Vec<CompactPart>> {
+        begins[0] = O::of(before);
+        if ranks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blocks = self.index.block_of(ranks.start)..self.index.block_of(ranks.end - 1) + 1;
+        let (first_byte, first_arc) = (self.index.bytes(blocks.start).start, self.index.arcs(blocks.start).start);
+        let (mut ends_left, mut bytes_left) = (&mut begins[1..], bytes);
+        let mut parts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let length = self.index.bytes(block).end - self.index.bytes(block).start;
+            let (ends, after) = std::mem::take(&mut ends_left).split_at_mut(self.index.ranks(block).len());
+            let (mine, rest) = std::mem::take(&mut bytes_left).split_at_mut(length as usize);
+            parts.push((block, ends, mine));
+            (ends_left, bytes_left) = (after, rest);
+        }
+        let read = |lengths: &mut Vec<u32>, (block, ends, mine): (usize, &mut [O], &mut [u8])| {
+            self.store.read(self.index.bytes(block), mine)?;
+            self.check(block, mine)?;
+            let (rows, arcs) = (self.index.ranks(block), self.index.arcs(block));
+            let wrong = |wrong| self.wrong(block, wrong);
+            lengths.resize(rows.len(), 0);
+            let taken = codec::lengths(mine, lengths, arcs.end - arcs.start).map_err(wrong)?;
+            codec::check_numbers(&mine[taken..], arcs.end - arcs.start).map_err(wrong)?;
+            if (rows.start..).zip(&*lengths).any(|(rank, &length)| length > rank.min(self.layout.longest_row)) {
+                return Err(wrong("rows that do not ascend to smaller ranks"));
+            }
+            let mut end = before + (arcs.start - first_arc);
+            for (place, &length) in ends.iter_mut().zip(&*lengths) {
+                end += u64::from(length);
+                *place = O::of(end);
+            }
+            let begin = self.index.bytes(block).start - first_byte;
+            Ok(CompactPart {
+                begin: (begin + taken as u64) as u32,
+                end: (begin + mine.len() as u64) as u32,
+                row: rows.start - ranks.start,
+                rows: rows.len() as u32,
+                arc: (arcs.start - first_arc) as u32,
+                arcs: (arcs.end - arcs.start) as u32,
+                bound: rows.start,
+                bound_step: 1,
+            })
+        };
+        parallel::try_map_with(parts, Vec::new, read)
+    }
+
+    /// The bytes of a block, checked.
+    fn block<'a>(&'a self, block: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+        let bytes = self.store.bytes(self.index.bytes(block), buffer)?;
+        self.check(block, bytes)?;
+        Ok(bytes)
+    }
+
+    /// Checks the bytes of a block if they come from a file; blocks in memory were made by this process.
+    fn check(&self, block: usize, bytes: &[u8]) -> Result<()> {
+        match self.path().is_some() && xxh3_64(bytes) != self.index.checksum(block) {
+            true => Err(self.wrong(block, "another checksum than the index says: it is damaged")),
+            false => Ok(()),
+        }
+    }
+
+    fn wrong(&self, block: usize, what: &str) -> Error {
+        let path = self.path().unwrap_or(Path::new("the graph in memory"));
+        Error::data(path, format!("file block {block} of {} has {what}", self.index.len())).advice(REMAKE)
+    }
+}
