@@ -1,4 +1,4 @@
-//! The interface of a source of arcs for the next stage. Files are such sources, and edges in memory ([`memory`]).
+//! The interface of a source of arcs for the next stage. Files are such sources, and edges in memory (`memory.rs`).
 
 pub mod column;
 pub mod csr;

@@ -4,7 +4,7 @@
 //! (`u64`), loops and duplicates included, delivered in batches from many threads. Ids are those of the file: 1-based
 //! in Matrix Market and METIS, 0-based in BVGraph, `.sg` and SciPy matrices, as stored in lists of edges.
 //!
-//! [`Source::open`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
+//! Opening a [`Source`] detects the format (`detect`) and reads the header; [`Source::scan`] reads all and may be called
 //! again. Memory is bounded by threads x (a window of 8 MiB and a batch), whatever the size of the file.
 //!
 //! | module | what it reads |

@@ -1,7 +1,7 @@
 //! Inputs that store rows: all successors of a vertex together, the vertices in the order of their ids.
 //!
 //! An input that lists every edge from both ends, with ascending rows, is clean already, and can be oriented row by row
-//! without sorting arcs first ([`crate::orient::rows`]). Only the form is guaranteed here: the reader of the rows has to check
+//! without sorting arcs first (`src/orient/rows.rs` of `trimill`). Only the form is guaranteed here: the reader of the rows has to check
 //! that they ascend, that successors are vertices and that arcs have their reverse. An inconsistent input has no rows;
 //! [`super::ArcSource::scan`](super::arcs::ArcSource::scan) then reports what is wrong.
 

@@ -18,7 +18,7 @@ pub trait Column: Send + Sync {
     /// Fills `ids` with the numbers from place `first` on.
     ///
     /// # Errors
-    /// [`Kind::Data`](crate::Kind::Data): a number that is no id ([`Self::id`]); places that do not exist ([`Self::places`]).
+    /// [`Kind::Data`](trimill_system::error::Kind::Data): a number that is no id ([`Self::id`]); places that do not exist ([`Self::places`]).
     fn read(&self, first: u64, ids: &mut [u64]) -> Result<()>;
 
     /// The bytes of a number, for reports.
@@ -29,7 +29,7 @@ pub trait Column: Send + Sync {
     /// The number in a place as an id.
     ///
     /// # Errors
-    /// [`Kind::Data`](crate::Kind::Data): a number that is negative, with its place.
+    /// [`Kind::Data`](trimill_system::error::Kind::Data): a number that is negative, with its place.
     #[inline]
     fn id(number: i128, place: u64) -> Result<u64>
     where
@@ -41,7 +41,7 @@ pub trait Column: Send + Sync {
     /// The places from `first` on that `count` numbers have.
     ///
     /// # Errors
-    /// [`Kind::Data`](crate::Kind::Data): there are not so many.
+    /// [`Kind::Data`](trimill_system::error::Kind::Data): there are not so many.
     fn places(&self, first: u64, count: usize) -> Result<Range<usize>> {
         let len = self.len();
         let end = first.checked_add(count as u64).filter(|&end| end <= len);

@@ -16,7 +16,7 @@ pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
 /// A graph that the caller holds: arcs `(tail, head)`, numbered from 0, that can be read from any number on, many times, by many
 /// threads. It may be directed, and have loops and repeated arcs.
 ///
-/// [`Pairs`](crate::Pairs) and [`Csr`](crate::Csr) are sources for arrays. What else stores edges can be one, too:
+/// [`Pairs`](super::pairs::Pairs) and [`Csr`](super::csr::Csr) are sources for arrays. What else stores edges can be one, too:
 ///
 /// ```
 /// use std::ops::Range;
@@ -52,7 +52,7 @@ pub trait EdgeSource: Send + Sync {
     /// threads at once. Ids are below 2^64 - 1.
     ///
     /// # Errors
-    /// Its own, of kind [`Data`](crate::Kind::Data), for arcs that are wrong; those of `take`, which end the reading.
+    /// Its own, of kind [`Data`](trimill_system::error::Kind::Data), for arcs that are wrong; those of `take`, which end the reading.
     fn read(&self, arcs: Range<u64>, take: &mut TakeArcs<'_>) -> Result<()>;
 
     /// Where arcs come in the order of their tails: the number of arcs whose tail is at most `tail`. To be given for all

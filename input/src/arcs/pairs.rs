@@ -27,7 +27,7 @@ impl<'a> Pairs<'a> {
     /// The edges `(tails[i], heads[i])`. Time: constant.
     ///
     /// # Errors
-    /// [`Kind::Data`](crate::Kind::Data): columns of different lengths.
+    /// [`Kind::Data`](trimill_system::error::Kind::Data): columns of different lengths.
     pub fn new(tails: impl Column + 'a, heads: impl Column + 'a) -> Result<Self> {
         if tails.len() != heads.len() {
             return Err(Error::data("edges", format!("{} tails and {} heads", tails.len(), heads.len()))
