@@ -65,7 +65,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn windows_of_any_size_give_the_same_arcs_of_real_graphs() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
     for (name, count, smallest) in [
         ("karate.mtx", 78, 1),
         ("chesapeake.mtx", 170, 1),
