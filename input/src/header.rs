@@ -21,7 +21,7 @@ use trimill_system::lock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Header {
-    /// A header, whatever stands in it.
+    /// A header, whatever its numbers are.
     Yes,
     /// An arc.
     No,
@@ -42,7 +42,7 @@ impl Header {
     /// What it says, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Yes => "a header, whatever stands in it",
+            Self::Yes => "a header, whatever its numbers are",
             Self::No => "an arc",
         }
     }

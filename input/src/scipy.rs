@@ -4,7 +4,7 @@
 //! stored zero is an edge, as in `networkx.from_scipy_sparse_array`, and in SciPy's own `csgraph`, where it is one of weight 0. The number of rows
 //! is that of the vertices. All that is read is checked: indices are inside of the matrix, `indptr` ascends from 0 to their number.
 //!
-//! Arrays are used where they lie in the file; compressed ones are unpacked to anonymous files. All threads read; memory: three windows a
+//! Arrays that are stored without compression are read from the file itself; compressed ones are unpacked to anonymous files. All threads read; memory: three windows a
 //! thread. Time: `indptr` is read once more by the first scan, and all arrays when they are opened, to verify their checksums.
 
 mod arrays;

@@ -52,7 +52,7 @@ pub struct Tables {
     pub output: OutputTable,
     /// Where prepared graphs are kept for the next job on the same input.
     pub cache: CacheTable,
-    /// Where temporary files of the preparation lie.
+    /// The directory of temporary files, and what prepares the graph.
     pub work: WorkTable,
     /// Where the job is resumed.
     pub run: RunTable,
@@ -81,7 +81,7 @@ pub struct JobEntry {
     pub output: OutputTable,
     /// Where prepared graphs are kept for the next job on the same input.
     pub cache: CacheTable,
-    /// Where temporary files of the preparation lie.
+    /// The directory of temporary files, and what prepares the graph.
     pub work: WorkTable,
     /// Where the job is resumed.
     pub run: RunTable,

@@ -7,12 +7,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod devices;
+mod draws;
 mod graphs;
 
 use common::job::{data, job, program};
 use rayon::prelude::*;
 use trimill::testing::bytes::Bytes;
-use trimill::testing::clean::ids::mix;
 use trimill::testing::control::Control;
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::count::{Backend, Footprint};
@@ -20,7 +20,6 @@ use trimill::testing::engine::Engine;
 use trimill::testing::error::{Kind, Result};
 use trimill::testing::generate::Family;
 use trimill::testing::job::Stream;
-use trimill::testing::partition::assignment::Assignment;
 use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::Ranks;
 use trimill::testing::partition::sizes::PartitionSize;
@@ -29,56 +28,13 @@ use trimill::testing::plan::estimate::Machine;
 use trimill::testing::plan::predict::Prediction;
 use trimill::testing::plan::ranges::ranges;
 use trimill::testing::plan::sets::{Vertices, assigned, sets};
-use trimill::testing::plan::{Assign, BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, is_ample, replan};
+use trimill::testing::plan::{BudgetFrom, Cut, Limits, Plan, RecordedCut, floor, is_ample, replan};
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::Counted;
 
 use devices::{Device, Holder};
+use draws::{Draws, Partitioner};
 use graphs::{Known, crawl, graph_of, graphs};
-
-/// The random numbers of a case.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0) % end
-    }
-
-    /// A number between the two; small ones are more likely.
-    fn between(&mut self, least: Bytes, most: Bytes) -> Bytes {
-        let share = self.below(1000) * self.below(1000);
-        Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * u128::from(share) / 1_000_000) as u64)
-    }
-}
-
-/// A partitioner of the crate `partitioners`.
-struct Partitioner<'g> {
-    vertices: &'g Vertices,
-    way: u64,
-    parts: Option<u32>,
-}
-
-impl Assign for Partitioner<'_> {
-    fn assign(&self, parts: u32) -> Result<Assignment> {
-        let n = self.vertices.order.len() as u32;
-        let part_of = match self.way {
-            0 => trimill_partitioners::random(n, parts, 7),
-            1 => trimill_partitioners::contiguous_vertices(n, parts),
-            _ => {
-                let weight = |id: u32| 16 + 4 * u64::from(self.vertices.out_degrees[id as usize]);
-                trimill_partitioners::contiguous_by_weight(n, parts, weight)
-            }
-        };
-        Ok(Assignment::new(part_of, parts))
-    }
-    fn is_cheap(&self) -> bool {
-        true
-    }
-    fn parts(&self) -> Option<u32> {
-        self.parts
-    }
-}
 
 /// Whether `planned` is within 5% of `actual`.
 fn near(planned: u64, actual: u64) -> bool {

@@ -1,4 +1,4 @@
-//! The elements of a NumPy array of integers, which lie in a file from some place on.
+//! The elements of a NumPy array of integers in a file, which begin at some offset.
 
 use super::header::{Header, MOST};
 use crate::file::InputFile;

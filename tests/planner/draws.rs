@@ -1,0 +1,52 @@
+//! What is drawn for a case: numbers, and a partitioner.
+
+use trimill::testing::bytes::Bytes;
+use trimill::testing::clean::ids::mix;
+use trimill::testing::error::Result;
+use trimill::testing::partition::assignment::Assignment;
+use trimill::testing::plan::Assign;
+use trimill::testing::plan::sets::Vertices;
+
+/// The random numbers of a case.
+pub(crate) struct Draws(pub(crate) u64);
+
+impl Draws {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0) % end
+    }
+
+    /// A number between the two; small ones are more likely.
+    pub(crate) fn between(&mut self, least: Bytes, most: Bytes) -> Bytes {
+        let share = self.below(1000) * self.below(1000);
+        Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * u128::from(share) / 1_000_000) as u64)
+    }
+}
+
+/// A partitioner of the crate `partitioners`.
+pub(crate) struct Partitioner<'g> {
+    pub(crate) vertices: &'g Vertices,
+    pub(crate) way: u64,
+    pub(crate) parts: Option<u32>,
+}
+
+impl Assign for Partitioner<'_> {
+    fn assign(&self, parts: u32) -> Result<Assignment> {
+        let n = self.vertices.order.len() as u32;
+        let part_of = match self.way {
+            0 => trimill_partitioners::random(n, parts, 7),
+            1 => trimill_partitioners::contiguous_vertices(n, parts),
+            _ => {
+                let weight = |id: u32| 16 + 4 * u64::from(self.vertices.out_degrees[id as usize]);
+                trimill_partitioners::contiguous_by_weight(n, parts, weight)
+            }
+        };
+        Ok(Assignment::new(part_of, parts))
+    }
+    fn is_cheap(&self) -> bool {
+        true
+    }
+    fn parts(&self) -> Option<u32> {
+        self.parts
+    }
+}
