@@ -12,7 +12,20 @@ type Setting = (&'static str, &'static str, &'static [&'static str], &'static [&
 
 const INPUT: &str = "input.path = 'g.txt'";
 const SIZES: [&[&str]; 2] = [
-    &["1", "1073741824", "'512MiB'", "'16GB'", "'16 gb'", "'1073741824'", "'0.5GiB'", "'.5k'", "'7B'", "'1EiB'"],
+    &[
+        "1",
+        "1073741824",
+        "'512MiB'",
+        "'16GB'",
+        "'16 gb'",
+        "'1073741824'",
+        "'0.5GiB'",
+        "'.5k'",
+        "'7B'",
+        "'1EiB'",
+        "1152921504606846977",
+        "'20EiB'",
+    ],
     &["0", "-5", "1.5", "'0'", "'0.0 MiB'", "'-1'", "''", "'lots'", "'3 parsecs'", "'1.5'", "'5MBs'", "true", "[1]"],
 ];
 const DIRS: [&[&str]; 2] = [&["'d'", "'/d'", "'./x/../d'"], &["''", "3", "true", "['d']"]];
@@ -144,8 +157,11 @@ fn schema_and_program_say_the_same_of_every_setting() {
     let mut wrong = Vec::new();
     let mut values = 0;
     for (key, beside, right, others) in SETTINGS {
-        let right = right.iter().map(|value| (value, true));
-        for (value, expected) in right.chain(others.iter().map(|value| (value, false))) {
+        // A schema cannot tell 8.0 from 8.
+        let whole = right.iter().filter(|value| value.parse().is_ok_and(|number: u64| number < 1 << 53));
+        let whole = whole.map(|value| (format!("{value}.0"), true));
+        let right = right.iter().map(|value| (value.to_string(), true));
+        for (value, expected) in right.chain(whole).chain(others.iter().map(|value| (value.to_string(), false))) {
             let text = format!("[[job]]\n{beside}\n{key} = {value}\n");
             let job: Value = serde_json::to_value(toml::from_str::<toml::Table>(&text).unwrap()).unwrap();
             let found = (validator.is_valid(&job), !refused(dir.path(), &text));
@@ -157,6 +173,24 @@ fn schema_and_program_say_the_same_of_every_setting() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(values > 200, "{values} values");
+    // A setting of METIS needs METIS, in the job itself or for all jobs; for all jobs it means those that have METIS.
+    let (metis, random) = ("partition.partitioner = 'metis'", "partition.partitioner = 'random'");
+    let contract = "partition.metis.contract = 4";
+    for (defaults, job, expected) in [
+        ("", &[contract][..], false),
+        ("", &[contract, random], false),
+        ("", &[contract, metis], true),
+        (metis, &[contract], true),
+        (metis, &[contract, random], false),
+        (random, &[contract], false),
+        (random, &[contract, metis], true),
+        (contract, &[random], true),
+        (contract, &[], true),
+    ] {
+        let text = format!("[defaults]\n{defaults}\n[[job]]\ninput.path = 'g.txt'\n{}\n", job.join("\n"));
+        let json: Value = serde_json::to_value(toml::from_str::<toml::Table>(&text).unwrap()).unwrap();
+        assert_eq!((validator.is_valid(&json), !refused(dir.path(), &text)), (expected, expected), "{text}");
+    }
     // Settings that do not exist.
     for text in [
         "[[job]]\ninput.path = 'g.txt'\ncolour = 3",

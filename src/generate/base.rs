@@ -18,7 +18,7 @@ use trimill_system::parallel;
 
 /// A simple undirected graph from which another is made.
 pub trait BaseGraph: Sync {
-    /// Ids are below this number.
+    /// The number of its vertices, each of which has an edge. Ids are below it.
     fn vertices(&self) -> u64;
 
     /// How many undirected edges it has.
@@ -132,7 +132,8 @@ impl Sequence for Product<'_> {
             (Some(triangles), Some(factor)) => triangles.checked_mul(factor),
             _ => None,
         };
-        Known { vertices: None, edges: Some(self.edges.into()), triangles }
+        // The base has no isolated vertices, so the product has none.
+        Known { vertices: Some(self.vertices), edges: Some(self.edges.into()), triangles }
     }
 
     fn append(&self, range: Range<u64>, out: &mut Vec<[u64; 2]>) {

@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use trimill_partitioners::MAX_PARTS;
+use trimill_system::whole::exact;
 
 use super::suggest;
 
@@ -187,6 +188,10 @@ impl<'de> Deserialize<'de> for Parts {
                 let number =
                     u64::try_from(number).map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))?;
                 self.visit_u64(number)
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Parts, E> {
+                let whole = exact(number).ok_or_else(|| E::invalid_type(de::Unexpected::Float(number), &self))?;
+                self.visit_i64(whole)
             }
         }
         deserializer.deserialize_any(Typed)

@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use trimill_system::whole::exact;
 
 /// The GPUs that count, by the driver's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +81,8 @@ impl<'de> Deserialize<'de> for Devices {
             fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Devices, A::Error> {
                 let mut list = Vec::new();
                 while let Some(number) = sequence.next_element()? {
-                    list.push(number);
+                    let device = exact(number).and_then(|device| u32::try_from(device).ok());
+                    list.push(device.ok_or_else(|| de::Error::invalid_value(de::Unexpected::Float(number), &self))?);
                 }
                 if list.is_empty() {
                     return Err(de::Error::invalid_length(0, &self));

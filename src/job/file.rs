@@ -22,6 +22,7 @@ use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header};
 use trimill_system::bytes::Bytes;
 use trimill_system::error::{Error, Result};
+use trimill_system::whole::whole;
 
 /// A job file: settings for all jobs, and the jobs.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -116,6 +117,7 @@ pub struct PartitionTable {
     /// The number of partitions; default `auto`.
     pub parts: Option<Parts>,
     /// The seed of `random` and `metis`; default 1.
+    #[serde(deserialize_with = "whole")]
     pub seed: Option<u64>,
     /// The prune level; default `direct`. Named, partitions are spilled.
     pub prune: Option<Prune>,
@@ -129,6 +131,7 @@ pub struct PartitionTable {
 pub struct MetisTable {
     /// Joins runs of so many consecutive vertices before METIS sees the graph.
     #[schemars(range(max = 4_294_967_295_u32))]
+    #[serde(deserialize_with = "whole")]
     pub contract: Option<NonZeroU32>,
 }
 
@@ -172,15 +175,19 @@ pub struct CountTable {
     pub method: Option<String>,
     /// Threads of a block on a GPU: a multiple of 32, up to 1024; default: the method's, 128 for `lstc`.
     #[schemars(range(min = 32, max = 1024), extend("multipleOf" = 32))]
+    #[serde(deserialize_with = "whole")]
     pub block_threads: Option<u32>,
     /// Entries of a row that method `lstc` keeps in shared memory at a time: 64 to 1024, or 0 to read rows from device memory;
     /// default 128.
     #[schemars(schema_with = "tile")]
+    #[serde(deserialize_with = "whole")]
     pub tile: Option<u32>,
     /// Seconds without an answer after which a GPU is abandoned; default 600.
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[serde(deserialize_with = "whole")]
     pub device_timeout: Option<NonZeroU32>,
     /// The number of CPU threads; default: all cores.
+    #[serde(deserialize_with = "whole")]
     pub threads: Option<NonZeroUsize>,
 }
 
@@ -254,12 +261,15 @@ pub struct ClusterTable {
     pub engine: Option<Scheduler>,
     /// How many tasks count; default: one for each partition of the plan.
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[serde(deserialize_with = "whole")]
     pub shards: Option<NonZeroU32>,
     /// GPUs of a task, 0 for a count on the CPU; default 1.
     #[schemars(range(max = 4_294_967_295_u32))]
+    #[serde(deserialize_with = "whole")]
     pub gpus_per_task: Option<u32>,
     /// Cores of a task; default 4.
     #[schemars(range(min = 1, max = 4_294_967_295_u32))]
+    #[serde(deserialize_with = "whole")]
     pub cpus_per_task: Option<NonZeroU32>,
     /// The most time of a task, as Slurm writes it; default: the cluster's.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$"))]

@@ -1,7 +1,7 @@
 //! A resolved job: every choice made, every contradiction refused.
 //!
 //! Invariants of a [`Job`] that [`Job::resolve`] made: at least one input, standard input only alone; budgets and block
-//! sizes above zero and at most 1 EiB; relative paths taken from the base folder. Whether files exist is checked later, by
+//! sizes above zero, and larger ones than 1 EiB lowered to that; relative paths taken from the base folder. Whether files exist is checked later, by
 //! [`Job::check_files`], because a batch goes on when one job's input is missing.
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -134,10 +134,7 @@ impl Job {
         };
         let bytes = |bytes: Option<Bytes>, what: &str| match bytes {
             Some(Bytes::ZERO) => Err(refuse(format!("{what} is 0")).expected("a size such as 512MiB")),
-            Some(bytes) if bytes > MOST_MEMORY => {
-                Err(refuse(format!("{what} is {bytes}")).expected(format!("at most {MOST_MEMORY}")))
-            }
-            other => Ok(other),
+            other => Ok(other.map(|bytes| bytes.min(MOST_MEMORY))),
         };
 
         let inputs: Vec<PathBuf> = match (&typed.input.path, &typed.input.paths) {

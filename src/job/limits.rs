@@ -4,7 +4,8 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use trimill_system::bytes::{Bytes, PATTERN};
 
-/// The largest budget: more than any machine has, and small enough for sums and shares of it to stay below 2^64.
+/// The largest budget, to which larger ones are lowered: more than any machine has, and small enough for sums and shares of it to stay
+/// below 2^64.
 pub(super) const MOST_MEMORY: Bytes = Bytes(1 << 60);
 
 /// A size above zero.
@@ -12,7 +13,6 @@ pub(super) fn budget(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "integer", "null"],
         "minimum": 1,
-        "maximum": MOST_MEMORY.get(),
         "pattern": format!("^(?![0.]*[^0-9.]*$){}", PATTERN.trim_start_matches('^'))
     })
 }

@@ -10,6 +10,17 @@ pub fn schema<'a>(methods: impl Iterator<Item = &'a str>) -> String {
     if let Some(method) = schema.pointer_mut("/$defs/CountTable/properties/method") {
         method["enum"] = methods.map(|name| json!(name)).chain([json!(null)]).collect();
     }
+    // Settings of METIS in a job whose partitioner is another one; those in `[defaults]` are for the jobs that have it.
+    let metis = json!({ "properties": { "partitioner": { "const": "metis" } }, "required": ["partitioner"] });
+    let default = json!({ "not": { "required": ["partitioner"] } });
+    let contracted = json!({ "properties": { "metis": { "required": ["contract"] } }, "required": ["metis"] });
+    let jobs = |partition: serde_json::Value| {
+        let of_job = json!({ "properties": { "partition": { "if": contracted, "then": partition } } });
+        json!({ "properties": { "job": { "items": of_job } } })
+    };
+    schema["if"] = json!({ "properties": { "defaults": { "properties": { "partition": metis }, "required": ["partition"] } }, "required": ["defaults"] });
+    schema["then"] = jobs(json!({ "anyOf": [metis, default] }));
+    schema["else"] = jobs(metis);
     let mut text = format!("{schema:#}");
     text.push('\n');
     text

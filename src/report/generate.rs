@@ -20,7 +20,7 @@ pub struct GenerateReport {
     pub pairs_written: u64,
     /// The file's size.
     pub bytes: Bytes,
-    /// Vertices, isolated ones included; null where unknown.
+    /// Vertices of the clean graph; null where unknown.
     pub vertices: Option<u64>,
     /// Edges of the clean graph; null where unknown.
     pub edges: Option<u128>,

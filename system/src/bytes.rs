@@ -8,6 +8,8 @@ use std::str::FromStr;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::whole::exact;
+
 /// A number of bytes.
 ///
 /// Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
@@ -83,6 +85,11 @@ impl Visitor<'_> for Typed {
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Bytes, E> {
         let bytes = u64::try_from(number).map(Bytes);
         bytes.map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Bytes, E> {
+        let whole = exact(number).ok_or_else(|| E::invalid_type(de::Unexpected::Float(number), &self))?;
+        self.visit_i64(whole)
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Bytes, E> {

@@ -4,7 +4,7 @@
 //! | module | what it has |
 //! | --- | --- |
 //! | `error`, `text`, `path_text` | errors with the file, what was found, what was expected and what to do; text that a terminal can show |
-//! | `bytes`, `hex` | sizes in bytes; numbers and bytes as hexadecimal digits |
+//! | `bytes`, `hex`, `whole` | sizes in bytes; numbers and bytes as hexadecimal digits; whole numbers in settings |
 //! | `control`, `timeline` | stopping a job and its progress; what ran when |
 //! | `disk`, `sealed` | all writes to disk; JSON files with a checksum |
 //! | `mapped`, `memory` | memory maps, large arrays of zeros; the memory of the host that a job uses |
@@ -26,6 +26,7 @@ pub mod sealed;
 pub mod text;
 pub mod threads;
 pub mod timeline;
+pub mod whole;
 
 /// Locks a mutex. A thread that panicked while it held the lock makes the job fail as a whole, so what it left behind
 /// is never used for a result and the poison needs no handling of its own.

@@ -88,8 +88,9 @@ fn refuse(error: &clap::Error, as_json: bool, out: &mut dyn Write, err: &mut dyn
 
 fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn Write) -> Result<Outcome> {
     let mode = if global.quiet { ProgressMode::None } else { global.progress };
-    let progress = Progress::new(mode, io::stderr().is_terminal());
-    log(global, &progress);
+    let terminal = Terminal::of_standard_error();
+    let progress = Progress::new(mode, terminal.moves_cursor);
+    log(global, &progress, terminal.colors);
     let stop = Arc::new(AtomicBool::new(false));
     if !matches!(command, Command::MetisChild { .. }) {
         signals::install(&stop)?;
@@ -100,8 +101,28 @@ fn execute(command: Command, global: &Global, out: &mut dyn Write, err: &mut dyn
     commands::run(&Pipeline::of_this_program(), command, &mut context)
 }
 
+/// What standard error shows.
+#[derive(Debug, PartialEq)]
+struct Terminal {
+    /// Whether lines can be drawn over.
+    moves_cursor: bool,
+    colors: bool,
+}
+
+impl Terminal {
+    fn of_standard_error() -> Self {
+        Self::new(io::stderr().is_terminal(), |name| std::env::var_os(name))
+    }
+
+    /// `TERM=dumb`: a terminal that only appends text. `NO_COLOR`, not empty: no colors (<https://no-color.org>).
+    fn new(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let moves_cursor = terminal && variable("TERM").is_none_or(|name| name != "dumb");
+        Self { moves_cursor, colors: moves_cursor && variable("NO_COLOR").is_none_or(|value| value.is_empty()) }
+    }
+}
+
 /// Log lines go to standard error; bars are hidden while they are written.
-fn log(global: &Global, progress: &Progress) {
+fn log(global: &Global, progress: &Progress, colors: bool) {
     let level = match (global.quiet, global.verbose) {
         (true, _) => LevelFilter::ERROR,
         (false, 0) => LevelFilter::WARN,
@@ -112,10 +133,8 @@ fn log(global: &Global, progress: &Progress) {
     let writer = progress.log_writer();
     let notes = if global.quiet { level } else { level.max(LevelFilter::INFO) };
     let shown = Targets::new().with_default(level).with_target(trimill::program::NOTE, notes);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_target(false)
-        .with_ansi(io::stderr().is_terminal())
-        .with_writer(move || writer.clone());
+    let lines =
+        tracing_subscriber::fmt::layer().with_target(false).with_ansi(colors).with_writer(move || writer.clone());
     // Fails only where a log is set up already, which is then used.
     let _ = match global.verbose {
         0 => tracing_subscriber::registry().with(lines.without_time()).with(shown).try_init(),
@@ -167,5 +186,29 @@ impl<W: Write> Write for Output<W> {
         }
         let result = self.out.flush();
         self.unless_gone(result, ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_and_bars_are_for_terminals_that_show_them() {
+        for (terminal, variables, moves_cursor, colors) in [
+            (true, &[("TERM", "xterm")][..], true, true),
+            (true, &[], true, true),
+            (true, &[("TERM", "dumb")], false, false),
+            (true, &[("TERM", "xterm"), ("NO_COLOR", "1")], true, false),
+            (true, &[("NO_COLOR", "")], true, true),
+            (false, &[("TERM", "xterm")], false, false),
+        ] {
+            let variable = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
+            assert_eq!(
+                Terminal::new(terminal, variable),
+                Terminal { moves_cursor, colors },
+                "{terminal} {variables:?}"
+            );
+        }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// `terminal`: whether standard error is one.
+    /// `terminal`: whether standard error is one on which lines can be drawn over.
     pub(crate) fn new(mode: ProgressMode, terminal: bool) -> Self {
         match (mode, terminal) {
             (ProgressMode::None, _) => Self { observer: Arc::new(Silent::default()), bar: None },
@@ -146,8 +146,12 @@ impl Shown {
         let line = format!("{}; {}", of_job(share, elapsed), task.describe());
         match &self.target {
             Target::Bar(bar) => {
-                bar.set_position((share * SCALE as f64) as u64);
+                // A finished bar draws nothing, so what it shows next is set before it is begun anew.
                 bar.set_message(line);
+                if bar.is_finished() {
+                    bar.reset();
+                }
+                bar.set_position((share * SCALE as f64) as u64);
             }
             Target::Lines(out) => write_line(out, &line),
         }
@@ -245,11 +249,8 @@ impl Observer for Shown {
         let mut tasks = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = tasks.remove(&task) else { return };
         match &self.target {
-            Target::Bar(bar) if tasks.is_empty() => {
-                // Stays until the next task begins, or the answer is written over it.
-                bar.finish_and_clear();
-                bar.reset();
-            }
+            // The next line shows it again; none comes if this was the last task, and the answer follows.
+            Target::Bar(bar) if tasks.is_empty() => bar.finish_and_clear(),
             Target::Bar(_) => {}
             Target::Lines(out) => {
                 let took = task.begun.elapsed();
@@ -268,6 +269,8 @@ impl Observer for Shown {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use indicatif::{ProgressDrawTarget, TermLike};
+
     use super::*;
 
     #[derive(Clone, Default)]
@@ -351,10 +354,49 @@ mod tests {
         }
     }
 
+    /// A terminal of one line.
+    #[derive(Debug, Clone, Default)]
+    struct Line(Arc<Mutex<String>>);
+
+    impl TermLike for Line {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(text)
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            lock(&self.0).push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            lock(&self.0).clear();
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn a_bar_is_drawn_and_goes() {
         ProgressStyle::with_template("[{bar:24}] {wide_msg}").unwrap();
-        let bar = ProgressBar::hidden();
+        let screen = Line::default();
+        let seen = || lock(&screen.0).trim().to_owned();
+        let target = ProgressDrawTarget::term_like(Box::new(screen.clone()));
+        let bar = ProgressBar::with_draw_target(Some(SCALE), target).with_style(style());
         let shown = Shown::new(Target::Bar(bar.clone()), Duration::ZERO, Duration::ZERO);
         let task = shown.begin("clean", Some(10), Unit::Arcs);
         shown.advance(task, 5);
@@ -362,7 +404,15 @@ mod tests {
         assert!(bar.message().starts_with("17% done, "), "{}", bar.message());
         assert!(bar.message().contains("; clean: 5 of 10 arcs, "), "{}", bar.message());
         assert_eq!(bar.position(), 166);
+        assert!(seen().starts_with("[==="), "{}", seen());
         shown.end(task);
+        assert_eq!(seen(), "", "nothing stays");
         shown.advance(task, 1);
+        // The next task begins where its share of the job does, not at nothing.
+        let task = shown.begin("orient", Some(10), Unit::Arcs);
+        assert!(seen().starts_with("[====") && seen().contains("33% done"), "{}", seen());
+        assert_eq!(bar.position(), 333);
+        shown.end(task);
+        assert_eq!(seen(), "", "nothing stays");
     }
 }

@@ -1,0 +1,46 @@
+//! Whole numbers in settings: `8`, or `8.0`, which a JSON schema cannot tell from it, so that the program accepts both.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Error, IntoDeserializer, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Reads a number, or none where there is none.
+///
+/// # Errors
+/// For other values, for numbers with a fraction, and for those that `T` does not hold.
+pub fn whole<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    deserializer.deserialize_any(WholeVisitor(PhantomData))
+}
+
+struct WholeVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for WholeVisitor<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+    fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        T::deserialize(number.into_deserializer()).map(Some)
+    }
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+        T::deserialize(number.into_deserializer()).map(Some)
+    }
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        match exact(number) {
+            Some(number) => self.visit_i64(number),
+            None => Err(E::invalid_type(Unexpected::Float(number), &self)),
+        }
+    }
+}
+
+/// The integer that `number` is, if it is one and has no neighbours that round to it.
+pub fn exact(number: f64) -> Option<i64> {
+    const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    (number.fract() == 0.0 && number.abs() <= MOST).then_some(number as i64)
+}
