@@ -168,10 +168,7 @@ impl Cache {
         let path = self.path_of(origin)?;
         let file = match disk::open_own(&path) {
             Ok(Some(file)) => file,
-            Ok(None) => {
-                self.remove_earlier(origin);
-                return Ok(None);
-            }
+            Ok(None) => return Ok(None),
             Err(error) => {
                 tracing::warn!("{}: it is made again", Error::read(&path, error));
                 return Ok(None);
@@ -217,29 +214,6 @@ impl Cache {
             && let Ok(Some(file)) = disk::open_own_to_write(path)
         {
             let _ = file::note_seen(&file, path, seen);
-        }
-    }
-
-    /// Warns of a graph of `origin` that an earlier version of the program left here, and removes it, since it cannot be used.
-    fn remove_earlier(&self, origin: &Origin) {
-        #[derive(Deserialize)]
-        struct Files {
-            files: Vec<Named>,
-        }
-        #[derive(Deserialize)]
-        struct Named {
-            path: PathBuf,
-        }
-        for (path, file) in self.files().unwrap_or_default() {
-            let Some((version, source)) = file::source_of_earlier(&file) else { continue };
-            let Ok(Files { files }) = serde_json::from_str(&source) else { continue };
-            if files.iter().map(|file| &file.path).eq(origin.identity.files.iter().map(|file| &file.path)) {
-                let shown = path.display();
-                tracing::warn!(
-                    "{shown}: is of version {version}, which this program does not use: the graph is made again"
-                );
-                log_failure(disk::remove(&path));
-            }
         }
     }
 

@@ -436,10 +436,6 @@ fn kept_spills_are_counted_without_their_graph() {
         assert_eq!(listing(&kept), files, "spills stay as they are");
         std::fs::remove_dir_all(&kept).unwrap();
     }
-    // A manifest of version 1 has too little information.
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2");
-    let error = count(&format!("input.path = '{}'", fixture.display()), dir.path()).unwrap_err();
-    assert!(error.kind() == Kind::Data && error.to_string().contains("version 1"), "{error}");
 }
 
 #[test]

@@ -157,15 +157,3 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let parts = ["part-", "bytes", "--device-memory"];
     refuses(dir.path(), 3, &["count", "spills", "--device-memory", "10000"], &parts);
 }
-
-#[test]
-fn a_manifest_of_the_first_version_says_what_to_do() {
-    let spills = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/spill-v2");
-    let dir = tempfile::tempdir().unwrap();
-    refuses(
-        dir.path(),
-        1,
-        &["count", spills.to_str().unwrap()],
-        &["manifest.json", "version 1", "partition the graph again"],
-    );
-}

@@ -11,6 +11,7 @@ use spill_support::*;
 use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
 use trimill::testing::spill::block::{Numbers, RowsMut, decode, encode};
+use trimill::testing::spill::manifest::MANIFEST_VERSION;
 use trimill::testing::spill::{Codec, CodedRows, Manifest, ManifestJob, ManifestPartition, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,7 +21,7 @@ fn the_fixture_of_version_2_holds_these_rows() {
     assert_eq!(manifest.fingerprint, FINGERPRINT);
     assert_eq!((manifest.vertices, manifest.edges), (70_000, 14));
     assert_eq!(manifest.job.partitioner, "contiguous");
-    assert_eq!((manifest.version, &manifest.graph), (1, &None), "a manifest that says nothing of the graph");
+    assert_eq!((manifest.version, &manifest.graph), (2, &fixture_graph()));
     let [zstd, plain] = &manifest.partitions[..] else { panic!("two partitions") };
     let spill = manifest.open(&fixture_dir(), zstd).unwrap();
     assert_eq!(spill.codec(), Codec::Zstd);
@@ -45,7 +46,7 @@ fn write_the_fixture() {
     };
     let partitions = partitions.map(|(name, partition, codec)| (&partition.write(&dir, name, codec, 2)).into());
     let partitions: Vec<ManifestPartition> = partitions.into();
-    let (version, graph) = (1, None);
+    let (version, graph) = (MANIFEST_VERSION, fixture_graph());
     let manifest = Manifest { version, fingerprint: FINGERPRINT, job, vertices: 70_000, edges: 14, graph, partitions };
     manifest.write(&dir).unwrap();
 }

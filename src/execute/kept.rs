@@ -20,7 +20,6 @@ use trimill_system::machine;
 
 use crate::job::{Job, Partitioner, Parts, Stream};
 use crate::report::RunResult;
-use crate::spill::manifest::MANIFEST_NAME;
 use crate::spill::{Manifest, ManifestGraph};
 use trimill_system::bytes::Bytes;
 use trimill_system::control::{Control, Unit};
@@ -38,13 +37,7 @@ pub(super) fn count(job: &Job, dir: &Path, control: &Control) -> Result<RunResul
     let control = &control.recorded_if(job.recorded, begin);
     refuse_partition_settings(job, dir)?;
     let manifest = Manifest::read(dir)?;
-    let Some(ManifestGraph { size, wedges, report }) = manifest.graph.clone() else {
-        return Err(Error::data(
-            dir.join(MANIFEST_NAME),
-            "is of version 1, which does not say enough to count its spills",
-        )
-        .advice("partition the graph again"));
-    };
+    let ManifestGraph { size, wedges, report } = manifest.graph.clone();
     let setup = Setup::new(&Job { cache: false, ..job.clone() }, None)?;
     let chosen = setup.backend(job, (size, Bytes::ZERO))?;
     let gpus = chosen.gpus();

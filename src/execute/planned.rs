@@ -88,7 +88,7 @@ impl Planned {
             },
             vertices: u64::from(graph.vertices()),
             edges: graph.edges(),
-            graph: Some(ManifestGraph { size: graph.size(), wedges: graph.wedges(), report: graph.report().clone() }),
+            graph: ManifestGraph { size: graph.size(), wedges: graph.wedges(), report: graph.report().clone() },
             partitions,
         }
     }

@@ -265,19 +265,6 @@ pub fn version_of(file: &File) -> Option<u32> {
     Some(u32::from_le_bytes(version))
 }
 
-/// The version of a graph file that an earlier trimill wrote, and the identity of its input. The header and this field are the
-/// same in all versions.
-pub fn source_of_earlier(file: &File) -> Option<(u32, String)> {
-    #[derive(Deserialize)]
-    struct Earlier {
-        source: String,
-    }
-    let version = version_of(file).filter(|&version| version < VERSION)?;
-    let header = Header::read(file)?;
-    let earlier: Earlier = serde_json::from_slice(&header.footer(file, file.metadata().ok()?.len())?).ok()?;
-    Some((version, earlier.source))
-}
-
 /// Records in `file`, which can be written, that the graph was made from the files with the digest `seen`.
 ///
 /// # Errors

@@ -221,13 +221,6 @@ pub enum Stream {
     Partition,
 }
 
-impl Stream {
-    /// The stream of results that do not name it.
-    pub(crate) const fn partition() -> Self {
-        Self::Partition
-    }
-}
-
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

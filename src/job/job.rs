@@ -39,7 +39,6 @@ pub struct Job {
     /// Whether the first line of edge lists is a header, where the user said so.
     pub header: Option<Header>,
     /// The columns with the ends of edges, where the user named them.
-    #[serde(default)]
     pub columns: Option<ColumnNames>,
     /// How vertices are assigned; its METIS settings are in here, too.
     pub partitioner: Partitioner,
@@ -102,13 +101,10 @@ pub struct Job {
     /// The file for the triangles on each edge.
     pub per_edge: Option<PathBuf>,
     /// The file for the HTML report.
-    #[serde(default)]
     pub report: Option<PathBuf>,
     /// The file for the trace.
-    #[serde(default)]
     pub trace: Option<PathBuf>,
     /// Whether a timeline is recorded, for one of these.
-    #[serde(default)]
     pub recorded: bool,
     /// The cluster that counts the job; none: this process.
     pub cluster: Option<Cluster>,

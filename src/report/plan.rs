@@ -47,7 +47,6 @@ pub struct PlanReport {
     /// The budget of the host.
     pub host_memory: Bytes,
     /// The smallest budgets of the host with which its graph is prepared and counted in either stream.
-    #[serde(default)]
     pub host_floors: Vec<HostFloor>,
     /// Raw bytes streamed to the device, over all partitions.
     pub stream_bytes: Bytes,
@@ -60,13 +59,10 @@ pub struct PlanReport {
     /// What to change, one sentence each; empty when nothing needs to be.
     pub advice: Vec<String>,
     /// The stream: `graph` or `partition`.
-    #[serde(default = "Stream::partition")]
     pub stream: Stream,
     /// The seconds that either stream would take, where there is a choice.
-    #[serde(default)]
     pub estimates: Option<Estimates>,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
-    #[serde(default)]
     pub methods: Vec<MethodEstimate>,
 }
 
@@ -105,13 +101,10 @@ pub struct Alternative {
     /// The number.
     pub parts: u32,
     /// Arcs left after pruning in the partition that has most of them; in the graph stream, its resident arcs.
-    #[serde(default)]
     pub largest_arcs_kept: u64,
     /// Locals and kept proxies of the partition that has most of them.
-    #[serde(default)]
     pub largest_vertices_kept: u64,
     /// Arcs kept over all partitions, divided by the edges.
-    #[serde(default)]
     pub duplication: f64,
     /// The peak of its largest partition, at most.
     pub largest_peak_bytes: Bytes,

@@ -56,43 +56,30 @@ pub struct RunResult {
     /// The process's high-water mark of memory, a METIS child's added, without `driver_host_bytes`.
     pub peak_host_bytes: Bytes,
     /// The budget on the device.
-    #[serde(default)]
     pub device_memory: Bytes,
     /// The budget of the host.
-    #[serde(default)]
     pub host_memory: Bytes,
     /// Arcs kept over all partitions, divided by the edges; 0 without edges.
-    #[serde(default)]
     pub duplication: f64,
     /// Raw bytes streamed divided by spilled bytes; null when nothing was spilled.
-    #[serde(default)]
     pub compression_ratio: Option<f64>,
     /// The seed of random choices.
-    #[serde(default)]
     pub seed: u64,
     /// Time for the whole job.
-    #[serde(default)]
     pub seconds: f64,
     /// The share of each GPU; empty on the CPU.
-    #[serde(default)]
     pub devices: Vec<DeviceResult>,
     /// The stream: `graph` or `partition`.
-    #[serde(default = "Stream::partition")]
     pub stream: Stream,
     /// The methods between which `auto` chose, with their estimates; empty where a method was named.
-    #[serde(default)]
     pub methods: Vec<MethodEstimate>,
     /// What the drivers of GPUs mapped in the process when they started.
-    #[serde(default)]
     pub driver_host_bytes: Bytes,
     /// What the triangles at all vertices say; null where only the total was counted.
-    #[serde(default)]
     pub clustering: Option<Clustering>,
     /// The degrees, in ranges, rising; null where neither a report nor a trace was asked for.
-    #[serde(default)]
     pub degrees: Option<Vec<DegreeBin>>,
     /// What ran when; null where neither a report nor a trace was asked for.
-    #[serde(default)]
     pub timeline: Option<Timeline>,
 }
 
@@ -147,10 +134,8 @@ pub struct PartitionResult {
     /// Time from the first byte read to the last row counted.
     pub seconds: f64,
     /// The GPU that counted, by the driver's number; null for the CPU.
-    #[serde(default)]
     pub device: Option<u32>,
     /// Whether it was counted on an earlier start, and is taken from the run directory.
-    #[serde(default)]
     pub resumed: bool,
 }
 

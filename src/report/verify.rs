@@ -29,7 +29,6 @@ pub struct VerifyReport {
     /// Time for everything.
     pub seconds: f64,
     /// What the triangles at all vertices say; null where they were not asked for.
-    #[serde(default)]
     pub clustering: Option<Clustering>,
 }
 

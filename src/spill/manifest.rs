@@ -20,8 +20,7 @@ use trimill_system::sealed;
 /// The name of the manifest in the directory of the spills.
 pub const MANIFEST_NAME: &str = "manifest.json";
 
-/// The version of the manifest that is written. Earlier ones are read, too: version 1 says nothing of the graph but its
-/// size, and calls row blocks frames (the aliases of [`ManifestPartition`]).
+/// The version of the manifest.
 pub const MANIFEST_VERSION: u32 = 2;
 
 const ADVICE: &str = "delete the directory of the spills and run 'trimill partition' again";
@@ -41,9 +40,8 @@ pub struct Manifest {
     pub vertices: u64,
     /// Edges of the graph.
     pub edges: u64,
-    /// What counting the spills needs to know of the graph; missing in version 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub graph: Option<ManifestGraph>,
+    /// What counting the spills needs to know of the graph.
+    pub graph: ManifestGraph,
     /// The partitions, in order of their numbers.
     pub partitions: Vec<ManifestPartition>,
 }
@@ -104,13 +102,10 @@ pub struct ManifestPartition {
     /// Arcs of the resident section.
     pub resident_arcs: u64,
     /// Arcs of all row blocks.
-    #[serde(alias = "frame_arcs")]
     pub row_block_arcs: u64,
     /// The number of row blocks.
-    #[serde(alias = "frames")]
     pub row_blocks: u32,
     /// Bytes of the largest row block once decoded.
-    #[serde(alias = "largest_frame_bytes")]
     pub largest_block_bytes: u64,
     /// Bytes of all rows before coding.
     pub raw_bytes: u64,
@@ -167,9 +162,9 @@ impl Manifest {
             Error::data(&path, found).line(error.line() as u64).advice(ADVICE)
         };
         let Any { version } = serde_json::from_slice(&text).map_err(not_json)?;
-        if !(1..=MANIFEST_VERSION).contains(&version) {
+        if version != MANIFEST_VERSION {
             return Err(Error::data(&path, format!("a manifest of version {version}"))
-                .expected(format!("version 1 to {MANIFEST_VERSION}"))
+                .expected(format!("version {MANIFEST_VERSION}"))
                 .advice(ADVICE));
         }
         let Some(json) = sealed::unseal(&text) else {

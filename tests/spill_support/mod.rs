@@ -6,10 +6,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use trimill::testing::clean::CleanReport;
 use trimill::testing::control::Control;
 use trimill::testing::error::Error;
+use trimill::testing::graph::GraphSize;
 use trimill::testing::partition::section::{Resident, RowBlock};
-use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
+use trimill::testing::spill::{Codec, ManifestGraph, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
@@ -158,6 +160,11 @@ pub fn read_all(spill: &SpillReader) -> Result<(), Error> {
         result = result.and(read);
     }
     result.and(spill.ranks().map(drop))
+}
+
+pub fn fixture_graph() -> ManifestGraph {
+    let size = GraphSize { vertices: 70_000, edges: 14, longest_row: 5, probes: u64::MAX };
+    ManifestGraph { size, wedges: u128::MAX, report: CleanReport { arcs: 28, ..CleanReport::default() } }
 }
 
 pub fn fixture_dir() -> PathBuf {
