@@ -39,7 +39,7 @@ pub(super) fn places(job: &Job, run: Option<&RunDir>) -> Result<(PathBuf, PathBu
         disk::make_dir(dir)?;
     }
     let Some(run) = run.filter(|run| !run.is_shared()) else {
-        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(std::env::temp_dir);
+        let spill = job.spill_dir.clone().or_else(|| job.work_dir.clone()).unwrap_or_else(disk::temporary_folder);
         let work = job.work_dir.clone().unwrap_or_else(|| spill.clone());
         disk::make_dir(&spill)?;
         return Ok((spill, work, None));

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::free_space;
-use crate::spill::Manifest;
 use crate::spill::manifest::MANIFEST_NAME;
+use crate::spill::{Manifest, fingerprint_of, spills_in};
 use trimill_system::bytes::Bytes;
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::error::{Error, Result};
@@ -30,15 +30,20 @@ pub enum SpillDir {
 }
 
 impl SpillDir {
-    /// Makes the directory for a job with this fingerprint.
+    /// Makes the directory for a job with this fingerprint. With `force`, spills of other jobs without a manifest are replaced.
     ///
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: it cannot be made or written, or it holds the spills of another job.
-    pub fn open(parent: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
+    pub fn open(parent: &Path, keep: bool, force: bool, fingerprint: u128) -> Result<Self> {
         if !keep {
             let dir = TemporaryDir::new(parent, "trimill-spill-")
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
+        }
+        if let Some(other) = spills_in(parent).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
+            return Err(Error::resource("is not a spilled partition of this job")
+                .at(other)
+                .advice("name another --spill-dir, remove what is there, or replace it with --force"));
         }
         remove_manifest(parent, fingerprint)?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
