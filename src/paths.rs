@@ -244,7 +244,9 @@ impl<'a> Found<'a> {
                 })
                 .advice("give each job files and directories of its own")
             }
-            _ => other.usage(format!("{} and {} cannot both be here", self.whose(), other.whose())).advice("name two"),
+            _ => other
+                .usage(format!("{} and {} cannot both be here", self.whose(), other.whose()))
+                .advice("give each a place of its own"),
         }
     }
 

@@ -241,8 +241,8 @@ fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
 fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let asks = "input.path = 'few.mtx'\noutput.per_vertex = 'v.npy'";
-    // The limit is 2^22 ids, or 8 for each entry.
-    for (declared, accepted) in [(5, true), (1 << 22, true), ((1 << 22) + 1, false), ((1u64 << 32) - 2, false)] {
+    // The limit is 2^22 places, that of 0 among them, or 8 for each entry.
+    for (declared, accepted) in [(5, true), ((1 << 22) - 1, true), (1 << 22, false), ((1u64 << 32) - 2, false)] {
         let header = "%%MatrixMarket matrix coordinate pattern symmetric";
         let text = format!("{header}\n{declared} {declared} 3\n2 1\n3 1\n3 2\n");
         std::fs::write(dir.path().join("few.mtx"), text).unwrap();

@@ -216,7 +216,7 @@ def test_no_file_is_lost_that_was_not_announced(tmp_path, monkeypatch, force):
 
 def test_the_answer_comes_with_the_error(tmp_path):
     os.symlink("/dev/full", tmp_path / "full.tsv")
-    with pytest.raises(trimill.ResourceError, match="full.tsv") as raised:
+    with pytest.raises(trimill.ResourceError, match=r"full\.tsv") as raised:
         trimill.count(TRIANGLE, per_edge=tmp_path / "full.tsv", per_vertex=tmp_path / "v.tsv")
     assert raised.value.result.triangles == 1 and raised.value.result.clustering.average_local == 1.0
     assert (tmp_path / "v.tsv").exists()

@@ -1,6 +1,5 @@
 """The exceptions. Their text is that of the program: where, what was found, what was expected, what to do."""
 
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -40,12 +40,13 @@ impl SpillDir {
                 .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
             return Ok(Self::Temporary(dir));
         }
+        let manifest = manifest_of(parent, fingerprint)?;
         if let Some(other) = spills_in(parent).find(|spill| !force && fingerprint_of(spill) != Some(fingerprint)) {
             return Err(Error::resource("is not a spilled partition of this job")
                 .at(other)
                 .advice("name another --spill-dir, remove what is there, or replace it with --force"));
         }
-        remove_manifest(parent, fingerprint)?;
+        manifest.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Kept { dir: parent.to_path_buf(), written: Vec::new() })
     }
 
@@ -54,7 +55,7 @@ impl SpillDir {
     /// # Errors
     /// [`trimill_system::error::Kind::Resource`]: it holds the kept spills of another job.
     pub fn lasting(dir: &Path, keep: bool, fingerprint: u128) -> Result<Self> {
-        remove_manifest(dir, fingerprint)?;
+        manifest_of(dir, fingerprint)?.map_or(Ok(()), |manifest| disk::remove(&manifest))?;
         Ok(Self::Lasting { dir: dir.to_path_buf(), keep })
     }
 
@@ -106,11 +107,11 @@ impl SpillDir {
     }
 }
 
-/// Removes the manifest of an earlier, equal job from `dir`: there must be none while spills are being written.
-fn remove_manifest(dir: &Path, fingerprint: u128) -> Result<()> {
+/// The manifest of an earlier, equal job in `dir`, which is to be removed: there must be none while spills are being written.
+fn manifest_of(dir: &Path, fingerprint: u128) -> Result<Option<PathBuf>> {
     let manifest = dir.join(MANIFEST_NAME);
     if !manifest.exists() {
-        return Ok(());
+        return Ok(None);
     }
     let there = Manifest::read(dir).map(|manifest| manifest.fingerprint);
     if there.ok() != Some(fingerprint) {
@@ -118,7 +119,7 @@ fn remove_manifest(dir: &Path, fingerprint: u128) -> Result<()> {
             .at(dir)
             .advice("name another --spill-dir, or remove what is there"));
     }
-    disk::remove(&manifest)
+    Ok(Some(manifest))
 }
 
 impl Drop for SpillDir {
